@@ -28,8 +28,8 @@ def images_of_services(compose: str) -> dict[str, str]:
 
 
 def built_services(compose: str) -> list[str]:
-    """The services that run the image of this Dockerfile."""
-    return [name for name, body in SERVICE.findall(compose) if "<<: *part" in body or "<<: *conductor" in body]
+    """The services that build the image of this Dockerfile."""
+    return [name for name, body in SERVICE.findall(compose) if re.search(r"^    build:", body, re.MULTILINE)]
 
 
 def fetch_digest(image: str) -> str:

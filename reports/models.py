@@ -42,7 +42,9 @@ class History(models.Model):
 
     @property
     def rung(self) -> str:
-        return f"target {self.target_ops_s}" if self.target_ops_s else f"{self.threads} threads"
+        if self.target_ops_s:
+            return f"target {self.target_ops_s}"
+        return f"{self.threads} threads"
 
 
 class HistoryLook(models.Model):
@@ -78,6 +80,9 @@ class CommitLook(models.Model):
         return f"{self.commit} up to {self.last_at:%Y-%m-%d %H:%M}"
 
 
+EVERY_METRIC = ""  # of a change point: a person accepted the new level of all metrics
+
+
 class ChangePoint(Row):
     """What a person decided about one change of one history. Untriaged changes have no row: they are computed.
 
@@ -92,7 +97,7 @@ class ChangePoint(Row):
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="change_points")
     config_key = models.CharField(max_length=32)
-    metric = models.CharField(max_length=80)  # "throughput", "READ service p99"
+    metric = models.CharField(max_length=80)  # "throughput", "READ service p99"; empty: EVERY_METRIC
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="change_points")
     state = models.CharField(max_length=10, choices=State)
     note = models.TextField(blank=True)

@@ -1,6 +1,7 @@
 """Addresses of the pages and figures of `reports`: what the runs mean."""
 
 from collections.abc import Callable
+from itertools import chain
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
@@ -12,7 +13,7 @@ from reports.published.views import frozen, reports
 from reports.published.views import studies as published
 from reports.sizing import views as sizing
 from reports.trends.views import baselines, history
-from runs.results.pages.lists import twin_urls
+from runs.results.pages.lists import export_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -26,7 +27,7 @@ def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **d
 
 
 figure_urls: Patterns = [
-    *(address for name in PICTURES for address in with_twins(name, figures.comparison, f"figure-{name}", picture=name)),
+    *chain.from_iterable(with_twins(name, figures.comparison, f"figure-{name}", picture=name) for name in PICTURES),
     *with_twins("histories/<configkey:config_key>", history.figure, "figure-history"),
     *with_twins("sweeps/<uuid:pk>", figures.sweep, "figure-sweep"),
     *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),
@@ -49,6 +50,7 @@ history_urls: Patterns = [
     path("", history.histories, name="history"),
     path("<configkey:config_key>/", history.series, name="history-series"),
     path("<configkey:config_key>/decide/", history.decide, name="history-decide"),
+    path("<configkey:config_key>/accept/", history.accept, name="history-accept"),
     path("<configkey:config_key>/note/", history.note, name="history-note"),
 ]
 
@@ -68,6 +70,7 @@ report_urls: Patterns = [
 urlpatterns: Patterns = [
     path("reports/", include(report_urls)),
     path("compare/", compare.compare, name="compare"),
+    path("versions/", baselines.versions, name="versions"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
     path("compare/points/", compare.points, name="compare-points"),
@@ -79,8 +82,8 @@ urlpatterns: Patterns = [
     path("published/", published.published, name="published"),
     path("published/facts.csv", published.facts, name="published-facts"),
     path("figures/", include(figure_urls)),
-    *twin_urls(sweeps.sweeps_twin, "sweeps"),
-    *twin_urls(sweeps.histories_twin, "histories"),
+    *export_urls(sweeps.sweeps_export, "sweeps"),
+    *export_urls(sweeps.histories_export, "histories"),
     path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
     path("public/<slug:slug>/", frozen.index, name="public-reports"),
     path("baselines/", baselines.baselines, name="baselines"),

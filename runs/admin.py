@@ -193,7 +193,9 @@ class RunAdmin(ReadOnly, ModelAdmin):
         rows = super().get_queryset(request)
         # The list shows neither, and each is the size of all the other columns together.
         listing = bool(request.resolver_match and request.resolver_match.url_name == "runs_run_changelist")
-        return rows.defer("spec", "evidence") if listing else rows
+        if listing:
+            return rows.defer("spec", "evidence")
+        return rows
 
     def view_on_site(self, obj: Run) -> str:
         return reverse("run", args=[obj.pk])

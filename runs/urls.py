@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from runs.catalog.views import clusters, databases, machines, systems
 from runs.checks import views as thresholds
 from runs.plans.views import matrices, matrix, plans, schedules, workloads
-from runs.results.pages.lists import twin_urls
+from runs.results.pages.lists import export_urls
 from runs.results.views import deletion, run, run_list
 from runs.uploads.views import harmless_properties, imports
 
@@ -119,8 +119,8 @@ urlpatterns: Patterns = [
     path("schedules/", include(schedule_urls)),
     path("runs/", include(run_urls)),
     path("import/", include(import_urls)),
-    *twin_urls(run_list.runs_twin, "runs"),
-    *twin_urls(matrices.matrices_twin, "matrices"),
+    *export_urls(run_list.runs_export, "runs"),
+    *export_urls(matrices.matrices_export, "matrices"),
     path("team/harmless-properties/", harmless_properties.harmless_properties, name="harmless-properties"),
     path("deleted/", deletion.deleted, name="deleted"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),

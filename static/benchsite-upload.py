@@ -508,7 +508,8 @@ def outcome(options: argparse.Namespace, said: dict[str, Any], verdicts: list[di
     if options.dry_run or options.no_verdict:
         return PASS, "Nothing was stored: a dry run." if options.dry_run else "Uploaded; no verdict was asked for."
     if "regression" in words:
-        return REGRESSION, "Regression."
+        since = next((verdict["since"] for verdict in verdicts if verdict.get("since")), "")
+        return REGRESSION, f"Regression since commit {since[:12]}." if since else "Regression."
     if "mixed" in words or ("improvement" in words and "regression" in words):
         return (REGRESSION if options.mixed == "fail" else PASS), "Mixed: a loss beside a gain."
     if any(one.get("flagged") for one in verdicts):

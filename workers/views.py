@@ -19,7 +19,7 @@ from runs.queue.pages.queue import waiting_runs
 from runs.results.pages.lists import get_page
 from workers.conductor.queries import queue_lines
 from workers.generator.enrolment import make_code, revoke
-from workers.generator.fleet import WHOSE, FleetFilter, add_activity, get_fleet, health, list_bindings
+from workers.generator.fleet import FleetFilter, add_activity, get_fleet, health, list_bindings
 
 MAX_WAITING_RUNS = 200  # on the page of the queue
 
@@ -27,20 +27,14 @@ MAX_WAITING_RUNS = 200  # on the page of the queue
 @team_required("GET")
 def load_generators(request: HttpRequest) -> HttpResponse:
     """A page of them, and of all how many are in which state."""
-    fleet_filter = FleetFilter.from_query(request.GET)
-    fleet = get_fleet(get_team(request))
-    rows = fleet_filter.apply(fleet)
-    context = {"filter": fleet_filter, "health": health(rows)}
-    if fleet_filter.state:
-        rows = rows.filter(state=fleet_filter.state)
-    page = get_page(request, rows)
-    context |= {
-        "page": page,
-        "generators": add_activity(get_team(request), page.object_list),
-        "bindings": () if request.htmx else list_bindings(fleet),  # type: ignore[attr-defined]
-        "whose": WHOSE.items(),
-        "is_operator": is_operator(request),
-    }
+    team, chosen = get_team(request), FleetFilter(request.GET)
+    fleet = get_fleet(team)
+    rows = chosen.apply(fleet)
+    if not request.htmx:  # type: ignore[attr-defined]
+        chosen.offer(binding=list_bindings(fleet))
+    context = {"filter": chosen, "health": health(rows), "is_operator": is_operator(request)}
+    page = get_page(request, chosen.narrow(rows))
+    context |= {"page": page, "generators": add_activity(team, page.object_list)}
     return render(request, part_template(request, "workers/load_generators"), context)
 
 

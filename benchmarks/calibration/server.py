@@ -1,26 +1,28 @@
 """A server with the Redis protocol whose capacity and service time are known: a real Redis behind a token bucket.
 
-Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, at most `BUCKET` of them
-saved) and takes the service time beside the others. With N closed-loop threads it serves
-X(N) = min(N / service time, capacity). Other commands pass at once. Redis answers all of them, so the server needs no
-data of its own.
+Every command that reads or writes a record waits for a token (`capacity_ops_s` a second on average, at most `BUCKET` of
+them saved) and takes a service time of `service_s` on average. Both vary evenly by `SPREAD`, so that runs differ as the
+known values say. The service of a connection begins when the one before it has ended, if its client sends the next
+command by the end of the shortest service: what the server, the network and the client take between two commands is
+part of the service. So N closed-loop threads get X(N) = min(N / service time, capacity). Other commands pass at once.
+Redis answers all of them, so the server needs no data of its own.
 
     python -m benchmarks.calibration.server PORT SOCKET CAPACITY_OPS_S SERVICE_S
 """
 
 import asyncio
 import contextlib
+import random
 import sys
 from pathlib import Path
 from typing import Final
-
-from benchmarks.faults.forwarder import copy
 
 HOST: Final = "127.0.0.1"
 RECORD_COMMANDS: Final = frozenset({b"HSET", b"HMSET", b"HGETALL", b"HMGET", b"HGET"})
 # As many as there are threads, so that those that arrive together below the capacity do not wait for each other.
 BUCKET: Final = 32
-TIMER_ERROR_S: Final = 0.0012
+SPREAD: Final = 0.25
+CHUNK: Final = 64 * 1024
 
 
 class TokenBucketServer:
@@ -29,6 +31,7 @@ class TokenBucketServer:
     def __init__(self, redis_socket: Path, capacity_ops_s: float, service_s: float) -> None:
         self._socket, self._interval_s, self._service_s = redis_socket, 1 / capacity_ops_s, service_s
         self._next_s = 0.0  # when the next token is there; in the past while tokens are saved
+        self._dice = random.Random(1)
 
     async def serve(self, port: int) -> None:
         server = await asyncio.start_server(self._serve_client, HOST, port)
@@ -36,29 +39,36 @@ class TokenBucketServer:
             await server.serve_forever()
 
     async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        loop = asyncio.get_running_loop()
         redis_reader, redis_writer = await asyncio.open_unix_connection(str(self._socket))
-        answers = asyncio.create_task(copy(redis_reader, writer))
+        due = 0.0  # when the answer to the newest command is sent
+
+        async def answer() -> None:
+            while chunk := await redis_reader.read(CHUNK):
+                await asyncio.sleep(due - loop.time())
+                writer.write(chunk)
+            writer.close()
+
+        answers = asyncio.create_task(answer())
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 name, command = await _read_command(reader)
                 if name in RECORD_COMMANDS:
-                    await self._wait()
+                    due = self._find_due(due, loop.time())
                 redis_writer.write(command)
-                await redis_writer.drain()
         redis_writer.close()
         await answers
 
-    async def _wait(self) -> None:
-        """Until the command has its token and its service time is over."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        token_s = max(self._next_s, began - (BUCKET - 1) * self._interval_s)
-        self._next_s = token_s + self._interval_s
-        due = max(token_s, began) + self._service_s
-        # A timer may end a millisecond late, so that the last part is waited for awake.
-        await asyncio.sleep(due - TIMER_ERROR_S - loop.time())
-        while loop.time() < due:
-            await asyncio.sleep(0)
+    def _find_due(self, before: float, now: float) -> float:
+        """When a command that arrives now is answered, on a connection whose last answer was due at `before`."""
+        is_prompt = now - before <= (1 - SPREAD) * self._service_s
+        begin = before if is_prompt else now
+        token_s = max(self._next_s, begin - (BUCKET - 1) * self._interval_s)
+        self._next_s = token_s + self._vary(self._interval_s)
+        return max(token_s, begin) + self._vary(self._service_s)
+
+    def _vary(self, mean_s: float) -> float:
+        return mean_s * self._dice.uniform(1 - SPREAD, 1 + SPREAD)
 
 
 async def _read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

@@ -139,7 +139,7 @@ class Pages:
 
     def lists(self) -> Iterator[Row]:
         runs, sweeps = reverse("runs"), reverse("sweeps")
-        rows = RunFilter().apply(self.team)
+        rows = RunFilter({}).apply(self.team)
         counted = timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS)["median_ms"]
         first = self.page("runs", runs)
         yield {**first, "other": "counting all", "other_ms": first["median_ms"] + counted}

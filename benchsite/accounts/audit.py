@@ -66,6 +66,7 @@ KINDS: Final = {
     "data_withdrawn": "withdrew the confirmation for an external server",
     "baseline_set": "set a baseline",
     "baseline_unset": "unset a baseline",
+    "level_accepted": "accepted a new level from",
     "badge_made": "made a badge link",
     "badge_revoked": "revoked a badge link",
     "generator_released": "released a load generator from quarantine",
@@ -102,10 +103,14 @@ def note_refused(account: User | None, address: str) -> None:
 
     The account's entry of this hour counts it, else there is a new one; names that no account has share one entry.
     """
-    subject = account.get_username()[:MAX_SUBJECT] if account else ""
+    subject = ""
+    if account:
+        subject = account.get_username()[:MAX_SUBJECT]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{REFUSED}:{subject}"])
-    whose = "" if account else "A name that no account has. "
+    whose = "A name that no account has. "
+    if account:
+        whose = ""
     text = f"{whose}The last at {timezone.now():%H:%M} UTC, from {address or 'an unknown address'}."
     rows = AuditEntry.objects.filter(team=None, kind=REFUSED, subject=subject, at__gt=Now() - WINDOW)
     entry = rows.order_by("-id").first()

@@ -25,7 +25,9 @@ def add(key: str, limit: int, window_s: float, number: int = 1) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(ADD, {"key": key, "limit": limit, "window_s": window_s, "number": number})
         row = cursor.fetchone()
-    return int(row[0]) if row else None
+    if row:
+        return int(row[0])
+    return None
 
 
 def take_back(keys: Iterable[str]) -> None:

@@ -32,7 +32,9 @@ def refuse_beyond(limit: str, number: int) -> None:
 
 def shown(limit: str, number: Number) -> str:
     """A number of what this limit counts."""
-    return formatting.size(number) if limit == "storage-per-team" else formatting.grouped(number)
+    if limit == "storage-per-team":
+        return formatting.size(number)
+    return formatting.grouped(number)
 
 
 def lock(team: Team) -> None:

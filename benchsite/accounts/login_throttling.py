@@ -99,4 +99,6 @@ def _network(address: str) -> str:
         known = ipaddress.ip_address(address)
     except ValueError:
         return "unknown"
-    return str(known) if known.version == 4 else str(ipaddress.ip_network((int(known), 64), strict=False))
+    if known.version == 4:
+        return str(known)
+    return str(ipaddress.ip_network((int(known), 64), strict=False))

@@ -40,7 +40,9 @@ class AnonymousBodies:
         if "Expect" in request.headers:
             return 417
         length = request.META.get("CONTENT_LENGTH") or "0"
-        return 413 if not length.isdecimal() or int(length) > MAX_ANONYMOUS_BODY_BYTES else None
+        if not length.isdecimal() or int(length) > MAX_ANONYMOUS_BODY_BYTES:
+            return 413
+        return None
 
 
 class RequiredSecondFactor:
@@ -57,7 +59,9 @@ class RequiredSecondFactor:
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
         match = request.resolver_match
         is_open = match is not None and match.url_name in self.OPEN
-        return None if is_open or not second_factor.must_set_up(request) else redirect("mfa_activate_totp")
+        if is_open or not second_factor.must_set_up(request):
+            return None
+        return redirect("mfa_activate_totp")
 
 
 class CurrentTeam:

@@ -174,7 +174,9 @@ class SignedIn(Row):
         if parsed.user_agent is None:
             return self.browser[:60] or "unknown"
         name = " ".join(part for part in (parsed.user_agent.family, parsed.user_agent.major) if part)
-        return f"{name} on {parsed.os.family}" if parsed.os else name
+        if parsed.os:
+            return f"{name} on {parsed.os.family}"
+        return name
 
 
 class AuditEntry(models.Model):

@@ -16,11 +16,14 @@ class SiteWordValidator:
     """Refuses names of the product and of the site, also with digits, signs and substituted letters around them."""
 
     def validate(self, password: str, user: User | None = None) -> None:
-        hosts = [part for host in settings.ALLOWED_HOSTS for part in host.split(".")]
+        if not any(letter.isalpha() for letter in password):
+            raise ValidationError("This password has no letter: choose another.", code="no_letter")
+        hosts = ".".join(settings.ALLOWED_HOSTS).split(".")
         words = sorted({_letters(word) for word in (*FIXED_WORDS, *hosts, settings.OIDC_NAME)}, key=len, reverse=True)
         for text in filter(None, (_letters(password), _letters(password.translate(SUBSTITUTES)))):
             for word in words:
-                text = text.replace(word, "") if word else text
+                if word:
+                    text = text.replace(word, "")
             if not text:
                 raise ValidationError("This password is made of names of this site: choose another.", code="site_word")
 

@@ -43,7 +43,9 @@ def current_membership(request: HttpRequest) -> Membership | None:
 def current_team(request: HttpRequest) -> Team | None:
     """The team chosen in the session, else the person's first; None for somebody in no team."""
     membership = current_membership(request)
-    return membership.team if membership else None
+    if membership:
+        return membership.team
+    return None
 
 
 def get_membership(request: HttpRequest) -> Membership:

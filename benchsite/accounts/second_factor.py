@@ -119,7 +119,9 @@ def encrypt_again() -> int:
     """Encrypts under today's key what was encrypted under a former one; returns how many secrets those were."""
     changed = 0
     for authenticator in Authenticator.objects.select_for_update():
-        name = "secret" if authenticator.type == TYPES.TOTP else "seed"
+        name = "seed"
+        if authenticator.type == TYPES.TOTP:
+            name = "secret"
         if is_current(authenticator.data[name], SECOND_FACTORS):
             continue
         with suppress(CannotOpen):  # Signing in states it.

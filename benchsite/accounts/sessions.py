@@ -45,7 +45,9 @@ def note_refused(
 ) -> None:
     """Every form of name and password tells it, the admin's too."""
     name = str(credentials.get("username", ""))
-    account = User.objects.filter(username=name).first() if "\0" not in name else None
+    account = None
+    if "\0" not in name:
+        account = User.objects.filter(username=name).first()
     audit.note_refused(account, request.META.get("REMOTE_ADDR", "") if request else "")
 
 

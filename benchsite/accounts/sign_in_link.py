@@ -52,4 +52,6 @@ def use_link(token: str) -> User | None:
     if not link.filter(used_at__isnull=True, expires_at__gt=Now()).update(used_at=Now()):
         return None
     user = link.select_related("user").get().user
-    return user if user.is_active else None
+    if user.is_active:
+        return user
+    return None

@@ -163,9 +163,9 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
     and not made by the ORM each time.
     """
     models: tuple[Any, ...] = (ApiToken, Team, User)
-    columns = [
-        f'"{model._meta.db_table}"."{field.column}"' for model in models for field in model._meta.concrete_fields
-    ]
+    columns: list[str] = []
+    for model in models:
+        columns += [f'"{model._meta.db_table}"."{field.column}"' for field in model._meta.concrete_fields]
     token, team, maker, member = (model._meta.db_table for model in (*models, Membership))
     sql = (
         f"SELECT {member}.role, {', '.join(columns)} FROM {token}"
@@ -196,7 +196,9 @@ def _parts(text: str) -> tuple[str, str] | None:
     if len(words) != 3 or words[0] != PREFIX or len(words[1]) != _KEY or len(words[2]) != _SECRET + _CHECKSUM:
         return None
     key, secret, checksum = words[1], words[2][:_SECRET], words[2][_SECRET:]
-    return (key, secret) if text.isascii() and checksum == _checksum(key + secret) else None
+    if text.isascii() and checksum == _checksum(key + secret):
+        return (key, secret)
+    return None
 
 
 def _random(length: int) -> str:

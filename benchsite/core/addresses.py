@@ -80,7 +80,9 @@ def refuse_webhook_address(
     own = {(address, own_port) for name, own_port in own_servers for address in _resolve_own(name, own_port, timeout_s)}
     here = own_addresses()
     for address in addresses:
-        shown = host if host == str(address) else f"{host} ({address})"
+        shown = host
+        if host != str(address):
+            shown = f"{host} ({address})"
         if (address, port) in own:
             raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
         if any(address in network for network in networks):
@@ -103,7 +105,9 @@ def split_address(text: str, default_port: int | None = None) -> tuple[str, int]
     if default_port is not None and _BARE_V6.fullmatch(text):
         return text, default_port
     match = _ADDRESS.fullmatch(text)
-    port = (match["port"] or default_port) if match else None
+    port = None
+    if match:
+        port = match["port"] or default_port
     if match is None or port is None:
         raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
     return match["v6"] or match["host"], int(port)
@@ -137,7 +141,9 @@ def refuse_address(
         for address in _resolve_own(name, own_port, timeout_s)
     }
     for address in addresses:
-        shown = host if host == str(address) else f"{host} ({address})"
+        shown = host
+        if host != str(address):
+            shown = f"{host} ({address})"
         local = _is_local(address, here)
         reason = _never(address, here)
         if (_LOCAL if local else address, port) in own:
@@ -151,7 +157,9 @@ def refuse_address(
         if local and not any(address in network for network in own_networks):
             example = f"{address}/{address.max_prefixlen}"
             if address.is_loopback:
-                example = "127.0.0.0/8" if address.version == 4 else "::1/128"
+                example = "::1/128"
+                if address.version == 4:
+                    example = "127.0.0.0/8"
             raise AddressRefused(
                 f"{shown} is {reason}: the operator of this site can allow it by adding {example} to "
                 f"{NETWORKS_SETTING}."

@@ -172,7 +172,9 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         self._limit_downloads()
 
     def enqueue_req(self, conn: Any) -> None:
-        data = conn.parser.unreader.buf.getvalue() if conn.parser else b""
+        data = b""
+        if conn.parser:
+            data = conn.parser.unreader.buf.getvalue()
         try:
             arrived = conn.sock.recv(MAX_BUFFERED_BYTES, _PEEK)
         except BlockingIOError:

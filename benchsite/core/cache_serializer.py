@@ -10,7 +10,9 @@ class MessagePackSerializer:
 
     def dumps(self, value: Any) -> bytes | int:
         """Integers stay digits, so that Redis can increment them. Raises TypeError for other objects."""
-        return value if type(value) is int else msgspec.msgpack.encode(value)
+        if type(value) is int:
+            return value
+        return msgspec.msgpack.encode(value)
 
     def loads(self, data: bytes) -> Any:
         """The value; None for an entry that is not MessagePack, which Django's callers treat as missing."""

@@ -78,7 +78,9 @@ def read_document(name: str) -> Document:
 
 
 def get_address(name: str) -> str:
-    return reverse("help") if name == INDEX else reverse("help-document", args=[name])
+    if name == INDEX:
+        return reverse("help")
+    return reverse("help-document", args=[name])
 
 
 def _resolve_address(token: Token, name: str) -> None:

@@ -25,7 +25,9 @@ class CannotOpen(Exception):
 
 def seal(secret: str, purpose: bytes = WEBHOOKS) -> str:
     """The secret, as it is kept; empty stays empty."""
-    return _keys(purpose)[0].encrypt(secret.encode()).decode() if secret else ""
+    if secret:
+        return _keys(purpose)[0].encrypt(secret.encode()).decode()
+    return ""
 
 
 def unseal(sealed: str, purpose: bytes = WEBHOOKS) -> str:

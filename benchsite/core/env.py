@@ -57,7 +57,9 @@ def _number(name: str, default: N, least: N, most: N, read: Callable[[str], N], 
 def env_list(name: str, default: list[str]) -> list[str]:
     """A comma-separated list; blanks around the items are dropped."""
     raw = os.environ.get(name, "")
-    return [item.strip() for item in raw.split(",") if item.strip()] if raw else default
+    if raw:
+        return [item.strip() for item in raw.split(",") if item.strip()]
+    return default
 
 
 def env_networks(name: str) -> list[str]:
@@ -82,7 +84,9 @@ def env_ports(name: str, default: list[int]) -> list[int]:
 def env_path(name: str, default: Path) -> Path:
     """An absolute path."""
     raw = os.environ.get(name, "")
-    path = Path(raw) if raw else default
+    path = default
+    if raw:
+        path = Path(raw)
     if not path.is_absolute():
         raise ImproperlyConfigured(f"{name}={raw!r}: write an absolute path.")
     return path

@@ -56,7 +56,9 @@ def grouped(value: Number, decimals: int = 0) -> str:
     if isinstance(value, int) and not decimals:
         return f"{value:,}".replace("-", MINUS)
     exact = Decimal(value if isinstance(value, int) else repr(float(value)))
-    rounded = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP) if exact.adjusted() < 20 else exact
+    rounded = exact
+    if exact.adjusted() < 20:
+        rounded = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{rounded:,.{decimals}f}".replace("-", MINUS)
 
 
@@ -67,7 +69,9 @@ def counted(number: int, noun: str) -> str:
 
 def listed(texts: Sequence[str], most: int) -> str:
     """Texts in a sentence; of more than `most` the rest as a number: "a, b and 3 more"."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    more = ""
+    if len(texts) > most:
+        more = f" and {len(texts) - most} more"
     return f"{', '.join(texts[:most])}{more}"
 
 
@@ -94,12 +98,16 @@ def short(value: Number) -> str:
         if abs(value) >= least * 0.9995:
             return significant(value / least) + letter
     # A count of five is no measurement with two decimals.
-    return grouped(value) if isinstance(value, int) else significant(value)
+    if isinstance(value, int):
+        return grouped(value)
+    return significant(value)
 
 
 def throughput(ops_s: Number) -> str:
     """Operations per second: "41.2k ops/s"."""
-    return NOTHING if is_missing(ops_s) else f"{short(ops_s)}{THIN}ops/s"
+    if is_missing(ops_s):
+        return NOTHING
+    return f"{short(ops_s)}{THIN}ops/s"
 
 
 def latency(microseconds: Number) -> str:
@@ -134,7 +142,9 @@ def ratio(value: Number) -> str:
 
 def times(value: Number) -> str:
     """A ratio with its sign: "3.6\N{MULTIPLICATION SIGN}"."""
-    return NOTHING if is_missing(value) else ratio(value) + TIMES
+    if is_missing(value):
+        return NOTHING
+    return ratio(value) + TIMES
 
 
 def size(number_of_bytes: Number) -> str:
@@ -162,7 +172,9 @@ def duration(seconds: Number) -> str:
             # The lower part is rounded before it is split off, so that it never reads "1 h 60 min".
             parts = round(whole / lower)
             high, low = divmod(parts, upper // lower)
-            tail = f" {low}{THIN}{lower_unit}" if low else ""
+            tail = ""
+            if low:
+                tail = f" {low}{THIN}{lower_unit}"
             return f"{sign}{high}{THIN}{upper_unit}{tail}"
     return f"{sign}{whole}{THIN}s"
 
@@ -172,7 +184,11 @@ def signed_percent(fraction: Number) -> str:
     if fraction is None or is_missing(fraction):
         return NOTHING
     percent = fraction * 100
-    sign = "" if percent == 0 else "+" if percent > 0 else MINUS
+    sign = ""
+    if percent != 0:
+        sign = MINUS
+        if percent > 0:
+            sign = "+"
     return f"{sign}{significant(abs(percent))}{THIN}%"
 
 
@@ -193,10 +209,14 @@ def plain_percent(fraction: Number) -> str:
 def written(value: object, how: str) -> str:
     """A value by one of the functions above, with its argument: "throughput", "significant 2", "counted run"."""
     name, _, argument = how.partition(" ")
-    arguments = [int(argument) if argument.isdigit() else argument] if argument else []
+    arguments = []
+    if argument:
+        arguments = [int(argument) if argument.isdigit() else argument]
     return cast(str, globals()[name](value, *arguments))
 
 
 def not_a_formula(cell: Cell) -> Cell:
     """A cell of a CSV file: text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return cast(Cell, FORMULA.sub(r"\g<1>'", cell)) if isinstance(cell, str) else cell
+    if isinstance(cell, str):
+        return cast(Cell, FORMULA.sub(r"\g<1>'", cell))
+    return cell

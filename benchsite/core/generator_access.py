@@ -86,7 +86,9 @@ def replaced_credential(path: Path, credential: str) -> str:
     """The credential that a later enrolment of the same load generator wrote to the file; empty where there is none."""
     with contextlib.suppress(OSError, ValueError):
         stored = read_access(path)["credential"]
-        return stored if stored != credential and get_name(stored) == get_name(credential) else ""
+        if stored != credential and get_name(stored) == get_name(credential):
+            return stored
+        return ""
     return ""
 
 

@@ -1,6 +1,7 @@
 """The terms of docs/glossary.md, for the glossary page and for tooltips."""
 
 import re
+from collections import ChainMap
 from functools import cache
 from pathlib import Path
 
@@ -20,4 +21,4 @@ def sections() -> dict[str, dict[str, str]]:
 @cache
 def definitions() -> dict[str, str]:
     """Term -> definition, over all sections."""
-    return {term: text for section in sections().values() for term, text in section.items()}
+    return dict(ChainMap(*sections().values()))

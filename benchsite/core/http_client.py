@@ -90,7 +90,9 @@ def _judged(status: int) -> int:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "an unknown status"
-    follow = "; redirects are not followed" if 300 <= status < 400 else ""
+    follow = ""
+    if 300 <= status < 400:
+        follow = "; redirects are not followed"
     raise PostFailed(f"It answered {status} {phrase}{follow}.", status)
 
 

@@ -88,14 +88,18 @@ def java_tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     if home:
         path = str(Path(home) / "bin" / name)
-        return path if os.access(path, os.X_OK) else ""
+        if os.access(path, os.X_OK):
+            return path
+        return ""
     return shutil.which(name) or ""
 
 
 def java_home() -> str:
     """The folder of the JDK whose compiler is used; empty where there is no compiler."""
     javac = java_tool("javac")
-    return str(Path(javac).resolve().parent.parent) if javac else ""
+    if javac:
+        return str(Path(javac).resolve().parent.parent)
+    return ""
 
 
 def get_output(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
@@ -112,19 +116,27 @@ def get_output(argv: "list[str]", env: "dict[str, str] | None" = None) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    if done.returncode == 0:
+        return done.stdout.decode("utf-8", "replace")
+    return ""
 
 
 def java_version(path: str, env: "dict[str, str] | None" = None) -> int:
     """The feature release of a `java` or `javac`; 0 where it cannot be run. "1.8.0" is 8."""
-    match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', get_output([path, "-version"], env)) if path else None
-    return int(match.group(1)) if match else 0
+    match = None
+    if path:
+        match = re.search(r'(?:version "|javac )(?:1\.)?(\d+)', get_output([path, "-version"], env))
+    if match:
+        return int(match.group(1))
+    return 0
 
 
 def java_problems() -> "list[Problem]":
     """Whether `java` and `javac` are there and of a release that YCSB and the bindings run on."""
     home = os.environ.get("JAVA_HOME")
-    where = f"JAVA_HOME ({home})" if home else "the PATH"
+    where = "the PATH"
+    if home:
+        where = f"JAVA_HOME ({home})"
     needed = f"A JDK {MIN_JAVA} to {MAX_JAVA} is needed"
     for tool in ("java", "javac"):
         path = java_tool(tool)
@@ -289,7 +301,8 @@ def missing_packages() -> "list[str]":
 
 def check_command(command: str = "") -> "list[Problem]":
     """What keeps a target of `make` from starting; others than those of the README need what `test` needs."""
-    command = command if command in COMMANDS else "test"
+    if command not in COMMANDS:
+        command = "test"
     problems = []
     for slug, check in CHECKS.items():
         if command in NEEDS[slug].required_by:
@@ -333,7 +346,9 @@ def table() -> str:
 def cell(need: Need, command: str) -> str:
     if command in need.required_by:
         return "needs"
-    return "uses" if command in need.used_by else ""
+    if command in need.used_by:
+        return "uses"
+    return ""
 
 
 if __name__ == "__main__":

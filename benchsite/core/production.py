@@ -52,7 +52,9 @@ def checked_url(url: str, variable: str = "BENCHSITE_URL") -> str:
 def get_host(url: str) -> list[str]:
     """The name in the site's address, for the hosts that it answers to."""
     host = urlsplit(url).hostname
-    return [host] if host else []
+    if host:
+        return [host]
+    return []
 
 
 def is_loopback(address: str) -> bool:

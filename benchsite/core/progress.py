@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 TERMINAL_INTERVAL_S = 0.2
-LOG_INTERVAL_S = 10.0
+LOG_INTERVAL_S = 5.0
 MAX_DETAIL = 60
 SIGNS = "|/-\\"
 # What pip and Maven write of a file that they fetch or install.
@@ -26,7 +26,7 @@ ERROR_LINES = 12
 class Step:
     """A context. Writes one line when the step ends well; `tick`, called often, says where it is until then.
 
-    On a terminal that is a line written anew five times a second, elsewhere a line every 10 s.
+    On a terminal that is a line written anew five times a second, elsewhere a line every 5 s.
     """
 
     def __init__(self, name: str, say: Callable[[str], None] | None = None) -> None:
@@ -51,7 +51,9 @@ class Step:
             return
         self._ticked = now
         self._ticks += 1
-        at = f", {detail[:MAX_DETAIL]}" if detail else ""
+        at = ""
+        if detail:
+            at = f", {detail[:MAX_DETAIL]}"
         line = f"{self.name}: {now - self._began:.0f} s{at}"
         if self.is_terminal:
             self._rewrite(f"{SIGNS[self._ticks % len(SIGNS)]} {line}")

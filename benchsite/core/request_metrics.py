@@ -65,7 +65,9 @@ class CountRequests:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         response = self.get_response(request)
-        method = request.method if request.method in METHODS else "other"
+        method = "other"
+        if request.method in METHODS:
+            method = request.method
         match = request.resolver_match
         if match is None:
             page = "none"

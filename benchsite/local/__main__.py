@@ -18,7 +18,9 @@ UP = "UP"  # The last word to `manage.py up`, which waits for it.
 
 def main(report: int | None = None) -> None:
     """Start the site and stay. Exits with an explanation where that is not possible."""
-    reporting = os.fdopen(report, "w", buffering=1) if report is not None else None
+    reporting = None
+    if report is not None:
+        reporting = os.fdopen(report, "w", buffering=1)
 
     def say(text: str) -> None:
         print(text, file=reporting if reporting and not reporting.closed else sys.stdout, flush=True)

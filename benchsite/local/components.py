@@ -106,7 +106,9 @@ class Component:
 
     def obituary(self) -> str:
         """What one is told when it has ended by itself, with the end of its log."""
-        code = self.guarded.exit_code if self.guarded else None
+        code = None
+        if self.guarded:
+            code = self.guarded.exit_code
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
         return f"{self.name} {how}. The end of {self.log}:\n{log_tail(self.log)}"
 

@@ -147,7 +147,9 @@ class EmbeddedServers:
             # Setting the title wipes the environment, by which earlier lives are recognised.
             "set-proc-title": "no",
         }
-        argv = [str(program.path), *(part for name, value in options.items() for part in (f"--{name}", value))]
+        argv = [str(program.path)]
+        for name, value in options.items():
+            argv += (f"--{name}", value)
         log = self.logs / "redis.log"
         places.redis_socket.unlink(missing_ok=True)
         self.redis = self._start("redis", argv, log, signal.SIGTERM)
@@ -179,7 +181,9 @@ class EmbeddedServers:
             "log_line_prefix=%m [%p] ",
             *(POSTGRESQL_CARELESS if self.careless else ()),
         ]
-        argv = [str(binaries.postgres), "-D", str(data), *(part for option in options for part in ("-c", option))]
+        argv = [str(binaries.postgres), "-D", str(data)]
+        for option in options:
+            argv += ("-c", option)
         # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for every client to leave.
         self.postgresql = self._start("postgresql", argv, log, signal.SIGINT)
         wait_until_ready(self.postgresql, "PostgreSQL", log, self._ensure_database)
@@ -279,7 +283,8 @@ def own_folder(folder: Path, account: Account | None) -> None:
 
 def check_own(folder: Path, uid: int | None = None, *, forbidden: int = 0o022) -> None:
     """Raises EmbeddedError unless this is a folder of `uid` (None: this user's) without any of the `forbidden` bits."""
-    uid = os.geteuid() if uid is None else uid
+    if uid is None:
+        uid = os.geteuid()
     facts = folder.lstat()
     mode = stat.S_IMODE(facts.st_mode)
     if not stat.S_ISDIR(facts.st_mode):

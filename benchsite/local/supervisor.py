@@ -77,7 +77,9 @@ def running_site() -> RunningSite | None:
     """The site of this `var/` that runs now, if one does."""
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
         site = RunningSite(**json.loads(state_file().read_text()))
-        return site if site.lives else None
+        if site.lives:
+            return site
+        return None
     return None
 
 
@@ -168,7 +170,9 @@ class Site:
         except BlockingIOError:
             os.close(lock)
             other = running_site()
-            where = f" at {other.url} (process {other.pid})" if other else ""
+            where = ""
+            if other:
+                where = f" at {other.url} (process {other.pid})"
             raise SiteError(f"The site in {self.var} already runs{where}. `make down` stops it.") from None
         self._lock = lock
 

@@ -207,7 +207,9 @@ def _arrived(delivery: Delivery, status: int | None) -> None:
         state=Delivery.State.DELIVERED, next_at=None, delivered_at=Now(), status_code=status, error=""
     )
     if changed and delivery.webhook_id:
-        answer = f"{status}" if status else ""
+        answer = ""
+        if status:
+            answer = f"{status}"
         Webhook.objects.filter(pk=delivery.webhook_id).update(last_at=Now(), last_status=answer, failures=0)
 
 
@@ -223,7 +225,9 @@ def _failed(delivery: Delivery, failure: PostFailed) -> None:
         status_code=failure.status,
         error=why,
     )
-    webhook = Webhook.objects.filter(pk=delivery.webhook_id).first() if delivery.webhook_id else None
+    webhook = None
+    if delivery.webhook_id:
+        webhook = Webhook.objects.filter(pk=delivery.webhook_id).first()
     if not changed or webhook is None or isinstance(failure, NeverArrives):
         return
     failures = webhook.failures + (1 if ends and not is_test else 0)

@@ -41,7 +41,9 @@ def absolute(path: str) -> str:
 def build_message(notice: Notice, address: str) -> EmailMultiAlternatives:
     """The message to one address. What people named cannot become a header, nor HTML."""
     preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
-    url = absolute(notice.path) if notice.path else ""
+    url = ""
+    if notice.path:
+        url = absolute(notice.path)
     lines = [
         notice.text,
         url,

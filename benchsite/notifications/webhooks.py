@@ -141,7 +141,9 @@ def new_secret() -> str:
 
 def _decode_key(secret: str) -> bytes:
     """A secret of an earlier release has another prefix, and is its own key."""
-    return b64decode(secret.removeprefix(PREFIX)) if secret.startswith(PREFIX) else secret.encode()
+    if secret.startswith(PREFIX):
+        return b64decode(secret.removeprefix(PREFIX))
+    return secret.encode()
 
 
 def get_secrets(webhook: Webhook) -> list[str]:

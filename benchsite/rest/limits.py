@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final, Literal, cast
 from uuid import UUID
 
@@ -89,7 +90,7 @@ def get_policies(name: Name, token: ApiToken) -> list[Policy]:
 
 def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
     """Count this request. Raises Problem("quota-exceeded") where a window has none left."""
-    charged = _charge([policy for name in names for policy in get_policies(name, token)])
+    charged = _charge(list(chain.from_iterable(get_policies(name, token) for name in names)))
     request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
     if over := [spent for spent, is_counted in charged if not is_counted]:
         wait = max(spent.ends_in_s for spent in over)
@@ -146,7 +147,9 @@ def _charge_in_redis(policies: Sequence[Policy], now: float) -> list[tuple[int, 
 def _charge_in_database(policy: Policy, now: float) -> tuple[int, int]:
     window = int(now // policy.window_s)
     used = counters.add(_key(policy.name, policy.owner, window), policy.quota, policy.window_s)
-    return (policy.quota, 0) if used is None else (used, 1)
+    if used is None:
+        return (policy.quota, 0)
+    return (used, 1)
 
 
 def used_uploads(team: Team) -> int | None:

@@ -64,7 +64,9 @@ class Problem(Exception):
     def of_faults(cls, faults: Sequence[Fault]) -> "Problem":
         """A request with these faults; the first of them are said in one sentence too."""
         message = "; ".join(f"{fault['pointer']}: {fault['detail'].rstrip('.')}" for fault in faults[:3])
-        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+        more = ""
+        if len(faults) > 3:
+            more = f"; and {len(faults) - 3} more"
         return cls("validation-error", f"{message}{more}.", errors=faults)
 
     @classmethod

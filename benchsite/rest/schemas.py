@@ -25,7 +25,9 @@ def _moment(moment: datetime) -> datetime:
     """In UTC; a moment without a zone is taken for UTC."""
     if not 1 < moment.year < 9999:
         raise ValueError("a year between 2 and 9998, please")
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
 
 
 Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(plain)]

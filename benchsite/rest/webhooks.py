@@ -62,7 +62,9 @@ class WebhookAnswer(Schema):
 
     @staticmethod
     def resolve_old_secret_until(webhook: Webhook) -> datetime | None:
-        return webhook.old_until if webhook.old_sealed or webhook.old_secret else None
+        if webhook.old_sealed or webhook.old_secret:
+            return webhook.old_until
+        return None
 
 
 class SecretAnswer(Schema):

@@ -54,9 +54,18 @@ def copy_to(folder: Path) -> tuple[int, int]:
     return copied, lost
 
 
+class DatabaseNotRestored(Exception):
+    """The copy has contents and the database names none."""
+
+
 def copy_from(folder: Path) -> tuple[int, int]:
-    """Puts into the storage what it lacks; answers how many contents were put, and how many the folder lacks too."""
+    """Puts into the storage what it lacks; answers how many contents were put, and how many the folder lacks too.
+
+    Raises DatabaseNotRestored before it writes anything.
+    """
     put = lost = 0
+    if any(folder.glob("??/*")) and not any(digests()):
+        raise DatabaseNotRestored
     artifacts.mark_storage()
     for digest in digests():
         if artifacts.storage().exists(get_path(digest)):

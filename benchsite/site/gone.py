@@ -55,7 +55,9 @@ def gone_message(path: str) -> str:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The site's `handler404`."""
-    message = gone_message(request.path) if isinstance(exception, Resolver404) else ""
+    message = ""
+    if isinstance(exception, Resolver404):
+        message = gone_message(request.path)
     if not message:
         return page_not_found(request, exception)
     if request.path.startswith(PREFIX):

@@ -1,7 +1,7 @@
 """Pages that read every package: home, limits, glossary and help."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -22,6 +22,7 @@ from benchsite.rest.limits import used_uploads
 from reports.compare.selection import Selection
 from reports.compare.views.compare import get_parts
 from reports.models import History
+from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.queries.histories import history_lines
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Matrix, Run, Sweep
@@ -35,7 +36,8 @@ from workers.generator.fleet import add_activity, get_fleet, health, troubled_fi
 
 LATEST = 6
 RECENT = timedelta(days=14)  # of changes
-MAX_HISTORIES = 6
+MAX_HISTORIES = 300  # in which changes are searched, of the newest runs of each
+MAX_RUNS = 400
 FIRST_IN_QUEUE = 8
 MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
@@ -146,14 +148,29 @@ def news(request: HttpRequest) -> HttpResponse:
         failed=Count("pk", filter=Q(status=Status.FAILED)),
         rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
     )
-    grown = History.objects.filter(phase=Phase.MEASURE, last_at__gte=since)
-    keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
-    lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
     context = {
         "result": latest_result(team, latest_matrices()),
-        "changes": {**runs, "histories": [line for line in lines if line.last_change]},
+        "changes": {**runs, **search_changes(team, since)},
+        "days": RECENT.days,
     }
     return render(request, part_template(request, "benchsite/news"), context)
+
+
+def search_changes(team: Team, since: datetime) -> dict[str, object]:
+    """Every change of level since then, the newest first, and how many histories were searched; four queries."""
+    grown = History.objects.filter(phase=Phase.MEASURE, last_at__gte=since)
+    counts = grown.aggregate(
+        long=Count("pk", filter=Q(runs__gte=MIN_HISTORY)), short=Count("pk", filter=Q(runs__lt=MIN_HISTORY))
+    )
+    newest = grown.filter(runs__gte=MIN_HISTORY).order_by("-last_at")[:MAX_HISTORIES]
+    lines = history_lines(team, newest, MAX_RUNS)
+    changes = [(line, change) for line in lines for change in line.changes if change.point.at >= since]
+    return {
+        "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),
+        "searched": len(lines),
+        "unsearched": counts["long"] - len(lines),
+        "short": counts["short"],
+    }
 
 
 @team_required("GET", role=Role.ADMIN)

@@ -54,7 +54,9 @@ class Link(TypedDict):
 
 def is_here(path: str, href: str) -> bool:
     """Whether the page at `path` lies under `href`; home is only itself."""
-    return path == href if href == "/" else path.startswith(href)
+    if href == "/":
+        return path == href
+    return path.startswith(href)
 
 
 class Group(TypedDict):
@@ -67,7 +69,9 @@ class Group(TypedDict):
 def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, object]:
     """Home and the three groups: menus of a bar, or, `folded`, one list with headings."""
     request: HttpRequest | None = context.get("request")
-    path = request.path if request else ""
+    path = ""
+    if request:
+        path = request.path
     groups: list[Group] = []
     for group, pages in GROUPS.items():
         links: list[Link] = []
@@ -133,7 +137,9 @@ def sort_heading(
 def help_link(context: RequestContext) -> str:
     """A link to the document that explains this page; empty where there is none."""
     match = getattr(context.get("request"), "resolver_match", None)
-    name = documents.EXPLAINED_PAGES.get(match.url_name or "") if match else None
+    name = None
+    if match:
+        name = documents.EXPLAINED_PAGES.get(match.url_name or "")
     if name is None:
         return ""
     title = documents.read_document(name).title

@@ -101,7 +101,9 @@ def size(value: object) -> SafeString:
 @register.filter
 def duration(value: object) -> SafeString:
     """Seconds or a timedelta: 4 min 12 s."""
-    seconds = value.total_seconds() if isinstance(value, datetime.timedelta) else value
+    seconds = value
+    if isinstance(value, datetime.timedelta):
+        seconds = value.total_seconds()
     return with_full_value(seconds, formatting.duration, "s")
 
 
@@ -123,7 +125,9 @@ def signed_percent(value: object, better: str = "") -> SafeString:
     arrow = "▲ " if number > 0 else "▼ " if number < 0 else ""
     tone = ""
     if better and number:
-        tone = "better" if (number > 0) == (better == "higher") else "worse"
+        tone = "worse"
+        if (number > 0) == (better == "higher"):
+            tone = "better"
     return format_html(
         '<span class="nowrap {}" title="{}">{}{}</span>', tone, number, arrow, formatting.signed_percent(number)
     )
@@ -146,9 +150,13 @@ def verdict_badge(value: object) -> SafeString:
 def status_badge(value: object) -> SafeString:
     """A status as shape, word and colour; takes the text, a run, or anything with `.status` and `.status_word`."""
     status = str(getattr(value, "display_status", getattr(value, "status", value)) or "none")
-    tone = status if status in STATES else "none"
+    tone = "none"
+    if status in STATES:
+        tone = status
     word = getattr(value, "status_word", status.replace("_", " "))
-    live = " badge--live" if tone in LIVE else ""
+    live = ""
+    if tone in LIVE:
+        live = " badge--live"
     return format_html('<span class="badge badge--{}{}">{}</span>', tone, live, word)
 
 

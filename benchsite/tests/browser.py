@@ -26,7 +26,7 @@ CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
     "home", "news", "own-server", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
-    "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing",
+    "queue", "systems", "versions", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing",
     "published", "notifications", "schedules", "reports", "baselines", "members", "tokens", "audit",
     "team-limits", "account", "plan-import", "harmless-properties",
 )  # fmt: skip

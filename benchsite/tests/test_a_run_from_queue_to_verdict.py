@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import psutil
 import psycopg
 import pytest
+import redis
 from django.conf import settings
 from django.db.models import Sum
 from django.test import Client
@@ -292,6 +293,33 @@ def test_it_stops_a_run_that_is_cancelled(site):
     assert runs[1].reason == Reason.CANCELLED_BY_USER
     assert runs[1].artifacts.filter(kind="hdr").exists()
     assert get_clients(matrix) == []
+
+
+def test_rejects_wrong_data_of_a_server(site):
+    """Records that change under the load: clients verify what they read, and count it under VERIFY."""
+
+    def with_verification(matrix: Matrix) -> None:
+        workload = matrix.workloads.get()
+        workload.properties["dataintegrity"] = "true"
+        workload.save()
+
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=4, before=with_verification)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_measured(run)
+    deployment = Deployment.objects.get(matrix=matrix)
+    password = (Path(deployment.folder) / "password").read_text().strip()
+    with redis.Redis(deployment.host, deployment.port, password=password) as server:
+        for key in server.scan_iter("user*", count=1000):
+            server.hset(key, "field0", "wrong")
+
+    load, measured = site.until_ended(matrix)
+
+    assert (load.status, measured.status) == (Status.SUCCEEDED, Status.SUCCEEDED), measured.reason_detail
+    assert "V33" not in dict(rejections(load))
+    finding = measured.measurement_sets.get().findings.get(check_id="V33")
+    assert (measured.verdict, finding.severity) == ("reject", "reject")
+    wrong, total = map(int, re.findall(r"\d+", finding.measured.replace(",", "")))
+    assert 0 < wrong < total
 
 
 def test_it_survives_a_server_that_is_killed_under_the_load(site):

@@ -88,6 +88,9 @@ def test_it_looks_after_every_part(name):
         assert service["healthcheck"] == {"disable": True} and service["restart"] == "no"
         return
     assert service["restart"] == "unless-stopped"
+    if name in OURS - {"web"}:
+        assert "healthcheck" not in service, "the image has it, also for load generators of other hosts"
+        return
     check = service["healthcheck"]
     assert check["test"][0] in ("CMD", "CMD-SHELL") and {"interval", "timeout", "retries"} <= set(check)
 
@@ -100,6 +103,15 @@ def test_it_waits_for_what_it_needs(name):
         assert needed == servers
     elif name in OURS:
         assert needed == {**servers, "migrate": {"condition": "service_completed_successfully"}}
+
+
+def test_one_service_builds_the_image():
+    assert {name for name, service in SERVICES.items() if "build" in service} == {"migrate"}
+
+
+def test_web_reaches_what_its_forms_try():
+    assert {"targets"} <= set(SERVICES["web"]["networks"])
+    assert SERVICES["target"]["networks"] == ["targets"]
 
 
 def test_it_publishes_the_web_server_alone():
@@ -133,7 +145,7 @@ def test_it_gives_no_secret_a_default():
 
 def test_it_asks_for_what_the_example_names():
     values = set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
-    assert values - set(example()) == {"BENCHSITE_RELEASE", "DOCKER_GROUP"}
+    assert values - set(example()) == {"DOCKER_GROUP"}
     assert set(example()) <= values
 
 
@@ -158,7 +170,7 @@ def test_it_pins_every_image():
     assert len(bases) == 1 and set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.M)) == {"$PYTHON_IMAGE"}
     images = {service["image"] for service in SERVICES.values()} | set(bases)
     for image in images:
-        assert re.fullmatch(r"\w+:(\$\{BENCHSITE_RELEASE:-)?\d[\w.-]*\}?", image), image
+        assert re.fullmatch(r"\w+:\d[\w.-]*|benchsite:\$\{BENCHSITE_RELEASE:\?.*\}", image), image
 
 
 def test_the_image_runs_as_nobody_and_holds_what_it_needs():

@@ -45,6 +45,7 @@ from runs.catalog.data_confirmations import target_rows
 from runs.models import (
     Cluster,
     DataConfirmation,
+    Deletion,
     Deployment,
     Finding,
     Machine,
@@ -179,6 +180,7 @@ def everything_of_a_team() -> SimpleNamespace:
     Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
     matrix = Matrix.objects.filter(team=team).latest("pk")
     Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH)
+    Deletion.objects.create(team=team, name=MARK, kind="matrix", sha256=SHA256)
     Client().force_login(admin)
     return SimpleNamespace(team=team, links=links, working=working, query=urlencode({"target": target}))
 

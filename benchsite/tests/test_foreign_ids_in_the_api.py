@@ -37,7 +37,7 @@ NAME_NOTHING = {
     "cut", "latency_kind", "operation", "points", "throughput_percent", "mean_percent", "p99_percent", "wait",
 }  # fmt: skip
 BODIES_THAT_NAME_NOTHING = {
-    "upload_runs", "annotate_run", "change_schedule", "add_repeats",
+    "upload_runs", "annotate_run", "accept_level", "change_schedule", "add_repeats",
     "change_report_access", "make_webhook", "change_webhook", "confirm_data",
 }  # fmt: skip
 VALID = {"add_repeats": {"look": 3}, "change_report_access": {"access": "private"}, "confirm_data": {"target": MARK}}

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.site.views import latest_sweeps
+from reports.tests.verdicts import commit_runs, make_test
 from runs.models import Run
 from runs.queue import live
 from runs.tests.factories import (
@@ -188,4 +189,19 @@ def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
     page = get_text(client_in.get(reverse("news")))
     assert "1 failed run<" in page and "1 rejected run<" in page
     Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
-    assert "No history changed, no run failed or was rejected." in get_text(client_in.get(reverse("news")))
+    assert "No run failed or was rejected." in get_text(client_in.get(reverse("news")))
+
+
+def test_lists_every_change_whatever_grew_since(client_in, team):
+    """Seven histories grew after the one that lost 18 %; six were looked at."""
+    lost = make_test(team)
+    for commit in range(14):
+        level = 1000.0 if commit < 12 else 820.0
+        commit_runs(lost, f"aaaa{commit:04}", level, days_ago=10 - commit / 2, repeats=1)
+    for _ in range(7):
+        other = make_test(team)
+        commit_runs(other, "bbbb1111", 1000.0, days_ago=1, repeats=1)
+    response = client_in.get(reverse("news"))
+    ((line, change),) = response.context["changes"]["histories"]
+    assert line.row.runs == 14 and change.point.commit == "aaaa0012"
+    assert "7 histories of fewer than 10 runs" in get_text(response)

@@ -20,7 +20,7 @@ ALLOWED = {
     "reports/trends/badges.py": "coordinates",
     "reports/compare/figures/svg.py": "coordinates",
     "reports/compare/figures/theme.py": "colours",
-    "reports/compare/figures/table.py": "exported cells, which other programs read",
+    "benchsite/core/table.py": "exported cells, which other programs read",
     "reports/compare/pages/equal_load.py": "values of form fields and addresses",
     "reports/compare/selection.py": "values of form fields and addresses",
     "runs/ycsb/property_schema.py": "values of settings, which servers read",

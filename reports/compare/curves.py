@@ -304,6 +304,9 @@ class Curve:
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     session: str = ""  # that its upload states of every run: the CI job that measured it
+    commit: str = ""  # of all its runs; empty: of none, or of several
+    branch: str = ""
+    build: str = ""  # the address of the CI's build
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
     repeats: int = 0  # of each rung, as its matrix submits them; copies have higher numbers. 0: a search decides
     unthrottled_ops_s: tuple[float, ...] = ()  # of runs without a target beside a ladder of targets: probes of a search

@@ -7,6 +7,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, cast
 
 import tomli_w
@@ -55,7 +56,7 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     for database in document.get("databases", {}).values():
         # A repetition needs the measured version if none is stated.
         database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
-    roles = {role for table in ROLES for role in document.get(table, {})}
+    roles = set(chain.from_iterable(document.get(table, {}) for table in ROLES))
     seen = redactor.walk(document, WHERE, roles)
     if seen == tomllib.loads(text):
         return text
@@ -92,7 +93,8 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     every = tuple(build_items(material))
     names = chosen_names(draft, material, every)
     problems = [*material.problems, *_licence_warnings(material)]
-    if missing := [name for name in draft.items if name not in {item.name for item in every}]:
+    present = {item.name for item in every}
+    if missing := [name for name in draft.items if name not in present]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
     headline = render_text(material.answer)
     shown = [item for item in every if item.name in names]
@@ -104,8 +106,11 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
     figures = {item.name: item for item in shown if not item.is_table}
     runs = source_runs(material.curves)
-    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
-    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
+    sentences = []
+    if any(not curve.publishable for curve in material.curves):
+        sentences = [DEMONSTRATION]
+    if machine := machine_sentence(material.curves):
+        sentences += [machine]
     content: Content = {
         "format": FORMAT,
         "version": VERSION,
@@ -128,7 +133,9 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "sources": method.sources(runs, _counted(material)),
     }
     # The plan file by which all of it can be run again; uploaded results have none.
-    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    matrix = None
+    if material.matrix_id:
+        matrix = Matrix.objects.filter(pk=material.matrix_id).first()
     if matrix and (plan := plan_for_others(matrix, material.redactor)):
         content["plan"] = plan
         if matrix.search:
@@ -141,9 +148,13 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         headline=material.redactor.clean(headline, "headline", written=True),
         found=tuple(material.redactor.found),
         problems=tuple(problems),
-        rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in sided},
+        rows={part["name"]: _read_first_cells(part["table"]) for part in sided},
         columns={part["name"]: part["table"]["columns"] for part in sided},
     )
+
+
+def _read_first_cells(table: Cells) -> list[str]:
+    return [str(row[0]) for row in table["rows"]]
 
 
 def _licence_warnings(material: Material) -> Iterator[str]:
@@ -191,7 +202,9 @@ def _annotated(
     """Puts the footnotes to their cells; says which have none any more."""
     by_name = {table["name"]: table for table in frozen}
     for note in footnotes:
-        place = _place(by_name[note.table]["table"], note) if note.table in by_name else None
+        place = None
+        if note.table in by_name:
+            place = _place(by_name[note.table]["table"], note)
         if place is None:
             where = titles.get(note.table, note.table)
             yield f"The footnote “{note.text[:60]}” has no cell any more: {where}, {note.side}, {note.column}."
@@ -207,7 +220,10 @@ def _place(table: Cells, note: DraftFootnote) -> Footnote | None:
 
 
 def _counted(material: Material) -> dict[object, object]:
-    return {run: curve for curve in material.curves for point in curve.counted for run in point.run_ids}
+    curves: dict[object, object] = {}
+    for curve in material.curves:
+        curves |= dict.fromkeys(chain.from_iterable(point.run_ids for point in curve.counted), curve)
+    return curves
 
 
 def _method(material: Material, runs: list[SourceRun]) -> Method:

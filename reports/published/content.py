@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any, Final, NotRequired, TypedDict, final
 
-from reports.compare.figures.table import Table
+from benchsite.core.table import Table
 
 FORMAT: Final = "benchsite-report"
 VERSION: Final = 1  # of this shape; readers take every version that there ever was
@@ -15,7 +15,7 @@ NOT_STATED: Final = "not stated"
 
 
 class Cells(TypedDict):
-    """A table: `reports.compare.figures.table.Table.as_dict()`."""
+    """A table: `benchsite.core.table.Table.as_dict()`."""
 
     columns: list[str]
     rows: list[list[str | int | float | None]]

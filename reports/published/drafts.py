@@ -66,11 +66,15 @@ def parse_draft(stored: Mapping[str, Any]) -> Draft:
 
     def text(name: str, longest: int) -> str:
         value = stored.get(name, "")
-        return _kept(value, longest) if isinstance(value, str) else ""
+        if isinstance(value, str):
+            return _kept(value, longest)
+        return ""
 
     def texts(name: str, most: int) -> tuple[str, ...]:
         value = stored.get(name, ())
-        kept = [text for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
+        kept = []
+        if isinstance(value, list | tuple):
+            kept = [text for text in value if isinstance(text, str)]
         return tuple(_kept(text, MAX_KEPT_LENGTH) for text in kept[:most])
 
     return Draft(

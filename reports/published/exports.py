@@ -1,9 +1,7 @@
 """A report as files: canonical JSON, one CSV, Markdown, and a page that needs no network."""
 
 import base64
-import csv
 import hashlib
-import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
-from benchsite.core.formatting import not_a_formula
+from benchsite.core.table import csv_line
 from reports.published.content import NOT_STATED, Cells, Content, build_table, in_order, sources_table
 from reports.published.links import Opened
 from reports.published.pages import DISCLOSED, get_page
@@ -51,11 +49,10 @@ def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -
     ]
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
-    drawings = {
-        figure["name"]: {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
-        for figure in content["figures"]
-        if figure["drawn"] and not figure["empty"]
-    }
+    drawings: dict[str, dict[str, Any]] = {}
+    for figure in content["figures"]:
+        if figure["drawn"] and not figure["empty"]:
+            drawings[figure["name"]] = {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
     context: dict[str, Any] = {
         "page": get_page(content),
         "notes": notes_html(content["notes"]),
@@ -88,28 +85,23 @@ def file_name(title: str, digest: str, form: str) -> str:
 
 
 def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
-    """Every table below the other, each after its name and an empty line; no cell is a formula to a spreadsheet."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-
-    def line(*cells: str) -> None:
-        writer.writerow(map(not_a_formula, cells))
-
-    line("report", content["title"])
-    line("headline", content["headline"])
-    line("team", content["team"])
-    line("published", content["published_at"])
-    line("SHA-256", digest)
+    """Every table below the other, each after its name and an empty line."""
+    heads = [
+        ("report", content["title"]),
+        ("headline", content["headline"]),
+        ("team", content["team"]),
+        ("published", content["published_at"]),
+        ("SHA-256", digest),
+    ]
     if imported:
-        line("imported", imported)
+        heads.append(("imported", imported))
     if content["demonstration"]:
-        line("note", content["demonstration"])
+        heads.append(("note", content["demonstration"]))
+    lines = list(map(csv_line, heads))
     parts = ((part["title"], part["table"]) for part in in_order(content))
     for name, cells in (*parts, *_method_tables(content)):
-        out.write("\r\n")
-        line(name)
-        out.write(build_table(cells).as_csv())
-    return out.getvalue().encode()
+        lines += ("\r\n", csv_line([name]), build_table(cells).as_csv())
+    return "".join(lines).encode()
 
 
 def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:

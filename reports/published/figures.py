@@ -2,9 +2,9 @@
 
 from typing import Final, cast
 
+from benchsite.core.table import Table
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import Frame, PlotlyFigure
-from reports.compare.figures.table import Table
 from reports.published.content import Cells, FrozenFigure, build_table
 from reports.published.sanitizer import harmless
 
@@ -43,7 +43,9 @@ class ReportFigure(Figure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         drawn, theme = self.figure["drawn"], frame.theme.name
-        narrow = drawn.get(f"{theme}-narrow") if frame.narrow else None
+        narrow = None
+        if frame.narrow:
+            narrow = drawn.get(f"{theme}-narrow")
         return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))
 
     @property

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, Self
 
 from django import forms
@@ -102,12 +103,16 @@ class AccessForm(forms.Form):
     def expires_at(self) -> dt.datetime | None:
         """The first moment at which the link is closed."""
         day: dt.date | None = self.cleaned_data["expires_on"]
-        return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC) if day else None
+        if day:
+            return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
+        return None
 
 
 def access_initial(report: Report) -> dict[str, Any]:
     """What the form of access shows of a report."""
-    day = (report.expires_at - dt.timedelta(microseconds=1)).date() if report.expires_at else None
+    day = None
+    if report.expires_at:
+        day = (report.expires_at - dt.timedelta(microseconds=1)).date()
     return {"access": report.access, "expires_on": day}
 
 
@@ -157,14 +162,14 @@ def footnote_lines(draft: Draft) -> list[FootnoteLine]:
 def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     """The columns of each table that is shown and has a row for each side."""
     titles = {item.name: item.title for item in made.items}
-    return [
-        (titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns])
-        for table, columns in made.columns.items()
-    ]
+    choices = []
+    for table, columns in made.columns.items():
+        choices.append((titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns]))
+    return choices
 
 
 def get_sides(made: Built) -> list[str]:
-    return list(dict.fromkeys(side for sides in made.rows.values() for side in sides))
+    return list(dict.fromkeys(chain.from_iterable(made.rows.values())))
 
 
 def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:

@@ -77,7 +77,9 @@ class Opened:
     @property
     def address(self) -> str:
         """Of the newest revision; empty for a file."""
-        return "" if self.alone else f"/r/{self.token}"
+        if self.alone:
+            return ""
+        return f"/r/{self.token}"
 
     @property
     def pinned(self) -> str:
@@ -159,7 +161,9 @@ def open_link(token: str) -> ReportLink:
     """
     # PostgreSQL takes no NUL; nothing longer than the column is asked for.
     possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
-    link = ReportLink.objects.select_related("report__team").filter(token=token).first() if possible else None
+    link = None
+    if possible:
+        link = ReportLink.objects.select_related("report__team").filter(token=token).first()
     if link is None:
         raise LinkUnknown("No report has this address. Perhaps it was cut: it ends in 22 characters.")
     if link.report is None:

@@ -10,13 +10,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Table
 from reports.compare.analysis.ceiling import MIN_GAIN_PER_DOUBLING
 from reports.compare.analysis.differences import SOURCE_SAYS
 from reports.compare.analysis.repeat_comparison import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
 from reports.compare.analysis.run_sides import YES_OR_NO, spec_value
 from reports.compare.curves import ACK_SAYS, Curve
 from reports.compare.figures.captions import caption, machine_sentence
-from reports.compare.figures.table import Cell, Table
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad
@@ -76,7 +76,9 @@ def _loss(run: Submitted) -> str:
     if record["loss_window_s"] is None:
         return "without bound"
     worst = record.get("worst_loss_window_s")
-    longer = f", at worst {formatting.exact(worst)} s" if worst else ""
+    longer = ""
+    if worst:
+        longer = f", at worst {formatting.exact(worst)} s"
     return f"{formatting.exact(record['loss_window_s'])} s{longer}"
 
 
@@ -95,7 +97,9 @@ def _properties(run: Submitted) -> str:
 def _image(run: Submitted) -> str:
     """Its name and tag; not the registry, nor the place there, which may be nobody else's business."""
     name = str(run.container.get("reference") or "").partition("@")[0].rpartition("/")[2]
-    return name if IMAGE.fullmatch(name) else UNKNOWN
+    if IMAGE.fullmatch(name):
+        return name
+    return UNKNOWN
 
 
 def _sha256(key: str) -> Field:
@@ -103,7 +107,9 @@ def _sha256(key: str) -> Field:
 
     def digits(run: Submitted) -> str:
         match = DIGEST.search(str(run.container.get(key) or ""))
-        return match[1] if match else UNKNOWN
+        if match:
+            return match[1]
+        return UNKNOWN
 
     return digits
 
@@ -166,7 +172,9 @@ def environment_table(submitted: Mapping[UUID, Submitted], labels: Mapping[UUID,
 
 def _cell(run: Submitted, field: Field) -> Cell:
     value: Cell = spec_value(run.spec, field) if isinstance(field, str) else field(run)
-    return UNKNOWN if value is None or value == "" else value
+    if value is None or value == "":
+        return UNKNOWN
+    return value
 
 
 def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None, equal: EqualLoad | None) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite.core import formatting
-from reports.compare.figures.table import Cell
+from benchsite.core.table import Cell
 from reports.published.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.script import repeat_script
@@ -104,7 +104,9 @@ def _parts(content: Content) -> Iterator[dict[str, Any]]:
     numbers = {"figure": 0, "table": 0}
     parts: list[Any] = in_order(content)
     for part in parts:
-        kind = "figure" if "drawn" in part else "table"
+        kind = "table"
+        if "drawn" in part:
+            kind = "figure"
         numbers[kind] += 1
         cells = grid(part["table"], part.get("footnotes", ()))
         yield {
@@ -159,7 +161,9 @@ def abreast(cells: Cells) -> list[Cells]:
     """A table whose columns are sides, cut into such as fit beside each other; each repeats the first column."""
     columns, rows = cells["columns"], cells["rows"]
     if len(columns) <= SIDES_ABREAST + 1:
-        return [cells] if rows else []
+        if rows:
+            return [cells]
+        return []
     return [
         {
             "columns": [columns[0], *columns[at : at + SIDES_ABREAST]],
@@ -182,11 +186,9 @@ def _judged(verdict: dict[str, Any]) -> dict[str, str]:
 
 
 def _times(ratio: object) -> str:
-    return (
-        f"{formatting.significant(float(ratio))}\N{MULTIPLICATION SIGN}"
-        if isinstance(ratio, int | float)
-        else formatting.NOTHING
-    )
+    if isinstance(ratio, int | float):
+        return f"{formatting.significant(float(ratio))}\N{MULTIPLICATION SIGN}"
+    return formatting.NOTHING
 
 
 def _instant(text: str) -> dt.datetime | None:
@@ -194,4 +196,6 @@ def _instant(text: str) -> dt.datetime | None:
         instant = dt.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
+    if instant.tzinfo:
+        return instant
+    return instant.replace(tzinfo=dt.UTC)

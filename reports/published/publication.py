@@ -89,7 +89,9 @@ def begin(team: Team, user: User | None, query: str, title: str = "") -> Report:
 def _pinned(team: Team, draft: Draft) -> Draft:
     """The draft about what its address means today, and not about whichever matrix is the newest at publishing."""
     query = pinned(team, draft.selection).query().removeprefix("?")
-    return replace(draft, query=query) if len(query) <= MAX_QUERY_LENGTH else draft
+    if len(query) <= MAX_QUERY_LENGTH:
+        return replace(draft, query=query)
+    return draft
 
 
 def build_title(text: str) -> str:
@@ -170,7 +172,9 @@ def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[s
         # A new revision does not restore a revoked link.
         if revision.number == 1 or may_open_again(report, user):
             make_link(report)
-        kind = "report_published" if revision.number == 1 else "report_revised"
+        kind = "report_revised"
+        if revision.number == 1:
+            kind = "report_published"
         text = f"revision {revision.number}, {report.access}"
         audit.note(kind, team=report.team, actor=user, subject=report.title, text=text)
         report.save(update_fields=["changed_at"])
@@ -195,7 +199,9 @@ def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: 
             raise NotAllowed(PUBLIC_REFUSED)
         report.access, report.expires_at = Report.Access(access), expires_at
         report.save(update_fields=["access", "expires_at", "changed_at"])
-        until = f" until {expires_at:%Y-%m-%d}" if expires_at else ""
+        until = ""
+        if expires_at:
+            until = f" until {expires_at:%Y-%m-%d}"
         text = f"{was[0]} to {access}{until}"
         audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=text)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final
 
 from runs.ycsb.redact import HIDDEN, is_allowed, is_secret, redact
@@ -139,7 +140,7 @@ class Redactor:
     def _names_near(self, text: str) -> frozenset[str]:
         """Those of the site's names that begin with a word of this text."""
         words = {word.casefold() for word in _WORD.findall(text)} | {""}
-        return frozenset(name for word in words & self._by_word.keys() for name in self._by_word[word])
+        return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 
     def _matches(self, text: str) -> Iterator[tuple[Kind, str, int, int]]:
         """What is found, from left to right; where several begin at one place, a name, else the first pattern."""
@@ -172,13 +173,17 @@ class Redactor:
             tells = _PRIVATE_SITE.search(text) or (
                 names and re.search(_build_names_pattern(names), text, re.IGNORECASE)
             )
-            return BECOMES[kind] if tells else text
+            if tells:
+                return BECOMES[kind]
+            return text
         return BECOMES[kind]
 
     def walk(self, value: Any, where: str, own: Collection[str] = ()) -> Any:
         """A whole structure with every text in it cleaned; Benchsite's `own` and names of entries stay."""
         if isinstance(value, str):
-            return self.clean(value, where) if len(value) >= MIN_NAME and value not in own else value
+            if len(value) >= MIN_NAME and value not in own:
+                return self.clean(value, where)
+            return value
         if isinstance(value, dict):
             return {name: self._walk_entry(name, item, where, own) for name, item in value.items()}
         if isinstance(value, list):
@@ -212,9 +217,13 @@ def safe_value(name: str, value: object) -> str:
         return HIDDEN
     is_unsafe = _UNSAFE_NAME.search(name) and not is_allowed(name)
     if not text or is_unsafe or len(text) > MAX_VALUE_LENGTH:
-        return NOT_SHOWN if text else ""
+        if text:
+            return NOT_SHOWN
+        return ""
     parts = re.split(r"[\s,;]+", text)
-    return text if all(_SAFE_VALUE.fullmatch(part) for part in parts) else NOT_SHOWN
+    if all(_SAFE_VALUE.fullmatch(part) for part in parts):
+        return text
+    return NOT_SHOWN
 
 
 def safe_settings(settings: Mapping[str, object]) -> str:

@@ -28,10 +28,12 @@ from runs.catalog import load_catalog
 # found by no search.
 def assign_roles(curves: Sequence[Curve]) -> dict[str, str]:
     """The sides' machines and load generators by name -> what each is called in a report: "machine 1"."""
-    machines = dict.fromkeys(
-        machine.name for curve in curves for machine in (*curve.setup.cluster_machines, *curve.setup.generator_machines)
-    )
-    generators = dict.fromkeys(name for curve in curves for name in curve.setup.generators)
+    machines: dict[str, None] = {}
+    generators: dict[str, None] = {}
+    for curve in curves:
+        setup = curve.setup
+        machines |= dict.fromkeys(machine.name for machine in (*setup.cluster_machines, *setup.generator_machines))
+        generators |= dict.fromkeys(setup.generators)
     return {
         **{name: f"load generator {number}" for number, name in enumerate(generators, 1)},
         **{name: f"machine {number}" for number, name in enumerate(machines, 1)},
@@ -42,7 +44,9 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
     """The curve as outsiders may see it. Its ceiling and its knee stay what they are."""
 
     def clean(text: str, where: str) -> str:
-        return redactor.clean(text, where) if text else text
+        if text:
+            return redactor.clean(text, where)
+        return text
 
     seen = replace(
         curve,
@@ -143,7 +147,9 @@ def gather(team: Team, draft: Draft) -> Material:
     )
     submitted = load_submissions(curves)
     matrices = {curve.matrix_id for curve in curves}
-    drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
+    drawn = selection
+    if equal:
+        drawn = replace(selection, load_ops_s=equal.load_ops_s)
     compared = judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})

@@ -67,7 +67,9 @@ def harmless(figure: Mapping[str, Any]) -> PlotlyFigure:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return harmless_text(value) if "<" in value else value
+        if "<" in value:
+            return harmless_text(value)
+        return value
     if isinstance(value, list):
         return [_clean(item) if isinstance(item, str | list | dict) else item for item in value]
     if isinstance(value, dict):

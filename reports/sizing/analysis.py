@@ -13,12 +13,16 @@ ROUNDING = 1e-9
 
 def per_node(throughput_ops_s: float, nodes: int | None) -> float | None:
     """X / n in operations per second; None without nodes."""
-    return throughput_ops_s / nodes if nodes and nodes > 0 else None
+    if nodes and nodes > 0:
+        return throughput_ops_s / nodes
+    return None
 
 
 def operations_per_dollar(throughput_ops_s: float, price_per_hour: float | None) -> float | None:
     """X · 3600 / price, the price being that of all nodes together; None without a price."""
-    return throughput_ops_s * 3600 / price_per_hour if _positive(price_per_hour) and price_per_hour else None
+    if _positive(price_per_hour) and price_per_hour:
+        return throughput_ops_s * 3600 / price_per_hour
+    return None
 
 
 def dollars_per_million(throughput_ops_s: float, price_per_hour: float | None) -> float | None:
@@ -104,7 +108,9 @@ def nodes_by_measurement(
     for nodes in sizes:
         if required_ops_s <= throughputs[nodes]:
             share = (required_ops_s - reached) / (throughputs[nodes] - reached)
-            bound: Literal["", "at most"] = "at most" if {at, nodes} & {*lower_bounds} else ""
+            bound: Literal["", "at most"] = ""
+            if {at, nodes} & {*lower_bounds}:
+                bound = "at most"
             return ByMeasurement(max(_up(at + share * (nodes - at)), 1), False, bound)
         # A size that brought less than a smaller one is no step towards more.
         if throughputs[nodes] > reached:

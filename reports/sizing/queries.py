@@ -5,7 +5,7 @@ from typing import Any
 from benchsite.accounts.models import Team
 from reports.compare.curves import PUBLISHABLE
 from reports.compare.queries.curves import curves
-from reports.compare.queries.sweep_selection import get_sweeps_by_phase
+from reports.compare.queries.sweep_selection import get_sweeps_by_phase, one_per_test
 
 # Sweeps looked at, the newest first: each brings all its points.
 MAX_SWEEPS = 200
@@ -23,7 +23,7 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
     if not every_purpose:
         left_out = rows.exclude(purpose__in=PUBLISHABLE).count()
         rows = rows.filter(purpose__in=PUBLISHABLE)
-    newest = rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")
+    newest = one_per_test(rows, team).select_related("matrix", "workload", "database").order_by("-created_at", "name")
     sweeps = list(newest[: MAX_SWEEPS + 1])
     return {"curves": curves(sweeps[:MAX_SWEEPS]), "more": len(sweeps) > MAX_SWEEPS, "unpublishable": left_out}
 

@@ -1,10 +1,11 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
@@ -15,15 +16,12 @@ from reports.compare.analysis.equal_load import How
 from reports.compare.analysis.ratios import bound_sign
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
-from reports.compare.pages.equal_load import UNSUSTAINED, most_within, within_text
+from reports.compare.pages.equal_load import most_within, within_text
 from reports.compare.pages.ladder import load_text
 from reports.compare.queries import candidates, measured_workloads
 from reports.compare.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, get_conditions, read_reduced_loads
 from reports.sizing.analysis import (
-    FILL,
-    HEADROOM,
     Need,
-    Resource,
     Sizing,
     binding_ratio,
     compute_sizing,
@@ -34,25 +32,17 @@ from reports.sizing.analysis import (
     per_node,
     product_as_published,
 )
-from reports.sizing.question import EVENTS, OPERATIONS, Question, read_question
+from reports.sizing.forms import EVENTS, QuestionForm
 from runs.catalog import Durability
 from runs.results.measures.recovery import RECOVERED_SHARE
 
 HOURS_A_MONTH: Final = 730
-BINDING_SAYS: Final[dict[Resource, str]] = {"throughput": "throughput", "storage": "storage", "copies": "copies"}
 # More data on a node than this many times what was measured may no longer fit the caches that made it fast.
 MORE_DATA = 2.0
-# The numbers of the form: name, label, unit, help, placeholder.
-NUMBERS = (
-    ("throughput", "Throughput needed", "ops/s", "All operations together.", "200k"),
-    ("within", "Latency limit", "ms", "Empty: no limit, the ceiling counts.", "2"),
-    ("data", "Data", "GB", "One copy. Empty: storage is not asked about.", "4000"),
-    ("copies", "Copies", "", "Of every record. Empty: as many as were measured.", "2"),
-    ("node", "A node holds", "GB", "Its whole capacity.", "3200"),
-    ("headroom", "Load a node takes", "", "The share of the measured throughput to use.", f"{HEADROOM}"),
-    ("fill", "Fill", "", "The share of its capacity that data may take.", f"{FILL}"),
-    ("price", "Price of a node", "US$/h", "Empty: what the machines' facts say.", "2"),
-)
+SIGNS: Final = {"": "", "at most": "≤ ", "open": "≈ "}
+Question = Mapping[str, Any]  # `QuestionForm.cleaned_data`
+Refusal = dict[str, Any]
+Bound = Literal["", "at most", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,32 +56,43 @@ class Reached:
     operation: str  # that binds; empty without a limit
     at_least: str = ""  # why it may do more; empty where its throughput is no lower bound
     reduced: tuple[ReducedLoad, ...] = ()  # what it did under harder conditions, as far as they were measured
-    exceeded: str = ""  # how the limit was exceeded with more data; empty where it was not
+    exceeded: Refusal | None = None  # how the limit was exceeded with more data
+
+    @property
+    def conditions(self) -> set[str]:
+        return {load.condition for load in self.reduced}
+
+    def restrict(self, conditions: Collection[str]) -> Self:
+        return replace(self, reduced=tuple(load for load in self.reduced if load.condition in conditions))
 
     @property
     def safe(self) -> ReducedLoad | None:
         """The condition under which it did least; None where it did no less than without."""
         lowest = min(self.reduced, key=lambda load: load.throughput_ops_s, default=None)
-        return lowest if lowest and lowest.throughput_ops_s < self.throughput_ops_s else None
+        if lowest and lowest.throughput_ops_s < self.throughput_ops_s:
+            return lowest
+        return None
 
     @property
     def safe_ops_s(self) -> float:
         """The safe load, by which nodes are counted."""
-        return self.safe.throughput_ops_s if self.safe else self.throughput_ops_s
+        if self.safe:
+            return self.safe.throughput_ops_s
+        return self.throughput_ops_s
 
     @property
     def sign(self) -> str:
         """Before its throughput."""
-        return "≥ " if self.at_least else ""
+        if self.at_least:
+            return "≥ "
+        return ""
 
     @property
     def safe_sign(self) -> str:
         """Before its safe load, and what a dollar buys."""
-        return "≥ " if self.at_least and not self.safe else ""
-
-
-class LimitExceeded(str):
-    """Why a sweep does not qualify: the limit is exceeded at every load measured."""
+        if self.at_least and not self.safe:
+            return "≥ "
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +101,25 @@ class Answer:
 
     reached: Reached  # on the largest cluster measured
     sizing: Sizing
-    scaling: str  # what is assumed or known of more nodes
+    sizes: Sequence[int]  # of the clusters measured
+    extrapolated: bool  # beyond the largest of them
     question: Question
     price: float | None  # per node and hour
-    bound: Literal["", "at most", "open"] = ""  # of the nodes that the throughput takes
+    bound: Bound  # of the nodes that the throughput takes
 
     @property
     def sign(self) -> str:
         """Before the nodes and what they cost: exact where another resource needs more of them in any case."""
-        if self.sizing.binding != "throughput":
-            return "" if self.bound != "open" else "≈ "
-        return {"at most": "≤ ", "open": "≈ "}.get(self.bound, "")
+        if self.sizing.binding != "throughput" and self.bound == "at most":
+            return ""
+        return SIGNS[self.bound]
 
     @property
     def cost_sign(self) -> str:
         """Before US$ per million operations of the measured cluster."""
-        return "≤ " if self.reached.safe_sign else ""
+        if self.reached.safe_sign:
+            return "≤ "
+        return ""
 
     @property
     def curve(self) -> Curve:
@@ -137,7 +141,7 @@ class Answer:
     @property
     def asked_bytes(self) -> float:
         """On a node."""
-        return (self.question.data_gb or 0.0) * 1e9 * (self.question.copies or self.copies) / self.sizing.nodes
+        return (self.question["data"] or 0.0) * 1e9 * (self.question["copies"] or self.copies) / self.sizing.nodes
 
     @property
     def holds_much_more(self) -> bool:
@@ -146,25 +150,17 @@ class Answer:
     @property
     def lacks_a_stopped_node(self) -> bool:
         """Whether a cluster was not measured at this load with one of its nodes stopped."""
-        conditions = {load.condition for load in self.reached.reduced}
-        return (self.curve.setup.server_nodes or 1) > 1 and STOPPED not in conditions
+        return (self.curve.setup.server_nodes or 1) > 1 and STOPPED not in self.reached.conditions
 
     @property
     def node_ops_s(self) -> float:
         return per_node(self.reached.safe_ops_s, self.reached.nodes) or 0.0
 
     @property
-    def binding(self) -> str:
-        return BINDING_SAYS[self.sizing.binding]
-
-    @property
-    def parts(self) -> str:
-        """What each resource alone would need."""
-        return ", ".join(f"{BINDING_SAYS[resource]} {nodes}" for resource, nodes in self.sizing.parts.items())
-
-    @property
     def measured_price(self) -> float | None:
-        return self.price * self.reached.nodes if self.price else None
+        if self.price:
+            return self.price * self.reached.nodes
+        return None
 
     @property
     def operations_per_dollar(self) -> float | None:
@@ -176,11 +172,18 @@ class Answer:
 
     @property
     def dollars_an_hour(self) -> float | None:
-        return self.price * self.sizing.nodes if self.price else None
+        if self.price:
+            return self.price * self.sizing.nodes
+        return None
 
     @property
     def dollars_a_month(self) -> float | None:
-        return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
+        if self.dollars_an_hour:
+            return self.dollars_an_hour * HOURS_A_MONTH
+        return None
+
+
+Measurements = Sequence[tuple[Curve, Reached | Refusal]]
 
 
 def answer(
@@ -192,38 +195,23 @@ def answer(
 
     Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
     """
-    refused: list[dict[str, object]] = []
-    measurements = [(curve, reached(curve, question)) for curve in curves]
-    readings: list[Reached] = []
-    for curve, measured in measurements:
-        if isinstance(measured, Reached):
-            readings.append(measured)
-        else:
-            refused.append({"curve": curve, "reason": measured})
+    measurements = [(curve, measure(curve, question)) for curve in curves]
+    refused = [measured for _, measured in measurements if not isinstance(measured, Reached)]
     series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
-    for reading in readings:
+    for curve, measured in measurements:
+        if not isinstance(measured, Reached):
+            continue
         # The newest comes first; another sweep of the same size in the same matrix stands for itself.
-        curve, nodes = reading.curve, reading.nodes
         setup = curve.setup
         # Equal for sweeps that differ in their number of nodes only.
         same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
-        key = (curve.matrix_id or curve.sweep_id, *same)
-        # A smaller load says nothing about what this one would have done.
-        least_ops_s = RECOVERED_SHARE * reading.throughput_ops_s
-        at_load = [load for load in at_faults.get(get_conditions(curve), ()) if load.level_ops_s >= least_ops_s]
-        more_data = _with_more_data(reading, measurements)
-        if isinstance(more_data, ReducedLoad):
-            at_load.append(more_data)
-        exceeded = more_data if isinstance(more_data, str) else ""
-        reading = replace(reading, reduced=tuple(at_load), exceeded=exceeded)
-        series[key if nodes not in series[key] else (*key, curve.sweep_id)][nodes] = reading
-    answers: list[Answer] = []
-    for sizes in series.values():
-        sized = _answer(sizes, question)
-        if isinstance(sized, Answer):
-            answers.append(sized)
-        else:
-            refused.append({"curve": sizes[max(sizes)].curve, "reason": sized})
+        key: tuple[object, ...] = (curve.matrix_id or curve.sweep_id, *same)
+        if measured.nodes in series[key]:
+            key = (*key, curve.sweep_id)
+        series[key][measured.nodes] = _reduce(measured, measurements, at_faults.get(get_conditions(curve), ()))
+    sized = [_answer(sizes, question) for sizes in series.values()]
+    answers = [result for result in sized if isinstance(result, Answer)]
+    refused += [result for result in sized if not isinstance(result, Answer)]
     answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
     return {
         "answers": answers,
@@ -233,22 +221,31 @@ def answer(
     }
 
 
-def _with_more_data(
-    reading: Reached, measurements: Sequence[tuple[Curve, Reached | str]]
-) -> ReducedLoad | LimitExceeded | None:
+def _reduce(reading: Reached, measurements: Measurements, at_faults: Sequence[ReducedLoad]) -> Reached:
+    """With what it did under harder conditions."""
+    # A smaller load says nothing about what this one would have done.
+    least_ops_s = RECOVERED_SHARE * reading.throughput_ops_s
+    at_load = [load for load in at_faults if load.level_ops_s >= least_ops_s]
+    factor, more_data = _find_more_data(reading, measurements)
+    if isinstance(more_data, Reached):
+        condition = f"with {factor} times the data"
+        at_load.append(ReducedLoad(more_data.throughput_ops_s, condition, reading.throughput_ops_s))
+    elif more_data:
+        return replace(reading, reduced=tuple(at_load), exceeded={**more_data, "factor": factor})
+    return replace(reading, reduced=tuple(at_load))
+
+
+def _find_more_data(reading: Reached, measurements: Measurements) -> tuple[str, Reached | Refusal | None]:
     """What the newest sweep of the same database with twice the records or more did within the limit."""
     records = reading.curve.setup.records
-    same = get_conditions(reading.curve, with_records=False)
+    same = (get_conditions(reading.curve, with_records=False), reading.curve.source)
     for curve, measured in measurements:
         more = curve.setup.records
-        is_same = get_conditions(curve, with_records=False) == same and curve.source == reading.curve.source
-        if records and more and is_same and more >= MORE_DATA * records:
-            condition = f"with {formatting.exact(round(more / records, 1))} times the data"
-            if isinstance(measured, Reached):
-                return ReducedLoad(measured.throughput_ops_s, condition, reading.throughput_ops_s)
-            if isinstance(measured, LimitExceeded):
-                return LimitExceeded(f"{condition}: {measured.rstrip('.')}")
-    return None
+        is_same = (get_conditions(curve, with_records=False), curve.source) == same
+        says_something = isinstance(measured, Reached) or measured["code"] == "exceeded"
+        if records and more and is_same and says_something and more >= MORE_DATA * records:
+            return formatting.exact(round(more / records, 1)), measured
+    return "", None
 
 
 def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -277,134 +274,101 @@ def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     return rows
 
 
-def reached(curve: Curve, question: Question) -> Reached | str:
+def _refuse(curve: Curve, code: str, **values: Any) -> Refusal:
+    """Why a sweep does not qualify; `sizing/refusal.txt` has the words."""
+    return {"curve": curve, "code": code, **values}
+
+
+def measure(curve: Curve, question: Question) -> Reached | Refusal:
     """What a sweep does within the limit, or the reason for which it does not qualify."""
-    if missing := not_survived(curve, question.survives):
-        return missing
+    nodes, ceiling = curve.setup.nodes, curve.ceiling
+    if question["survives"]:
+        try:
+            survives = Durability.from_dict(curve.durability).survives
+        except (ValueError, TypeError):
+            return _refuse(curve, "mode_not_stated")
+        lost = [EVENTS[event] for event in question["survives"] if not survives[event]]
+        if lost:
+            return _refuse(curve, "not_survived", lost=lost)
     if not curve.counted:
-        return "No point of it counts."
-    if not curve.setup.nodes:
-        return "The number of nodes is not stated."
+        return _refuse(curve, "no_point")
+    if not nodes:
+        return _refuse(curve, "nodes_not_stated")
     if not curve.within_ceiling:
-        return f"{UNSUSTAINED[0].upper()}{UNSUSTAINED[1:]}."
-    if question.limit_us is None:
-        if curve.ceiling is None:
-            return "No operation ended on any of its rungs."
-        label = ceiling_label([curve.ceiling])
-        at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(curve.ceiling)}"
-        return Reached(
-            curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=bound_reason(curve.ceiling)
-        )
-    kind = curve.latency_kind
-    names = [question.operation] if question.operation else measured_operations(curve, kind)
-    within = [(name, most_within(curve, name, question.statistic, kind, question.limit_us)) for name in names]
-    if not within or (lacking := [name for name, reading in within if reading.how is How.NOT_REACHED]):
-        subject = lacking[0] if within else "any operation"
-        return f"{STATISTICS[question.statistic]} of {subject} was not measured."
-    name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
+        return _refuse(curve, "not_sustained")
+    if question["within"] is None:
+        if ceiling is None:
+            return _refuse(curve, "no_operation")
+        label = ceiling_label([ceiling])
+        at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(ceiling)}"
+        return Reached(curve, nodes, ceiling.throughput_ops_s, at, "", bound_reason(ceiling))
+    kind, limit_us = curve.latency_kind, question["within"] * 1000
+    names = [question["op"]]
+    if not question["op"]:
+        operations = chain.from_iterable(point.operations for point in curve.counted)
+        names = sorted({operation.operation for operation in operations if operation.kind == kind})
+    statistic = STATISTICS[question["stat"]]
+    readings = {name: most_within(curve, name, question["stat"], kind, limit_us) for name in names}
+    lacking = [name for name, reading in readings.items() if reading.how is How.NOT_REACHED]
+    if lacking or not readings:
+        return _refuse(curve, "not_measured", statistic=statistic, operation=next(iter(lacking), "any operation"))
+    name, worst = min(readings.items(), key=lambda item: item[1].throughput_ops_s or 0.0)
     if worst.throughput_ops_s is None:
-        statistic, limit = STATISTICS[question.statistic], formatting.latency(question.limit_us)
-        lowest = worst.between[0]
-        least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
-        return LimitExceeded(f"{statistic} of {name} is above {limit} even on its lowest rung: {least}.")
-    at_least = bound_reason(curve.ceiling) if worst.at_least and curve.ceiling else ""
-    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
+        return _refuse(
+            curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=worst.between[0]
+        )
+    at_least = ""
+    if worst.at_least and ceiling:
+        at_least = bound_reason(ceiling)
+    return Reached(curve, nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
 
 
-def measured_operations(curve: Curve, kind: str) -> list[str]:
-    return sorted(
-        {operation.operation for point in curve.counted for operation in point.operations if operation.kind == kind}
-    )
-
-
-def not_survived(curve: Curve, events: Sequence[str]) -> str:
-    """Why a write of this mode may be lost; empty where it outlives all the events."""
-    if not events:
-        return ""
-    try:
-        survives = Durability.from_dict(curve.durability).survives
-    except (ValueError, TypeError):
-        return "The durability mode is not stated, so what it survives is unknown."
-    lost = [EVENTS[event] for event in events if not survives[event]]
-    return f"An acknowledged write may not survive {' or '.join(lost)}." if lost else ""
-
-
-def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
+def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     # Of clusters of several sizes, conditions that all of them have.
-    common = set[str].intersection(*({load.condition for load in reading.reduced} for reading in sizes.values()))
-    sizes = {
-        nodes: replace(reading, reduced=tuple(load for load in reading.reduced if load.condition in common))
-        for nodes, reading in sizes.items()
-    }
+    common = set[str].intersection(*(reading.conditions for reading in sizes.values()))
+    sizes = {nodes: sizes[nodes].restrict(common) for nodes in sorted(sizes)}
     largest = sizes[max(sizes)]
-    largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), ""))
+    curve, setup = largest.curve, largest.curve.setup
+    largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), None))
     # The need of one result: as many copies as were measured where the question names no number.
     need = Need(
-        throughput_ops_s=question.throughput_ops_s or 0.0,
-        data_gb=question.data_gb or 0.0,
-        copies=question.copies or largest.curve.setup.replication_factor or 1,
-        node_gb=question.node_gb if question.data_gb else None,
-        headroom=question.headroom,
-        fill=question.fill,
+        throughput_ops_s=question["throughput"],
+        data_gb=question["data"] or 0.0,
+        copies=question["copies"] or setup.replication_factor or 1,
+        node_gb=question["node"] if question["data"] else None,
+        headroom=question["headroom"],
+        fill=question["fill"],
     )
-    bound: Literal["", "at most", "open"] = "at most" if largest.safe_sign else ""
+    bound: Bound = ""
+    if largest.safe_sign:
+        bound = "at most"
+    extrapolated = False
     if len(sizes) == 1:
         sizing = nodes_needed(need, largest.safe_ops_s / largest.nodes)
-        scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
     else:
         measured = {nodes: reading.safe_ops_s for nodes, reading in sizes.items()}
         short = [nodes for nodes, reading in sizes.items() if reading.safe_sign]
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
-        if by_measurement is None and largest.safe_sign:
-            return f"{_listed(sizes)} nodes were measured, and {largest.nodes} may do more: {largest.at_least}."
         if by_measurement is None:
-            return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
+            return _refuse(curve, "no_more_by_nodes", sizes=list(sizes), largest=largest)
         sizing, bound = compute_sizing(need, by_measurement.nodes), by_measurement.bound
-        beyond = ", extrapolated beyond" if by_measurement.extrapolated else ""
-        scaling = f"scaling measured on {_listed(sizes)} nodes{beyond}"
+        extrapolated = by_measurement.extrapolated
     if sizing is None:
-        return "It did nothing within the limit."
-    price = question.price
-    if price is None and largest.curve.setup.price_per_hour:
-        price = largest.curve.setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, scaling, question, price, bound)
-
-
-def _listed(sizes: Iterable[int]) -> str:
-    *first, last = (str(nodes) for nodes in sorted(sizes))
-    return f"{', '.join(first)} and {last}" if first else last
+        return _refuse(curve, "nothing_within")
+    price = question["price"]
+    if price is None and setup.price_per_hour:
+        price = setup.price_per_hour / largest.nodes
+    return Answer(largest, sizing, list(sizes), extrapolated, question, price, bound)
 
 
 @team_required("GET")
 def sizing(request: HttpRequest) -> HttpResponseBase:
-    team, question = get_team(request), read_question(request.GET)
-    numbers = [
-        {
-            "name": name,
-            "label": label,
-            "unit": unit,
-            "help": text,
-            "placeholder": placeholder,
-            "value": question.texts.get(name, ""),
-            "error": question.problems.get(name, ""),
-        }
-        for name, label, unit, text, placeholder in NUMBERS
-    ]
-    measured = None
-    if question.answerable:
-        measured = candidates(team, workload=question.workload, every_purpose=question.every_purpose)
-    context = {
-        "question": question,
-        "load": numbers[:2],
-        "storage": numbers[2:],
-        "operations": OPERATIONS,
-        "statistics": STATISTICS.items(),
-        "events": EVENTS.items(),
-        "workloads": measured_workloads(team),
-        "found": measured,
-        "result": None,
-    }
-    if measured:
-        at_faults = read_reduced_loads(team, measured["curves"], every_purpose=question.every_purpose)
-        context["result"] = answer(measured["curves"], question, at_faults)
+    team, form = get_team(request), QuestionForm(request.GET)
+    form.fields["workload"].offer(measured_workloads(team))
+    context: dict[str, Any] = {"form": form}
+    if form.is_answerable:
+        question = form.cleaned_data
+        measured = candidates(team, workload=question["workload"], every_purpose=question["any"])
+        at_faults = read_reduced_loads(team, measured["curves"], every_purpose=question["any"])
+        context |= {"question": question, "found": measured, "result": answer(measured["curves"], question, at_faults)}
     return render(request, "reports/sizing.html", context)

@@ -20,4 +20,6 @@ def markdown(cells: Cells) -> str:
 def get_column(part: dict[str, Any], note: Footnote) -> str:
     """The name of the column that a footnote is about; its number where there is none."""
     columns: list[str] = part["table"]["columns"]
-    return columns[note["column"]] if 0 <= note["column"] < len(columns) else str(note["column"] + 1)
+    if 0 <= note["column"] < len(columns):
+        return columns[note["column"]]
+    return str(note["column"] + 1)

@@ -39,7 +39,9 @@ def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
 def format_latency(operation: Operation, name: str) -> SafeString:
     """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
     bounds = operation.bounds_us.get(name)
-    return latency_between(bounds) if bounds else latency(operation.median_us(name))
+    if bounds:
+        return latency_between(bounds)
+    return latency(operation.median_us(name))
 
 
 @register.filter
@@ -54,7 +56,11 @@ def of_metric(value: float | None, metric: Metric) -> SafeString:
 def signed_change(said: HistoryChange) -> SafeString:
     """Arrow, sign and per cent, blue for better and orange for worse; grey where it does not count."""
     change = said.change
-    tone = ("better" if change.better else "worse") if change.counts else "muted"
+    tone = "muted"
+    if change.counts:
+        tone = "worse"
+        if change.better:
+            tone = "better"
     return format_html(
         '<span class="{} nowrap" title="p = {}">{}</span>',
         tone,

@@ -9,6 +9,7 @@ from reports.compare.curves import Curve, MachineFacts, Operation, Point, Setup,
 
 SHAPE = {"mean": 1.0, "p50": 0.9, "p90": 1.6, "p95": 2.0, "p99": 3.0, "p999": 7.0, "p9999": 12.0, "max": 20.0}
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
+DISK |= {"worst_loss_window_s": None}
 MEMORY = {"ack": "memory", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": None}
 ONE_MACHINE = MachineFacts("m1", "one", 2)
 

@@ -61,7 +61,7 @@ def side(label="A", changes=(), **fields) -> RunSide:
     given = cast(RunSpec, spec)
     row: dict[str, Any] = {
         "spec": given, "evidence": {}, "started_at": None, "position": 0, "matrix": None, "commit": "", "branch": "",
-        "source": "", "is_bracket": False,
+        "source": "", "is_bracket": False, "tags": [],
     }  # fmt: skip
     run = SimpleNamespace(**{name: fields.pop(name, value) for name, value in row.items()})
     values: dict[str, Any] = {"point": point(8, 1000.0), "facts": side_facts(label, given), "repeats_ops_s": (1000.0,)}

@@ -5,6 +5,7 @@ import json
 import plotly.graph_objects as go
 import pytest
 
+from benchsite.core.table import Table
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import LeftOut, Standing
 from reports.compare.figures.ceilings import CeilingsFigure, best_sentence, build_bars, find_best
@@ -14,7 +15,6 @@ from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.overlay import NAMED, Published
-from reports.compare.figures.table import Table
 from reports.compare.figures.theme import DARK, LIGHT, PAPER, looks
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 

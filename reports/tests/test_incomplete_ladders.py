@@ -19,7 +19,7 @@ from reports.compare.pages.baseline_ratios import Judging, against, throughput_r
 from reports.compare.pages.equal_load import equal_load
 from reports.compare.pages.tables import against_table, collect_verdicts
 from reports.sizing.analysis import nodes_by_measurement
-from reports.sizing.question import read_question
+from reports.sizing.forms import QuestionForm
 from reports.sizing.views import answer
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_against_a_baseline import repeated, with_latencies
@@ -184,7 +184,9 @@ SHORT = FULL[:3]
 
 
 def answered(*curves, query="throughput=5k"):
-    return answer(curves, read_question(QueryDict(query)))
+    question = QuestionForm(QueryDict(query))
+    assert question.is_valid()
+    return answer(curves, question.cleaned_data)
 
 
 def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
@@ -195,7 +197,7 @@ def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("≤ ", "≥ ", "≤ ")
     assert "a lower bound" in plain_text("sizing/notes.txt", one=answer)
     (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000")["answers"]
-    assert stored.binding == "storage" and stored.sign == ""
+    assert stored.sizing.binding == "storage" and stored.sign == ""
 
 
 def test_a_limit_that_the_last_rung_keeps_is_a_bound_too():

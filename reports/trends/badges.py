@@ -96,7 +96,9 @@ def _shown(text: str) -> str:
     """One line without what no SVG may hold: control characters, lone surrogates."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     line = " ".join(plain.encode("utf-8", "replace").decode().split())
-    return line if len(line) <= MAX_TEXT_LENGTH else f"{line[: MAX_TEXT_LENGTH - 1]}…"
+    if len(line) <= MAX_TEXT_LENGTH:
+        return line
+    return f"{line[: MAX_TEXT_LENGTH - 1]}…"
 
 
 class BadgeRefused(Exception):
@@ -137,7 +139,9 @@ def find_link(token: str) -> BadgeLink | None:
     """The link, whether or not it was revoked; None for what never was one."""
     possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
     with all_teams():
-        return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
+        if possible:
+            return BadgeLink.objects.select_related("team").filter(token=token).first()
+        return None
 
 
 def verdict_at(link: BadgeLink) -> str:
@@ -146,7 +150,9 @@ def verdict_at(link: BadgeLink) -> str:
     def verdict() -> str:
         newest = newest_run(link.team_id, link.config_key, link.branch)
         try:
-            return str(verdict_of_run(newest, baseline=link.baseline).verdict) if newest else "inconclusive"
+            if newest:
+                return str(verdict_of_run(newest, baseline=link.baseline).verdict)
+            return "inconclusive"
         except BaselineUnknown:
             return "inconclusive"
 

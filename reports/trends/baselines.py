@@ -11,7 +11,8 @@ from django.utils import timezone
 from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import exact
-from reports.models import Baseline, BaselineRun
+from reports.models import EVERY_METRIC, Baseline, BaselineRun, ChangePoint
+from reports.trends.queries.baselines import find_repeats
 from reports.trends.verdicts.verdict import why_not
 from runs.models import Run
 
@@ -21,6 +22,7 @@ NAME_SAYS: Final = (
     "at most 80 of them."
 )
 MAX_RUNS: Final = 500
+MAX_NOTE_LENGTH: Final = 2_000
 MAX_THRESHOLDS: Final = 40
 # A threshold is a share: below a thousandth nothing is measured, and ten times is no threshold any more.
 MIN_THRESHOLD: Final = 0.001
@@ -52,7 +54,9 @@ def set_baseline(
     """
     _check(name, runs, thresholds)
     Team.objects.select_for_update().get(pk=team.pk)  # Two at the same time set it one after the other.
-    changed = {} if thresholds is None else {"thresholds": dict(thresholds)}
+    changed = {}
+    if thresholds is not None:
+        changed = {"thresholds": dict(thresholds)}
     values = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **changed}
     baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=values)
     # Whoever deletes a run holds its row meanwhile; it is gone then, or pinned.
@@ -70,6 +74,24 @@ def unset_baseline(baseline: Baseline, by: User) -> None:
     """The name stands for nothing any more, and its runs may be deleted again."""
     audit.note("baseline_unset", team=baseline.team, actor=by, subject=baseline.name, text=baseline.chosen)
     baseline.delete()
+
+
+@transaction.atomic
+def accept_level(run: Run, by: User, note: str = "") -> ChangePoint:
+    """Let the level of a test begin with the commit of this run, for all metrics. Raises BaselineRefused.
+
+    Later commits are compared with it, and with nothing before it.
+    """
+    if not run.config_key or (reason := why_not(run)):
+        reason = reason if run.config_key else f"“{run.name}” belongs to no test that is followed."
+        raise BaselineRefused("run", f"{reason} A level begins with a run that counts.")
+    first = next(repeat for repeat in reversed(find_repeats(run)) if not why_not(repeat))
+    point, _ = ChangePoint.objects.update_or_create(
+        team=run.team, config_key=run.config_key, metric=EVERY_METRIC, run=first,
+        defaults={"state": ChangePoint.State.ACCEPTED, "note": note[:MAX_NOTE_LENGTH], "changed_by": by},
+    )  # fmt: skip
+    audit.note("level_accepted", team=run.team, actor=by, subject=run.name, text=f"Commit {run.commit[:12]}. {note}")
+    return point
 
 
 def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | None) -> None:

@@ -5,6 +5,7 @@ The delivery loop calls `look` (`NOTICE_FINDERS`), so no upload and no schedule 
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -52,17 +53,19 @@ def _look_at(row: History) -> bool:
     alerts: list[Alert] = []
     # The throughput, and the p99 of each operation: response time under a target where it was measured.
     tails = [metric for metric in collect_metrics(row) if metric.statistic == STATISTIC]
-    kinds = ("response", "service") if row.target_ops_s else ("service", "response")
     names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
-    tails.sort(key=lambda tail: kinds.index(tail.kind))
-    metrics = [THROUGHPUT_METRIC, *(next(tail for tail in tails if tail.operation == name) for name in names)]
-    for metric in metrics:
+    # Of each operation the kind that is preferred comes last, and stays.
+    tails.sort(key=lambda tail: (tail.kind == "response") == bool(row.target_ops_s))
+    by_name = {tail.operation: tail for tail in tails}
+    for metric in (THROUGHPUT_METRIC, *(by_name[name] for name in names)):
         course = lately(row, metric)
-        announced = before.known.get(str(metric), []) if before else None
+        announced = None
+        if before:
+            announced = before.known.get(str(metric), [])
         new, known[str(metric)] = _news(course, announced)
         alerts += [(metric, change) for change in new]
     with transaction.atomic():
-        made = _note(row, alerts) if alerts else False
+        made = bool(alerts) and _note(row, alerts)
         values = {"runs": row.runs, "last_at": row.last_at, "known": known}
         HistoryLook.objects.update_or_create(history=row, defaults=values)
     return made
@@ -76,28 +79,36 @@ def _news(course: Course, announced: Sequence[str] | None) -> tuple[list[History
     seen = followed(course.points)
     places = _places([course.points[index] for index in seen], announced or ())
     changes = [change for change in course.changes if change.change.counts]
-    new = [change for change in changes if not any(abs(change.change.index - at) <= NEARBY for at in places.values())]
+    near = set(chain.from_iterable(range(at - NEARBY, at + NEARBY + 1) for at in places.values()))
+    new = [change for change in changes if change.change.index not in near]
     runs = [*places, *(str(change.point.first) for change in new)]
-    return ([] if announced is None else [change for change in new if change.triage is None]), runs
+    if announced is None:
+        return [], runs
+    return [change for change in new if change.triage is None], runs
 
 
 def _places(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, int]:
     """Where the known runs are among the points; those that are too long ago are forgotten."""
-    place_of = {str(run): index for index, point in enumerate(points) for run in point.runs}
-    return {run: place_of[run] for run in runs if run in place_of}
+    places: dict[str, int] = {}
+    for index, point in enumerate(points):
+        places |= dict.fromkeys(map(str, point.runs), index)
+    return {run: places[run] for run in runs if run in places}
 
 
 def _note(row: History, alerts: Sequence[Alert]) -> bool:
     # The throughput before all others; of latencies the one that changed most.
     metric, first = max(alerts, key=lambda alert: (alert[0] == THROUGHPUT_METRIC, abs(alert[1].change.relative or 0)))
-    more = f", and {len(alerts) - 1} more" if len(alerts) > 1 else ""
-    query = "" if metric == THROUGHPUT_METRIC else f"?{urlencode({'metric': str(metric)})}"
+    subject, path = f"{row}: {_in_words(metric, first)}", reverse("history-series", args=[row.config_key])
+    if len(alerts) > 1:
+        subject += f", and {len(alerts) - 1} more"
+    if metric != THROUGHPUT_METRIC:
+        path += f"?{urlencode({'metric': str(metric)})}"
     made = notices.note(
         NoticeKind.CHANGE_POINT,
         row.team,
-        subject=f"{row}: {_in_words(metric, first)}{more}",
+        subject=subject,
         text="\n".join(_line(*alert) for alert in alerts),
-        path=reverse("history-series", args=[row.config_key]) + query,
+        path=path,
         data={
             "history": {"config_key": row.config_key, "name": str(row)},
             "changes": [_data(*alert) for alert in alerts],
@@ -109,8 +120,10 @@ def _note(row: History, alerts: Sequence[Alert]) -> bool:
 
 def _in_words(metric: Metric, entry: HistoryChange) -> str:
     change = entry.change
-    by = f" {formatting.signed_percent(change.relative)}" if change.relative is not None else ""
-    return f"{metric.label}{by}, {'better' if change.better else 'worse'}"
+    words = [metric.label]
+    if change.relative is not None:
+        words.append(formatting.signed_percent(change.relative))
+    return f"{' '.join(words)}, {'better' if change.better else 'worse'}"
 
 
 def _line(metric: Metric, entry: HistoryChange) -> str:

@@ -46,7 +46,9 @@ class Metric:
 
     def __str__(self) -> str:
         """As the address and `ChangePoint.metric` write it."""
-        return f"{self.operation} {self.kind} {self.statistic}" if self.operation else "throughput"
+        if self.operation:
+            return f"{self.operation} {self.kind} {self.statistic}"
+        return "throughput"
 
     @property
     def label(self) -> str:
@@ -57,16 +59,22 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        return "µs" if self.operation else "ops/s"
+        if self.operation:
+            return "µs"
+        return "ops/s"
 
     @property
     def rule(self) -> Rule:
         if not self.operation:
             return THROUGHPUT
-        return TAIL_LATENCY if self.statistic in TAILS else LATENCY
+        if self.statistic in TAILS:
+            return TAIL_LATENCY
+        return LATENCY
 
     def text(self, value: float | None) -> str:
-        return formatting.latency(value) if self.operation else formatting.throughput(value)
+        if self.operation:
+            return formatting.latency(value)
+        return formatting.throughput(value)
 
 
 THROUGHPUT_METRIC: Final = Metric()
@@ -77,7 +85,9 @@ def metric_named(text: str) -> Metric | None:
     if text == str(THROUGHPUT_METRIC):
         return THROUGHPUT_METRIC
     match = METRIC.fullmatch(text)
-    return Metric(**match.groupdict()) if match and match["statistic"] in HISTORY_STATISTICS else None
+    if match and match["statistic"] in HISTORY_STATISTICS:
+        return Metric(**match.groupdict())
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +204,9 @@ class HistoryChange:
 
     @property
     def state(self) -> str:
-        return self.triage.state if self.triage else "new"
+        if self.triage:
+            return self.triage.state
+        return "new"
 
 
 @dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once
@@ -232,7 +244,9 @@ class History:
 
     @property
     def newest(self) -> HistoryPoint | None:
-        return self.points[self.followed[-1]] if self.followed else None
+        if self.followed:
+            return self.points[self.followed[-1]]
+        return None
 
     def _entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
@@ -272,10 +286,12 @@ def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequenc
     """Triage by its index among the followed points: at the point of its run, else at the next one that has a value."""
     if not triage:
         return {}
-    point_of = {run_id: index for index, point in enumerate(points) for run_id in point.runs}
+    indices: dict[uuid.UUID, int] = {}
+    for index, point in enumerate(points):
+        indices |= dict.fromkeys(point.runs, index)
     placed = {}
     for decision in triage:
-        at = bisect_left(seen, point_of[decision.run_id]) if decision.run_id in point_of else len(seen)
+        at = bisect_left(seen, indices.get(decision.run_id, len(points)))
         if at < len(seen):
             placed[at] = decision
     return placed
@@ -308,7 +324,9 @@ def step_sentence(history: History) -> str:
     step, newest = history.course.step, history.newest
     if step is None or newest is None:
         return ""
-    side = "above" if step.relative > 0 else "below"
+    side = "below"
+    if step.relative > 0:
+        side = "above"
     return (
         f"The newest point, {newest.label}, is {formatting.percent(abs(step.relative))} {side} its level, outside the "
         f"band. One point is no change: run it again before you look for a cause."

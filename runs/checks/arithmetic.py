@@ -7,6 +7,7 @@ from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import ClientFacts, OperationFacts, RunFacts, parse_number
 from runs.checks.profile import Profile
+from runs.checks.results import warn_if
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
@@ -52,7 +53,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
             shown,
         )  # fmt: skip
     return Outcome(
-        "warn" if doubts else "pass", shown,
+        warn_if(doubts), shown,
         " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
         " ".join(remedy for _, remedy in doubts),
     )  # fmt: skip
@@ -136,7 +137,9 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
     unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
     if unknown or not facts.clients:
         who = ", ".join(unknown) or "any"
-        subject = "run time, throughput or counts" if facts.whole_runs else "summary"
+        subject = "summary"
+        if facts.whole_runs:
+            subject = "run time, throughput or counts"
         return not_assessed(f"There is no {subject} of client {who}.")
     return Outcome(
         "pass", f"summaries: {len(facts.clients)}",
@@ -181,7 +184,9 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
     computed = [number / client.runtime_ms * 1000 for number in _counted_in_throughput(printed, phase)]
     nearest = min(computed, key=lambda value: abs(value - stated))
     # Where one decimal was printed the rest was rounded away.
-    rounded = 0.05 if (stated * 10).is_integer() else 0.0
+    rounded = 0.0
+    if (stated * 10).is_integer():
+        rounded = 0.05
     if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
         return f"{grouped(stated, 1)} ops/s are printed, and operations by run time are {grouped(nearest, 1)}"
     return ""
@@ -191,7 +196,9 @@ def _lost_lines(client: ClientFacts, profile: Profile) -> str:
     """Every operation is counted in exactly one status line, so lines that were removed take theirs with them."""
     if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
         return f"its status lines count {percent(client.status_coverage)} of an operation of its summary"
-    stated = client.evidence.properties.get("status.interval") if client.evidence is not None else None
+    stated = None
+    if client.evidence is not None:
+        stated = client.evidence.properties.get("status.interval")
     stated_s, apart_s = parse_number(stated), client.status_interval_s
     if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
         return f"its status lines are {duration(apart_s)} apart, and its command line states {duration(stated_s)}"

@@ -5,20 +5,21 @@ V35 clocks steady.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClientFacts, RunFacts, parse_number
 from runs.checks.profile import Profile
-from runs.checks.results import Severity, find_worst, graded
+from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
 from runs.ycsb.known_names import effect
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 MAX_STEPS: Final = 5  # that are named
+MAX_UNREAD_STEP_S: Final = 1.0  # of a clock, that may be left in the times of a run
 
 
 @check(
@@ -49,7 +50,7 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
         shown.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
     if collecting is not None:
-        severity = find_worst([severity, "warn" if paused else "pass"])
+        severity = find_worst([severity, warn_if(paused)])
         shown.append(f"{percent(collecting)} collecting garbage")
         messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
     return Outcome(
@@ -85,7 +86,7 @@ def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
     gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
     bound = gain > profile.probe_gain
     return Outcome(
-        "warn" if bound else "pass",
+        warn_if(bound),
         f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
         f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
         f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database.",
@@ -114,10 +115,14 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
         return _undated(facts)
     spread = max(max(starts) - min(starts), max(ends) - min(ends))
     little = facts.overlap is not None and facts.overlap < profile.overlap_warn
-    severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
+    severity: Severity = "pass"
+    if spread > profile.skew_warn_s or little:
+        severity = "warn"
     if spread > profile.skew_reject_share * facts.window_s:
         severity = "reject"
-    overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
+    overlap = ""
+    if facts.overlap is not None:
+        overlap = f", {percent(facts.overlap)} in common"
     return Outcome(
         severity,
         f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
@@ -195,7 +200,8 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
     different += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
     compared = len(bindings)
-    for name in sorted({name for each in evidence.values() for name in each.properties if name in _SHARED}):
+    names = set(chain.from_iterable(each.properties for each in evidence.values()))
+    for name in sorted(names & _SHARED):
         stating = {number: each.properties for number, each in evidence.items() if name in each.properties}
         values = {f"client {number}": properties[name] for number, properties in stating.items()}
         if facts.properties and any(name in each.written for each in evidence.values()):
@@ -206,12 +212,15 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
             different.append(f"{name} ({listed[:200]})")
     if not compared and not different:
         return not_assessed("The command lines do not state the workload.")
-    severity: Severity = "reject" if different else "pass"
+    severity: Severity = "pass"
+    if different:
+        severity = "reject"
     if facts.other_system:
         different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
     different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
     different += _differing_names(evidence)
-    severity = "warn" if different and severity == "pass" else severity
+    if different and severity == "pass":
+        severity = "warn"
     return Outcome(
         severity, f"properties compared: {compared}",
         f"The command lines contradict each other or the upload: {'; '.join(different)}.",
@@ -247,7 +256,9 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
 def _excess_operations(facts: RunFacts) -> Iterator[str]:
     """A transaction has an operation of each kind at most."""
     for client in facts.clients:
-        most = parse_number(client.evidence.properties.get("operationcount")) if client.evidence is not None else None
+        most = None
+        if client.evidence is not None:
+            most = parse_number(client.evidence.properties.get("operationcount"))
         printed = max((client.printed_counts or {}).values(), default=0)
         if most and printed > most:
             yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
@@ -255,7 +266,9 @@ def _excess_operations(facts: RunFacts) -> Iterator[str]:
 
 def _canonical(value: str) -> float | str:
     number = parse_number(value.strip())
-    return value.strip().lower() if number is None else number
+    if number is None:
+        return value.strip().lower()
+    return number
 
 
 @check("V29", "Client messages", "no exceptions on standard error", loads=True)
@@ -269,7 +282,9 @@ def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
     known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
     if not known:
         return None
-    written = [f"client {number}: {line}" for number, evidence in known for line in evidence.messages]
+    written: list[str] = []
+    for number, evidence in known:
+        written += [f"client {number}: {line}" for line in evidence.messages]
     if written:
         return Outcome(
             "warn", f"kinds of messages: {len(written)}",
@@ -304,7 +319,9 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
     severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
-    factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
+    factor = "\N{INFINITY}"
+    if math.isfinite(ratio):
+        factor = grouped(ratio, 2)
     return Outcome(
         severity, f"fastest / slowest {factor}",
         f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
@@ -324,14 +341,16 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     """
     unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
     if unknown or not facts.clients:
-        who = f"client {unknown[0]}" if unknown else "any client"
+        who = "any client"
+        if unknown:
+            who = f"client {unknown[0]}"
         return not_assessed(f"How far the clock of {who} was off was not measured.")
     worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
     offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
     bad = offset_ms > profile.clock_warn_s * 1000
     where = worst.machine or f"client {worst.number}"
     return Outcome(
-        "warn" if bad else "pass", f"{significant(offset_ms)} ms at {where}",
+        warn_if(bad), f"{significant(offset_ms)} ms at {where}",
         f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
         "is off also runs unevenly: sharp edges of the window are blurred.",
         "Let an NTP service keep the clocks of the load generators.",
@@ -348,25 +367,38 @@ def signed_seconds(seconds: float) -> str:
 def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     """YCSB takes the times of its intervals and its run time from the wall clock, which others may set.
 
-    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: intervals that end before they
-        begin. The steps are taken out of intervals and run times
-    Warns: a step; of an upload a guess of its size
-    Not assessed without: histograms by interval: does not apply
+    Formula: Benchsite's clients: the wall clock against the monotonic clock; uploads: ends of intervals and
+        dates of status lines against their own pace, from 0.15 s on. The steps are taken out of intervals and run times
+    Warns: a step
+    Rejects: a step of more than 1 s that cannot be taken out: of raw points, or within the first three intervals
+    Not assessed without: histograms by interval or status lines: does not apply
     """
-    if facts.whole_runs:
-        return None
     steps = [
-        f"{client.machine or f'client {client.number}'} by {signed_seconds(step.by_s)} after {duration(step.at_s)}"
+        f"{client.machine or f'client {client.number}'} by {signed_seconds(by_s)} after {duration(at_s)}"
         for client in facts.clients
-        for step in client.clock_steps
+        for at_s, by_s in client.clock_steps or _printed_steps(client)
     ]
+    if facts.whole_runs and not steps:
+        return None
+    unread = not facts.whole_runs and any(
+        abs(by_s) > MAX_UNREAD_STEP_S
+        for client in facts.clients
+        if not client.clock_steps
+        for _, by_s in _printed_steps(client)
+    )
+    consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
+    if unread:
+        consequence = "The times of its points cannot be corrected."
     return Outcome(
-        "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
-        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. Times are counted without this, but what servers and "
-        "bindings date by their clocks is not.",
+        "reject" if unread else "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. {consequence}",
         "Let an NTP service slew the clocks, and set them before a run.",
         good="No clock of a client was seen to be set while it ran.",
     )  # fmt: skip
+
+
+def _printed_steps(client: ClientFacts) -> Sequence[Sequence[float]]:
+    return client.evidence.clock_steps if client.evidence is not None else ()
 
 
 @check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)
@@ -425,7 +457,9 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
     }
     records = stated["recordcount"]
     if facts.phase != "load":
-        return None if records is None else range(int(records), int(records) + _inserted(client))
+        if records is None:
+            return None
+        return range(int(records), int(records) + _inserted(client))
     start = int(stated["insertstart"] or 0)
     if stated["insertcount"] is None and records is None:
         return None
@@ -449,18 +483,13 @@ def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
     Warns: any
     Not assessed without: an upload with a command line or properties: does not apply
     """
-    stating = [client for client in facts.clients if client.evidence is not None and client.evidence.has_properties]
+    stating = [client.evidence for client in facts.clients if client.evidence and client.evidence.has_properties]
     if not stating:
         return None
-    wrong = list(
-        dict.fromkeys(
-            f"{name} (did you mean {near}? YCSB used {effect(near)})"
-            for client in stating
-            for name, near in (client.evidence.unknown if client.evidence is not None else ())
-        )
-    )
+    names = dict.fromkeys(map(tuple, chain.from_iterable(evidence.unknown for evidence in stating)))
+    wrong = [f"{name} (did you mean {near}? YCSB used {effect(near)})" for name, near in names]
     return Outcome(
-        "warn" if wrong else "pass", f"unknown names: {len(wrong)}",
+        warn_if(wrong), f"unknown names: {len(wrong)}",
         f"Nothing reads {'; '.join(wrong)[:1_000]}.",
         "Correct the name, and run it again.",
         good="No property looks misspelt.",

@@ -19,7 +19,9 @@ def busy_share(facts: RunFacts) -> float | None:
         return None
     times = [(client.busy_us, client.covered_s) for client in facts.clients]
     known = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
-    return explained_share(known, facts.threads) if len(known) == len(times) else None
+    if len(known) == len(times):
+        return explained_share(known, facts.threads)
+    return None
 
 
 def _most(facts: RunFacts, profile: Profile) -> float:
@@ -31,7 +33,9 @@ def _most(facts: RunFacts, profile: Profile) -> float:
 
 def _little_limits(facts: RunFacts, profile: Profile) -> str:
     most = percent(_most(facts, profile))
-    return f"at most {most}" if facts.target_ops_s else f"{percent(profile.little_warn_below)} to {most}"
+    if facts.target_ops_s:
+        return f"at most {most}"
+    return f"{percent(profile.little_warn_below)} to {most}"
 
 
 @check("V01", "Threads accounted for", _little_limits, loads=True, untrusted=True)
@@ -58,7 +62,9 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         return Outcome("pass", shown, "The threads had time to spare, as a target wants it.")
     severity: Severity = "pass"
     if share < profile.little_warn_below:
-        severity = "reject" if share < profile.little_reject_below else "warn"
+        severity = "warn"
+        if share < profile.little_reject_below:
+            severity = "reject"
     if facts.phase == "load":
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
@@ -141,4 +147,6 @@ def mean_service_us(service: Sequence[OperationFacts]) -> float | None:
     """The mean service time of all operations together, of which a read-modify-write's parts are two."""
     timed = [(entry.ok, entry.mean_us) for entry in service if entry.ok and entry.mean_us is not None]
     done = sum(ok for ok, _ in timed)
-    return sum(ok * mean for ok, mean in timed) / done if done else None
+    if done:
+        return sum(ok * mean for ok, mean in timed) / done
+    return None

@@ -26,7 +26,9 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: how long it lasted, how much was done
     """
     if facts.window_s is None or facts.total_operations is None:
-        unknown = "How long it lasted" if facts.window_s is None else "How many operations were done"
+        unknown = "How many operations were done"
+        if facts.window_s is None:
+            unknown = "How long it lasted"
         return not_assessed(f"{unknown} is not known.")
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
@@ -36,7 +38,9 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     complaints += _unsure_percentiles(facts, profile)
     severity: Severity = "pass"
     if complaints:
-        severity = "reject" if facts.window_s < profile.duration_reject_s else "warn"
+        severity = "warn"
+        if facts.window_s < profile.duration_reject_s:
+            severity = "reject"
     shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return Outcome(
         severity, shown,

@@ -11,7 +11,7 @@ from benchsite.core.formatting import counted, exact, grouped, percent, signific
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClusterFacts, RunFacts, fact, parse_number
 from runs.checks.profile import Profile
-from runs.checks.results import Severity
+from runs.checks.results import Severity, warn_if
 from runs.results.measures.host import FOREIGN, HostSamples
 
 # Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
@@ -66,7 +66,9 @@ def durability(facts: RunFacts, profile: Profile) -> Outcome | None:
     if against:
         listed = ", ".join(f"{name}={value} instead of {wanted}" for name, (value, wanted) in against.items())
         # What a read waits for is a weaker claim than what a write waits for.
-        severity: Severity = "warn" if all("read" in name for name in against) else "reject"
+        severity: Severity = "reject"
+        if all("read" in name for name in against):
+            severity = "warn"
         return Outcome(
             severity, listed,
             f"The command line contradicts the stated durability mode: {listed}.",
@@ -139,7 +141,9 @@ def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
         for outcome in outcomes:
             if outcome.severity == severity:
                 return outcome
-    return outcomes[-1] if outcomes else None
+    if outcomes:
+        return outcomes[-1]
+    return None
 
 
 def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
@@ -159,7 +163,9 @@ def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
     if carried <= profile.network_usable * capacity:
         return Outcome("pass", shown, "The network can carry what was read.")
     # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
-    severity: Severity = "warn" if facts.properties.get("readallfields") == "false" else "reject"
+    severity: Severity = "reject"
+    if facts.properties.get("readallfields") == "false":
+        severity = "warn"
     return Outcome(
         severity, shown,
         f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {significant(carried / 1e9)} Gbit/s, more than "
@@ -217,7 +223,9 @@ def _was_written(facts: RunFacts, profile: Profile) -> Outcome | None:
 def _nodes(facts: RunFacts) -> list[HostSamples]:
     """The samples of all machines that ran servers; empty unless each of them was sampled."""
     nodes = {host.machine: host for host in facts.hosts if host.node is not None and len(host)}
-    return list(nodes.values()) if facts.cluster.machines and len(nodes) == len(facts.cluster.machines) else []
+    if facts.cluster.machines and len(nodes) == len(facts.cluster.machines):
+        return list(nodes.values())
+    return []
 
 
 def _per_second(facts: RunFacts, operation: str) -> float | None:
@@ -234,7 +242,9 @@ def _compute_bytes(facts: RunFacts, all_fields: str, usual: str) -> float | None
         return None
     fields = parse_number(facts.properties.get("fieldcount")) or 1.0
     is_whole = facts.properties.get(all_fields, usual) == "true"
-    return facts.record_bytes if is_whole else facts.record_bytes / fields
+    if is_whole:
+        return facts.record_bytes
+    return facts.record_bytes / fields
 
 
 @check("V30", "Data set size", "more than {cpu_cache_mib} MiB on each node")
@@ -253,7 +263,7 @@ def data_set_size(facts: RunFacts, profile: Profile) -> Outcome | None:
     size_mib = facts.recordcount * (facts.record_bytes + KEY_BYTES) * copies / 2**20
     is_small = size_mib <= profile.cpu_cache_mib
     return Outcome(
-        "warn" if is_small else "pass", f"{significant(size_mib)} MiB on each node",
+        warn_if(is_small), f"{significant(size_mib)} MiB on each node",
         f"The records of a node take {significant(size_mib)} MiB: they fit the cache of a CPU, so neither memory nor "
         "disk was measured.",
         "Load more or larger records.",
@@ -281,7 +291,7 @@ def environment(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.client_on_database_host is None and not complaints:
         return not_assessed("Where the clients and the database ran is not known.")
     return Outcome(
-        "warn" if complaints else "pass", "; ".join(complaints)[:120] or "separate machines",
+        warn_if(complaints), "; ".join(complaints)[:120] or "separate machines",
         f"{sentence(complaints)}: compare the shapes, not the numbers.",
         "Put the load generators on machines of their own, and the database on machines that are its own.",
         good="The clients ran on machines of their own, and nothing speaks against the database's.",
@@ -309,7 +319,9 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     foreign = host.columns["other_cores"] + host.columns["steal_cores"]
     disturbed = foreign > profile.interference_level * host.cores
     share = float(np.average(disturbed, weights=host.columns["interval_s"]))
-    severity: Severity = "warn" if share > profile.interference_warn else "pass"
+    severity: Severity = "pass"
+    if share > profile.interference_warn:
+        severity = "warn"
     if host.mean(*FOREIGN) > profile.interference_reject * host.cores:
         severity = "reject"
     if severity == "pass" and unknown:
@@ -317,9 +329,13 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     used = (
         f"{exact(round(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2))} of {host.cores} cores"
     )
-    when = f"during {percent(share)} of the window" if share else "on average"
+    when = "on average"
+    if share:
+        when = f"during {percent(share)} of the window"
     steal = host.mean("steal_cores")
-    stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
+    stolen = ""
+    if steal >= _STEAL_SHOWN:
+        stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)"
     return Outcome(
         severity, f"{used} {when}",
         f"On {host.machine} other processes used {used} {when}{stolen}.",

@@ -30,11 +30,15 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
     complaints = list(_gaps(facts))
     short = []
     if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
-        lasted = "of unknown length" if facts.window_s is None else duration(facts.window_s)
+        lasted = "of unknown length"
+        if facts.window_s is not None:
+            lasted = duration(facts.window_s)
         short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
     severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
     messages = [*complaints, *short]
-    succeeded = "unknown" if facts.ok_operations is None else grouped(facts.ok_operations)
+    succeeded = "unknown"
+    if facts.ok_operations is not None:
+        succeeded = grouped(facts.ok_operations)
     shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
     if not messages and not _tells_success(facts):
         if facts.ok_operations is None:
@@ -54,7 +58,9 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
 def _gaps(facts: RunFacts) -> Iterator[str]:
     """What is missing for the run to have happened at all."""
     if facts.missing or len(facts.clients) < facts.clients_expected:
-        named = f" ({'; '.join(facts.missing)})" if facts.missing else ""
+        named = ""
+        if facts.missing:
+            named = f" ({'; '.join(facts.missing)})"
         yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged{named}"
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
         yield "not a single operation succeeded"
@@ -85,14 +91,18 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: counts
     """
     if not facts.total_operations:
-        known = "There are no operations to have failed." if facts.total_operations == 0 else "No count is known."
+        known = "No count is known."
+        if facts.total_operations == 0:
+            known = "There are no operations to have failed."
         return not_assessed(known)
     if facts.failed_operations is None:
         return not_assessed("How many operations failed is not known.")
     ratio = facts.failed_operations / facts.total_operations
     failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESSES and number}
     all_failures = sum(failures.values())
-    not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures if all_failures else 0.0
+    not_found = 0.0
+    if all_failures:
+        not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures
     others = ratio - not_found
     severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     shown = f"{percent(others)} errors, {percent(not_found)} not found"
@@ -101,11 +111,9 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     )
     if not facts.failed_operations:
         return Outcome("pass", shown, "No operation of the window failed.")
-    remedy = (
-        "Records are not found: load the data set this workload expects."
-        if not_found > others
-        else "Read the errors in the clients' output; they name what the database refused."
-    )
+    remedy = "Read the errors in the clients' output; they name what the database refused."
+    if not_found > others:
+        remedy = "Records are not found: load the data set this workload expects."
     return Outcome(
         severity, shown,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
@@ -126,7 +134,9 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: the rows, the workload
     """
     if facts.rows_loaded is None or facts.recordcount is None:
-        missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
+        missing = "recordcount is not known"
+        if facts.rows_loaded is None:
+            missing = "rows were not counted"
         return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
     inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
     fits = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
@@ -152,7 +162,9 @@ def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
     total = sum(codes.values())
     if not total:
         is_asked = facts.properties.get("dataintegrity") == "true" and facts.phase != "load"
-        return not_assessed("No client printed how its verifications of data ended.") if is_asked else None
+        if is_asked:
+            return not_assessed("No client printed how its verifications of data ended.")
+        return None
     wrong = {code: count for code, count in codes.items() if code not in SUCCESSES and count}
     failed = sum(wrong.values())
     shown = f"{grouped(failed)} of {grouped(total)} reads with wrong data"

@@ -93,11 +93,9 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
     if merged.window is not None:
         # How far apart status lines are at most; unknown where a client has none.
         apart = [client.status_interval_s for client in merged.clients]
-        resolution_s = (
-            max((interval_s for interval_s in apart if interval_s is not None), default=None)
-            if None not in apart
-            else None
-        )
+        resolution_s = None
+        if None not in apart:
+            resolution_s = max((interval_s for interval_s in apart if interval_s is not None), default=None)
         seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
     whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
     return {
@@ -180,7 +178,9 @@ def _expected_interval_us(merged: MergedRun, threads: int | None, target_ops_s: 
 def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> OperationFacts:
     # The lower bounds of percentiles ascend as the percentiles themselves do.
     lowest = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
-    ends = [end for bounds in operation.percentiles_us.values() for end in (bounds.low_us, bounds.high_us)]
+    ends: list[float | None] = []
+    for bounds in operation.percentiles_us.values():
+        ends += (bounds.low_us, bounds.high_us)
     return OperationFacts(
         **{name: getattr(operation, name) for name in _SAME},
         percentiles_us=lowest,

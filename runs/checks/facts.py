@@ -36,7 +36,9 @@ class OperationFacts:
 
     @property
     def count(self) -> int | None:
-        return None if self.ok is None else self.ok + (self.failed or 0)
+        if self.ok is None:
+            return None
+        return self.ok + (self.failed or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,9 @@ class ClusterFacts:
         """The smallest value of a fact over all nodes; None unless every node states it."""
         values = [parse_number(fact(machine, name)) for machine in self.machines]
         known = [value for value in values if value is not None]
-        return min(known) if known and len(known) == len(values) else None
+        if known and len(known) == len(values):
+            return min(known)
+        return None
 
     @cached_property
     def cache_bytes(self) -> float | None:
@@ -103,11 +107,9 @@ class ClusterFacts:
     def hardware(self) -> Sequence[tuple[object, ...]]:
         """What the nodes are made of, in no order; empty unless something is known of each."""
         per_machine = [tuple(fact(machine, name) for name in HARDWARE) for machine in self.machines]
-        return (
-            sorted(per_machine, key=repr)
-            if all(any(value is not None for value in values) for values in per_machine)
-            else ()
-        )
+        if all(any(value is not None for value in values) for values in per_machine):
+            return sorted(per_machine, key=repr)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,16 @@ class RunFacts(RunContext):
 def fact(machine: Mapping[str, object], name: str) -> object:
     """A machine's fact without how it is known; None for what is no fact. Uploads may state numbers as texts."""
     entry = machine.get(name)
-    value = entry.get("value") if isinstance(entry, Mapping) else entry
+    value = entry
+    if isinstance(entry, Mapping):
+        value = entry.get("value")
     if isinstance(value, str) and name in NUMBERS:
         value = parse_number(value)
     if isinstance(value, bool) and name not in NUMBERS:
         return value
-    return None if fact_problem(name, value) else value
+    if fact_problem(name, value):
+        return None
+    return value
 
 
 def parse_number(value: object) -> float | None:
@@ -207,4 +213,6 @@ def parse_number(value: object) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None

@@ -29,7 +29,7 @@ def judge_ladder(rungs: Sequence[tuple[str, Sequence[float]]]) -> CheckResult:
     if len(rungs) < MIN_RUNGS:
         missing = f"It takes {MIN_RUNGS} rungs to tell a shape."
         return CheckResult("V26", "not_assessed", title, "", limits, missing)
-    logs = [[math.log(value) for value in values] for _, values in rungs]
+    logs = [list(map(math.log, values)) for _, values in rungs]
     means = [fmean(values) for values in logs]
     shown = ", ".join(short(math.exp(mean)) for mean in means)[:110] + " ops/s"
     if is_explained(logs, VARIATION):
@@ -63,7 +63,9 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
         return True
     freedom = int(sum(weights)) - len(logs)
     squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
-    variance = squares / freedom if freedom else 0.0
+    variance = 0.0
+    if freedom:
+        variance = squares / freedom
     if not variance:
         return False
     by_level = fdtrc(len(logs) - levels, freedom, distance / variance / (len(logs) - levels))

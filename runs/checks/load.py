@@ -13,7 +13,9 @@ from runs.ycsb.properties import PROPORTIONS, proportions
 
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
     limits = "{mix_points:points} points or {mix_sigmas} sigma"
-    return limits if facts.whole_runs else f"{limits} warn, {{mix_reject:points}} points reject"
+    if facts.whole_runs:
+        return limits
+    return f"{limits} warn, {{mix_reject:points}} points reject"
 
 
 @check("V08", "Mix of operations", _mix_limits)
@@ -35,7 +37,9 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
     total, done = facts.total_operations, _done(facts)
     if not total or done is None:
-        missing = "The counts of its operations are not known." if total or done is None else "There are no operations."
+        missing = "There are no operations."
+        if total or done is None:
+            missing = "The counts of its operations are not known."
         return not_assessed(missing)
     complaints: list[str] = []
     severities: list[Severity] = []
@@ -93,7 +97,8 @@ def _done(facts: RunFacts) -> dict[str, int] | None:
         if entry.count is None:
             return None
         counts[entry.operation] = entry.count
-        inner += entry.count if entry.is_composite else 0
+        if entry.is_composite:
+            inner += entry.count
     for operation in ("READ", "UPDATE"):
         if inner and operation in counts:
             counts[operation] = max(counts[operation] - inner, 0)
@@ -115,7 +120,9 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio < profile.target_info:
-        severity = "warn" if ratio < profile.target_warn else "info"
+        severity = "info"
+        if ratio < profile.target_warn:
+            severity = "warn"
     words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
     return Outcome(
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
@@ -142,7 +149,9 @@ def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio > profile.exceeded_warn:
-        severity = "reject" if ratio > profile.exceeded_reject else "warn"
+        severity = "warn"
+        if ratio > profile.exceeded_reject:
+            severity = "reject"
     measured = f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}"
     if severity == "pass":
         return Outcome(severity, measured, "No more than the target was offered in the window.")

@@ -11,7 +11,7 @@ from runs.checks.check import PAIR_CHECKS, ROUNDING, Outcome, check, not_assesse
 from runs.checks.environment import KEY_BYTES, complaints_about
 from runs.checks.facts import ClusterFacts
 from runs.checks.profile import Profile
-from runs.checks.results import CheckResult
+from runs.checks.results import CheckResult, warn_if
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
 
@@ -76,7 +76,9 @@ def memory_ratio(side: SideFacts) -> float | None:
 def classify_fit(ratio: float, profile: Profile) -> Fit:
     if ratio < profile.fits_memory:
         return "fits in memory"
-    return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
+    if ratio > profile.exceeds_memory:
+        return "lives on disk"
+    return "borders on memory"
 
 
 @check(
@@ -179,7 +181,11 @@ def waits_for(mode: Durability) -> str:
         )
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
     if mode.ack != "disk" or mode.loss_window_s != 0:
-        lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
+        lost = "any"
+        if mode.loss_window_s is not None:
+            lost = "the last seconds"
+            if not mode.loss_window_s:
+                lost = "none"
         text += f" (may lose {lost})"
     return text
 
@@ -229,7 +235,9 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     elif shared[0] != shared[1]:
         message = f"only {a.label if shared[0] else b.label} shared its machine with its clients"
         differences.append(("placement", message))
-    complaints = [f"{complaint} ({side.label})" for side in (a, b) for complaint in side.complaints]
+    complaints: list[str] = []
+    for side in (a, b):
+        complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
     if not differences and not complaints and unknown:
         return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
     shown = "; ".join([*(message for _, message in differences), *complaints])
@@ -252,7 +260,7 @@ def _judged(
     """A warning where there is a difference, each with its subject, or a complaint about one of the sides."""
     messages = [*(message for _, message in differences), *complaints]
     differing = tuple((subject, f"{sentence([message])}.") for subject, message in differences)
-    return Outcome("warn" if messages else "pass", shown, f"{sentence(messages)}.", remedy, differing, good=good)
+    return Outcome(warn_if(messages), shown, f"{sentence(messages)}.", remedy, differing, good=good)
 
 
 def _labels(sides: Sequence[SideFacts]) -> str:

@@ -110,7 +110,9 @@ class Profile:
         if any(THRESHOLDS[name].check_id == result.check_id for name in self.overridden):
             result = replace(result, threshold=f"{result.threshold} {TEAM_THRESHOLD}")
         limit = self.at_most.get(result.check_id)
-        return result if limit is None else replace(result, severity=at_most(result.severity, limit))
+        if limit is None:
+            return result
+        return replace(result, severity=at_most(result.severity, limit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,9 @@ def shown(name: str, value: float) -> str:
     unit = THRESHOLDS[name].unit
     if unit == "share":
         return f"{exact(value * 100)} %"
-    return exact(value) if unit in ("count", "factor") else f"{exact(value)} {unit}"
+    if unit in ("count", "factor"):
+        return exact(value)
+    return f"{exact(value)} {unit}"
 
 
 def refusal(name: str, value: float, thresholds: Profile) -> str:

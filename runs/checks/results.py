@@ -29,7 +29,15 @@ def graded(value: float, warn: float, reject: float) -> Severity:
     """The severity of a value that should be small. A value that equals a limit is still good."""
     if value > reject:
         return "reject"
-    return "warn" if value > warn else "pass"
+    if value > warn:
+        return "warn"
+    return "pass"
+
+
+def warn_if(condition: object) -> Severity:
+    if condition:
+        return "warn"
+    return "pass"
 
 
 def at_most(severity: Severity, limit: Severity) -> Severity:

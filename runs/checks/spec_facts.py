@@ -17,7 +17,9 @@ def cluster_facts(spec: RunSpec) -> ClusterFacts:
     if spec["cluster"]["provisioner"] != "external":
         # Of nodes that Benchsite starts, several share a machine.
         system = load_catalog().systems.get(spec["system"])
-        default = system.process.settings.get("nodes", "0") if system and system.process else "0"
+        default = "0"
+        if system and system.process:
+            default = system.process.settings.get("nodes", "0")
         started = int(spec["database"]["settings"].get("nodes", default))
     return ClusterFacts(
         nodes=max(len(machines), started) or None,

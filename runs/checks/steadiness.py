@@ -6,6 +6,7 @@ from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import OverTime, RunFacts
 from runs.checks.profile import Profile
+from runs.checks.results import warn_if
 from runs.results.measures.stability import longest_run, stability
 from runs.results.measures.steady import compute_drift, mser5
 from runs.results.measures.sustained_load import backlog_growth
@@ -65,7 +66,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
     return Outcome(
-        "warn" if complaints else "pass", shown,
+        warn_if(complaints), shown,
         f"{sentence(complaints)}.",
         "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run.",
         good="The window is in a steady state.",
@@ -120,7 +121,7 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
     if not bad and facts.over_time and not facts.over_time.is_by_second:
         return not_assessed("Only means over several seconds are known: they hide what single seconds do.", shown)
     return Outcome(
-        "warn" if bad else "pass", shown,
+        warn_if(bad), shown,
         f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
         f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
         f"{percent(spread.down_spike_share)} away.",
@@ -140,7 +141,9 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
     slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
     enough = bool(series) and sum(series) / len(series) >= profile.stall_rate_least
-    empty = longest_run([rate <= 0 for rate in series]) if enough else 0
+    empty = 0
+    if enough:
+        empty = longest_run([rate <= 0 for rate in series])
     if not slow and (not enough or longest_us is None):
         return not_assessed(_stalls_unknown(facts, profile))
     stalled = empty >= profile.stall_s
@@ -152,10 +155,13 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     by_second = facts.over_time is None or facts.over_time.is_by_second
     if not complaints and not by_second:
         return not_assessed("Only means over several seconds are known: they hide short stalls.")
-    shown = [f"{empty} s empty"] if stalled or (enough and by_second) else []
-    shown += [f"longest operation {latency(longest_us)}"] if longest_us is not None else []
+    shown = []
+    if stalled or (enough and by_second):
+        shown = [f"{empty} s empty"]
+    if longest_us is not None:
+        shown += [f"longest operation {latency(longest_us)}"]
     return Outcome(
-        "warn" if complaints else "pass", ", ".join(shown),
+        warn_if(complaints), ", ".join(shown),
         f"{sentence(complaints, ' and ')}.",
         "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage.",
         good="The database never stopped answering.",

@@ -44,7 +44,9 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
     # Two at once could together do what neither may do alone.
     Team.objects.select_for_update().get(pk=team.pk)
     for one in [purpose] if purpose else PURPOSES:
-        problem = refusal(name, value, get_thresholds(team, one)) if math.isfinite(value) else "It is no number."
+        problem = "It is no number."
+        if math.isfinite(value):
+            problem = refusal(name, value, get_thresholds(team, one))
         if problem:
             raise ThresholdRefused(problem if purpose else f"{problem} (purpose {one})")
     ThresholdOverride.objects.update_or_create(

@@ -56,7 +56,8 @@ class ThresholdForm(DescribedForm):
 @team_required("GET")
 def thresholds(request: HttpRequest) -> HttpResponse:
     team, purpose = get_team(request), request.GET.get("purpose")
-    purpose = purpose if purpose in PURPOSES else Purpose.MEASURED
+    if purpose not in PURPOSES:
+        purpose = Purpose.MEASURED
     ours, default = get_thresholds(team, purpose), profile(purpose)
     kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
@@ -116,7 +117,8 @@ def _defaults(name: str) -> dict[str, list[str]]:
 
 
 def _restore(request: HttpRequest, name: str, purpose: str) -> HttpResponse:
-    purpose = purpose if purpose in PURPOSES else ""
+    if purpose not in PURPOSES:
+        purpose = ""
     try:
         restore_default(get_team(request), name, purpose=purpose)
     except ThresholdRefused as refused:

@@ -67,7 +67,9 @@ def _is_secret(name: str) -> bool:
 
 
 def _opened(properties: Any) -> Any:
-    return {name: _text(text) for name, text in properties.items()} if isinstance(properties, dict) else properties
+    if isinstance(properties, dict):
+        return {name: _text(text) for name, text in properties.items()}
+    return properties
 
 
 def _text(value: Any) -> Any:
@@ -82,6 +84,8 @@ def _text(value: Any) -> Any:
 @functools.cache
 def _secret_names() -> frozenset[str]:
     """Of the clients of every system, of every flavour."""
-    systems = load_catalog().systems.values()
-    flavours = [system.with_client(flavour) for system in systems for flavour in ("", STOCK_FLAVOUR, GO_FLAVOUR)]
-    return frozenset(name for system in flavours for name in secret_properties(system))
+    names: set[str] = set()
+    for system in load_catalog().systems.values():
+        for flavour in ("", STOCK_FLAVOUR, GO_FLAVOUR):
+            names.update(secret_properties(system.with_client(flavour)))
+    return frozenset(names)

@@ -25,7 +25,9 @@ class FactsField(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
         facts = super().from_db_value(value, expression, connection)
-        return facts if isinstance(expression, KeyTransform) else readable_facts(facts)
+        if isinstance(expression, KeyTransform):
+            return facts
+        return readable_facts(facts)
 
     def deconstruct(self) -> Any:
         name, _, arguments, options = super().deconstruct()

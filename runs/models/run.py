@@ -403,7 +403,9 @@ class ClientRun(Row):
 
     @property
     def clock_offset_ms(self) -> float | None:
-        return None if self.clock_offset_s is None else self.clock_offset_s * 1e3
+        if self.clock_offset_s is None:
+            return None
+        return self.clock_offset_s * 1e3
 
 
 class Deployment(Row):

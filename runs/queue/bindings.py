@@ -24,10 +24,8 @@ def how_to_align(binding: str) -> str:
     """What to do where load generators lack a binding or hold different builds of it."""
     if "/" in binding:
         name = binding.partition("/")[0]
-        action = (
-            "put the same go-ycsb as a file"
-            if name.startswith("go-ycsb")
-            else "unpack the same YCSB distribution as a folder"
-        )
+        action = "unpack the same YCSB distribution as a folder"
+        if name.startswith("go-ycsb"):
+            action = "put the same go-ycsb as a file"
         return f"{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
     return f"run `make bindings {binding}` on each of them and restart them."

@@ -202,7 +202,9 @@ def claim_first(
     """
     mine = uuid.uuid4()
     run_id = retry(lambda: _claim_first(runs, mine, actor, conductor))
-    return (run_id, mine) if run_id else None
+    if run_id:
+        return (run_id, mine)
+    return None
 
 
 @transaction.atomic
@@ -495,7 +497,9 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
 
 def _stretch(matrix: Matrix, run: Run) -> object:
     """What stays together in the order of the plan's runs: a sweep, or all runs on one data set."""
-    return run.sweep_id if matrix.order == Matrix.Order.AS_LISTED else run.spec["dataset"].get("fingerprint")
+    if matrix.order == Matrix.Order.AS_LISTED:
+        return run.sweep_id
+    return run.spec["dataset"].get("fingerprint")
 
 
 def load_anew(run: Run) -> Run:
@@ -522,7 +526,9 @@ def _load_for(run: Run, queued_at: datetime | None = None) -> Run | None:
     if changes_its_data(run.spec):
         # Its predecessor's rows are in the data set: a load of its own, shared with nobody.
         return _copy(run.needs, None, queued_at=queued_at)
-    return run.needs if run.needs.status == Status.SUCCEEDED else _waiting_load(run.needs, queued_at)
+    if run.needs.status == Status.SUCCEEDED:
+        return run.needs
+    return _waiting_load(run.needs, queued_at)
 
 
 def changes_its_data(spec: RunSpec) -> bool:
@@ -562,10 +568,14 @@ def _copy(
     plan's looks foresee; the numbers of other copies of a run are beyond them all.
     """
     threads, target_ops_s = load or (run.threads, run.target_ops_s)
-    rerun_of = run if load is None and repeat is None else None
+    rerun_of = None
+    if load is None and repeat is None:
+        rerun_of = run
     if repeat is None:
         rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
-        looks = run.matrix.looks if run.matrix and run.phase == Phase.MEASURE and load is None else []
+        looks = []
+        if run.matrix and run.phase == Phase.MEASURE and load is None:
+            looks = run.matrix.looks
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
     spec = correct_sign_in(run)
     key = run.config_key  # Empty: trial runs count in no history.

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import TypedDict, cast
 from uuid import UUID
 
@@ -104,7 +105,9 @@ class LiveSeries:
 
     @property
     def current_ops_s(self) -> float | None:
-        return self.rate_ops_s[-1] if self.rate_ops_s else None
+        if self.rate_ops_s:
+            return self.rate_ops_s[-1]
+        return None
 
     @property
     def elapsed_s(self) -> float:
@@ -223,15 +226,18 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
         clients.setdefault(one.client_number, []).append(one)
     if not clients:
         return LiveSeries(available=True)
-    began = {number: min(line.at_epoch_s - line.elapsed_s for line in lines) for number, lines in clients.items()}
+    began = {number: _began_at(lines) for number, lines in clients.items()}
     first = min(began.values())
     slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
     seconds = _whole_seconds(slots, after)
+    lines_by_second = [_lines_at(slots, second) for second in seconds]
+    every = chain.from_iterable(by.values() for by in slots.values())
+    names = set().union(*(line.by_operation for line in every))
     return LiveSeries(
         available=True,
         seconds=seconds,
-        rate_ops_s=tuple(sum(by[s].rate_ops_s for by in slots.values() if s in by) for s in seconds),
-        operations=_operations(slots, seconds),
+        rate_ops_s=tuple(map(_add_rates, lines_by_second)),
+        operations={name: _operation(name, lines_by_second) for name in sorted(names)},
         clients=tuple(_client(number, clients[number], slots[number], after) for number in sorted(clients)),
     )
 
@@ -241,7 +247,9 @@ def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
     previous: int | None = None
     for line in lines:
         slot = round(offset_s + line.elapsed_s)
-        begin = slot if previous is None else max(previous + 1, slot - MAX_HOLD_S + 1)
+        begin = slot
+        if previous is not None:
+            begin = max(previous + 1, slot - MAX_HOLD_S + 1)
         for second in range(begin, slot + 1):
             slots.setdefault(second, line)
         previous = slot if previous is None else max(previous, slot)
@@ -256,32 +264,45 @@ def _whole_seconds(slots: Mapping[int, Mapping[int, Said]], after: int | None) -
     return tuple(s for s in seconds if after is None or s > after)
 
 
-def _operations(slots: Mapping[int, Mapping[int, Said]], seconds: Sequence[int]) -> dict[str, OperationSeries]:
-    names = sorted({name for by in slots.values() for one in by.values() for name in one.by_operation})
-    found = {}
-    for name in names:
-        per_second = [[by[s] for by in slots.values() if s in by and name in by[s].by_operation] for s in seconds]
-        found[name] = OperationSeries(
-            rate_ops_s=tuple(sum(_share(one, name) for one in said) if said else None for said in per_second),
-            mean_us=tuple(_weighted_mean([one.by_operation[name] for one in said]) for said in per_second),
-            highest_p99_us=tuple(
-                max((p99 for one in said if (p99 := one.by_operation[name].get("p99_us")) is not None), default=None)
-                for said in per_second
-            ),
-        )
-    return found
+def _began_at(lines: Sequence[Said]) -> float:
+    return min(line.at_epoch_s - line.elapsed_s for line in lines)
+
+
+def _lines_at(slots: Mapping[int, Mapping[int, Said]], second: int) -> list[Said]:
+    return [by[second] for by in slots.values() if second in by]
+
+
+def _add_rates(lines: Sequence[Said]) -> float:
+    return sum(line.rate_ops_s for line in lines)
+
+
+def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:
+    rates: list[float | None] = []
+    means: list[float | None] = []
+    p99s: list[float | None] = []
+    for every in lines_by_second:
+        lines = [line for line in every if name in line.by_operation]
+        statuses = [line.by_operation[name] for line in lines]
+        rates.append(sum(_share(line, name) for line in lines) if lines else None)
+        means.append(_weighted_mean(statuses))
+        p99s.append(max((p99 for status in statuses if (p99 := status.get("p99_us")) is not None), default=None))
+    return OperationSeries(tuple(rates), tuple(means), tuple(p99s))
 
 
 def _share(said: Said, name: str) -> float:
     """An operation's part of a client's rate, by the counts of the same line."""
     counts = sum(status.get("count", 0.0) for status in said.by_operation.values())
-    return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts if counts else 0.0
+    if counts:
+        return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts
+    return 0.0
 
 
 def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
     known = [(status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status]
     count = sum(weight for weight, _ in known)
-    return sum(weight * mean for weight, mean in known) / count if count else None
+    if count:
+        return sum(weight * mean for weight, mean in known) / count
+    return None
 
 
 def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> ClientSeries:

@@ -245,7 +245,9 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
     if failed and all(trial.is_short for trial in failed):
         return capacity_ops_s(probe, targets)
     at_low = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
-    return statistics.fmean(at_low) if at_low else None
+    if at_low:
+        return statistics.fmean(at_low)
+    return None
 
 
 def get_trials(sweep: Sweep) -> list[RunTrial]:
@@ -291,7 +293,9 @@ def _trial(
 ) -> RunTrial:
     """`is_probe`: it only shows where the search of targets may begin, so no limit of latency holds for it."""
     if run.status != Status.SUCCEEDED:
-        cause = run.needs if run.needs and run.needs.status == Status.FAILED else run
+        cause = run
+        if run.needs and run.needs.status == Status.FAILED:
+            cause = run.needs
         return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
     rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
     if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
@@ -304,8 +308,12 @@ def _trial(
     if target:
         reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
     is_short = target is not None and reached < SUSTAINED * target
-    broken = [f"{percent(reached / target)} of the target"] if target and is_short else []
-    errors = (cut.failed or 0) / cut.operations if cut.operations else 0.0
+    broken = []
+    if target and is_short:
+        broken = [f"{percent(reached / target)} of the target"]
+    errors = 0.0
+    if cut.operations:
+        errors = (cut.failed or 0) / cut.operations
     if errors > spec["max_error_rate"]:
         broken.append(f"{percent(errors)} errors")
     if BACKLOG in rejected_by:
@@ -378,7 +386,9 @@ def named_load(sweep: Sweep, load: int | None) -> str:
     """ "41.2k ops/s" or "16 threads"."""
     if load is None:
         return "none"
-    return throughput(load) if sweep.ladder == Matrix.Ladder.TARGET else counted(load, "thread")
+    if sweep.ladder == Matrix.Ladder.TARGET:
+        return throughput(load)
+    return counted(load, "thread")
 
 
 def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
@@ -406,7 +416,9 @@ def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunT
         )
     else:
         between = f"Sustained: {low}. Not sustained: {high}."
-    estimate = f" Estimate: {throughput(value)}." if value is not None else ""
+    estimate = ""
+    if value is not None:
+        estimate = f" Estimate: {throughput(value)}."
     if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
         if value < SUSTAINED * (step.low or 0):
             estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
@@ -453,7 +465,9 @@ def _two_failures(ended: Sequence[Run]) -> str:
     last = ended[-2:]
     failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last)
     is_pair = len({_load(run) for run in last}) == 2
-    return str(last[-1].get_reason_display()) if failed and is_pair else ""
+    if failed and is_pair:
+        return str(last[-1].get_reason_display())
+    return ""
 
 
 def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[int]:

@@ -98,8 +98,12 @@ def _numbers(matrix: Matrix) -> dict[str, int]:
 
 
 def _in_words(numbers: dict[str, int]) -> str:
-    rejected = f" ({numbers['rejected']} rejected)" if numbers["rejected"] else ""
-    runs = "run" if numbers["succeeded"] == 1 else "runs"
+    rejected = ""
+    if numbers["rejected"]:
+        rejected = f" ({numbers['rejected']} rejected)"
+    runs = "runs"
+    if numbers["succeeded"] == 1:
+        runs = "run"
     parts = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
     parts += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
     if loads := numbers["loads_failed"]:
@@ -113,7 +117,9 @@ def _cause(run: Run) -> str:
     if len(detail) > MAX_DETAIL:
         detail = f"{detail[: MAX_DETAIL - 1]}…"
     cause = f"Failed first: “{run.name}”, {run.get_reason_display()}"
-    return f"{cause}: {detail.rstrip('.')}." if detail else f"{cause}."
+    if detail:
+        return f"{cause}: {detail.rstrip('.')}."
+    return f"{cause}."
 
 
 def _as_data(run: Run) -> dict[str, str]:

@@ -202,7 +202,9 @@ class ContentGone(OSError):
 
 def lock(digest: str, *, shared: bool) -> None:
     """Until the end of this transaction the content of this hash is not removed; or, unshared, attached by nobody."""
-    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+    function = "pg_advisory_xact_lock"
+    if shared:
+        function = "pg_advisory_xact_lock_shared"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(%s)", [int(digest[:15], 16)])
 

@@ -263,7 +263,8 @@ def _batches(values: Iterable[Any]) -> Iterator[list[Any]]:
 
 def _lost_references(selection: Selection) -> Iterator[tuple[str, str, str, list[Any]]]:
     """Table, column, column of the key, keys of the rows whose reference becomes null."""
-    for (field, _), groups in selection.field_updates.items():
+    updates: Any = selection.field_updates
+    for (field, _), groups in updates.items():
         meta = field.model._meta
         keys = [row.pk for group in groups for row in group]
         yield meta.db_table, field.column, meta.pk.column, keys
@@ -288,8 +289,10 @@ def _remove(selection: Selection) -> None:
         for table, column, key, keys in _lost_references(selection):
             cursor.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE "{key}" = ANY(%s)', [keys])
         for model, rows in selection.data.items():
-            table, key = model._meta.db_table, model._meta.pk.column
-            cursor.execute(f'DELETE FROM "{table}" WHERE "{key}" = ANY(%s)', [[row.pk for row in rows]])
+            meta = model._meta
+            cursor.execute(
+                f'DELETE FROM "{meta.db_table}" WHERE "{meta.pk.column}" = ANY(%s)', [[row.pk for row in rows]]
+            )
     connection.check_constraints()
 
 

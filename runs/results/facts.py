@@ -39,12 +39,18 @@ def fact_problem(name: str, value: object) -> str:
             return ""
         return f"{name} is a number between {least} and {most}"
     if name == "clock_steps":
-        return "" if _are_pairs(value) else f"{name} are at most {MAX_CLOCK_STEPS} pairs of numbers"
+        if _are_pairs(value):
+            return ""
+        return f"{name} are at most {MAX_CLOCK_STEPS} pairs of numbers"
     if isinstance(value, str):
-        return "" if len(value) <= MAX_TEXT_LENGTH else f"{name} has more than {MAX_TEXT_LENGTH} characters"
+        if len(value) <= MAX_TEXT_LENGTH:
+            return ""
+        return f"{name} has more than {MAX_TEXT_LENGTH} characters"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"{name} is neither a text nor a number"
-    return "" if abs(value) <= MAX_NUMBER else f"{name} is too large a number"
+    if abs(value) <= MAX_NUMBER:
+        return ""
+    return f"{name} is too large a number"
 
 
 def _are_pairs(value: object) -> bool:

@@ -57,8 +57,14 @@ UNITS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
 def common_unit(latencies_us: Iterable[float | None]) -> str:
     """The unit in which the middle one of these latencies has the fewest superfluous digits."""
     known = sorted(value for value in latencies_us if value is not None)
-    middle = known[len(known) // 2] if known else 0.0
-    return "s" if middle >= 1e6 else "ms" if middle >= 1e3 else "µs"
+    middle = 0.0
+    if known:
+        middle = known[len(known) // 2]
+    if middle >= 1e6:
+        return "s"
+    if middle >= 1e3:
+        return "ms"
+    return "µs"
 
 
 @register.filter
@@ -135,7 +141,9 @@ def at_number(clients: object, number: int) -> object:
 def event_in_words(event: RunEvent) -> str:
     """One line of a run's timeline: "queued → dispatched", "measuring", "tags: a, b"."""
     if event.kind == "status":
-        return f"{event.old} → {event.new}" if event.old else event.new
+        if event.old:
+            return f"{event.old} → {event.new}"
+        return event.new
     if event.kind == "stage":
         return str(dict(Stage.choices).get(event.new, event.new))
     return event.kind.replace("_", " ")
@@ -166,10 +174,14 @@ def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
 def whole(seconds: float | str | None) -> int | None:
     """Whole seconds, for a clock that is looked at every two of them."""
     # A name that a template does not find is an empty text.
-    return None if seconds is None or isinstance(seconds, str) else round(seconds)
+    if seconds is None or isinstance(seconds, str):
+        return None
+    return round(seconds)
 
 
 @register.filter
 def or_empty(value: object) -> str:
     """A setting's value; an empty one is written as quotes, and one that nobody knows as a dash."""
-    return formatting.NOTHING if value is None else str(value) or '""'
+    if value is None:
+        return formatting.NOTHING
+    return str(value) or '""'

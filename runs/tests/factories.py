@@ -60,8 +60,22 @@ WORKLOAD_A = {
 }
 
 # What the modes of the quick study promise, in the shape of `runs.catalog.Durability.as_dict()`.
-_DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
-_MEMORY = {"ack": "memory", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": None}
+_DISK = {
+    "ack": "disk",
+    "replicas_acked": 0,
+    "replica_ack": "none",
+    "reads": "primary",
+    "loss_window_s": 0.0,
+    "worst_loss_window_s": None,
+}
+_MEMORY = {
+    "ack": "memory",
+    "replicas_acked": 0,
+    "replica_ack": "none",
+    "reads": "primary",
+    "loss_window_s": None,
+    "worst_loss_window_s": None,
+}
 RECORDS: dict[tuple[str, str], dict[str, object]] = {
     ("redis", "off"): _MEMORY,
     ("redis", "everysec"): {**_MEMORY, "ack": "os_buffer", "loss_window_s": 1.0},

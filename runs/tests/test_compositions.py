@@ -11,6 +11,7 @@ from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.text import TextReader
 
 pytestmark = pytest.mark.slow
+CUT_IN_FRONT = (346, 628, 692)  # their last line names no writer, or is an open string
 MAX_REFUSED = 0.02  # of the healthy ones
 # They say that a run is short, and nothing about its numbers.
 _OF_LENGTH = {"V05"}
@@ -70,7 +71,7 @@ def check_all(seeds: Iterable[int]) -> tuple[list[str], list[str], int]:
 
 
 def test_reads_compositions():
-    false, refused, healthy = check_all(range(60))
+    false, refused, healthy = check_all([*range(60), *CUT_IN_FRONT])
     assert not false
     assert len(refused) <= MAX_REFUSED * healthy, refused
 

@@ -114,7 +114,7 @@ def test_checks_that_were_not_assessed_are_a_group_of_their_own(client_in, run):
     assert "1 check that passed" in page
     assert "2 of 3 checks assessed, 1 warn" in page  # what was not assessed is not counted
     shown = response.context["page"]
-    assert [len(group) for group in (shown["telling"], shown["not_assessed"], shown["passed"])] == [1, 1, 1]
+    assert [len(group) for group in (shown["telling"], shown["not_assessed"], shown["pass"])] == [1, 1, 1]
 
 
 @pytest.mark.slow

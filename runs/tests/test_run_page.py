@@ -323,9 +323,10 @@ def test_it_says_which_image_ran(client_in, sweep):
     built = {**boxed, "digest": "", "memory_bytes": 2 * 1024**3, "cpus": 1.5, "network": "lab"}
     page = get_text(client_in.get(url(make_run(sweep, evidence={"container": pulled}))))
     assert "Container c0:</b> image <code>redis:7.4</code>" in page
-    assert "registry <code>sha256:feed</code>; Docker 27.1, host network, no limit of memory" in page
+    assert "registry <code>redis@sha256:feed</code>; Docker 27.1, host network, no limit of memory" in page
     page = get_text(client_in.get(url(make_run(sweep, threads=4, evidence={"container": built}))))
-    assert "<code>sha256:beef</code>; Docker 27.1, network lab, memory limited to 2.00" in page
+    assert "<code>sha256:beef</code>; Docker 27.1, network lab, memory limited to " in page
+    assert ">2.00" in page
     assert "CPUs limited to 1.5." in page
 
 

@@ -1,13 +1,20 @@
 """Logs of clients whose clock was set while they ran: what is measured stays, and the step is stated."""
 
+import math
 import re
+from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 
+import numpy as np
 import pytest
 
-from runs.tests.test_fabricated_uploads import judged, real
-from runs.ycsb.clock_steps import ClockStep
+from runs.checks.clients import signed_seconds
+from runs.tests.test_fabricated_uploads import COMMAND, judged, real
+from runs.uploads.file_pipeline import runs_in
+from runs.uploads.inline import read_at_once
+from runs.ycsb.clients import merge_run
+from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import group
 from runs.ycsb.ingest import ClientLogs, ingest
@@ -59,7 +66,7 @@ def merged(files: dict[str, str], steps: dict[int, list[ClockStep]], cut: Cut):
             if name.startswith(f"client{number}") and name.endswith(".hdr")
         ]
         summary = parse_summary(files[f"client{number}/summary.txt"])
-        return ClientLogs(number, logs, summary, clock_steps=steps.get(number, []))
+        return ClientLogs(number, logs, summary, clock_steps=steps.get(number))
 
     return ingest([client(0), client(1)], cut)[0]
 
@@ -95,6 +102,76 @@ def test_uploads_with_times_that_go_back_are_read(by_s: float):
     number = guess[1].replace("\N{MINUS SIGN}", "-").replace(",", "")
     assert float(number) == pytest.approx(by_s, abs=0.3)
     assert {name for name, finding in findings.items() if finding.severity == "reject"} <= {"V05"}
+
+
+STEPS_S = [-2.0, 2.0, -0.2, 0.2, -60.0, 60.0, -3600.0, 4000.0]
+PACE = [0.0, 0.01, 0.0, 0.3, 0.02, 0.0, 0.01, 0.0, 0.0, 0.04, 0.0, 0.01, 0.0]  # seconds that lines come late
+STATUS = "{date}:{ms:03} {elapsed} sec: {done} operations; 400 current ops/sec; [READ: Count=400, Max=9, Min=1, Avg=2]"
+
+
+def printed(by_s: float) -> dict[str, str]:
+    """What a stock client with 400 ops/s prints whose clock is stepped after 6.5 s of 12 s."""
+    lines = []
+    for second, late_s in enumerate(PACE):
+        elapsed_s = second + late_s + (by_s if second > 6 else 0.0)
+        at = datetime.fromtimestamp(START_S + elapsed_s, UTC)
+        date, ms = at.strftime("%Y-%m-%d %H:%M:%S"), at.microsecond // 1000
+        lines.append(STATUS.format(date=date, ms=ms, elapsed=math.floor(elapsed_s), done=400 * second))
+    runtime_ms = 12_000 + round(by_s * 1000)
+    return {
+        "stderr.txt": "\n".join([COMMAND, *lines, ""]),
+        "summary.txt": f"[OVERALL], RunTime(ms), {runtime_ms}\n"
+        f"[OVERALL], Throughput(ops/sec), {4800 * 1000 / runtime_ms}\n"
+        "[READ], Operations, 4800\n[READ], AverageLatency(us), 2.0\n[READ], Return=OK, 4800\n",
+    }
+
+
+@pytest.mark.parametrize("clients", [(0,), (0, 1)], ids=["one client", "both"])
+@pytest.mark.parametrize("by_s", STEPS_S)
+def test_status_lines_of_stepped_clocks_are_read(by_s: float, clients: tuple[int, ...]):
+    files = {
+        f"client{number}/{name}": text.encode()
+        for number in (0, 1)
+        for name, text in printed(by_s if number in clients else 0.0).items()
+    }
+
+    (run,) = runs_in(read_at_once(list(files.items())), "together")
+    merged = merge_run(run)
+    findings = judged({name: text.decode() for name, text in files.items()}, grouping="together")
+
+    assert merged.throughput_ops_s == pytest.approx(800, rel=0.01)
+    assert [client.runtime_ms for client in merged.clients] == pytest.approx([12_000] * 2, abs=60)
+    assert findings["V35"].severity == "warn"
+    assert findings["V35"].message.count(f"by {signed_seconds(by_s)} after") == len(clients)
+    assert findings["V14"].severity == "pass"
+
+
+def test_clients_that_stand_still_have_steady_clocks():
+    """Their next lines come at once, until they are back in their pace."""
+    late_s = np.array([0.0] * 8 + [4.2, 3.3, 2.2, 1.1] + [0.0] * 8)
+
+    assert find_steps(START_S + np.arange(20) + late_s) == []
+
+
+def test_logs_that_begin_after_a_step_are_counted():
+    """YCSB opens the log of failures with the first failure: its clock is then another one."""
+    files = stepped_files(-60.0)
+    log = files["client0/UPDATE.hdr"].splitlines(keepends=True)
+    begin_s = next(row for row in log if row.startswith("-")).partition(",")[0]
+    rows = [row for row in log if row.startswith("-")]
+    files["client0/UPDATE-FAILED.hdr"] = "".join(
+        [
+            "#[Logging for: UPDATE-FAILED]\n",
+            f"#[StartTime: {START_S + float(begin_s):.3f} (seconds since epoch)]\n",
+            *log[3:4],
+            *(f"{float(row.partition(',')[0]) - float(begin_s):.3f},{row.partition(',')[2]}" for row in rows),
+        ]
+    )
+
+    run = merged(files, {}, Cut(warmup_s=1.0))
+
+    (update,) = [operation for operation in run.operations if operation.operation == "UPDATE"]
+    assert update.failed > 0
 
 
 @pytest.mark.parametrize("by_s", [-2.0, -60.0])

@@ -92,7 +92,9 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     is_read = any(file.sha256 or file.error for file in stored)
     kept = stored if is_read else redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
-    stated = state(upload, reads, runs_in(reads, upload.grouping, upload.utc_offsets)) if state is not None else None
+    stated = None
+    if state is not None:
+        stated = state(upload, reads, runs_in(reads, upload.grouping, upload.utc_offsets))
     recognised = recognise(reads, upload.grouping, upload.utc_offsets)
     upload_lifecycle.recognise(upload.pk, claim, kept, recognised, stated)
     if not is_read:
@@ -127,7 +129,9 @@ def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None,
         progress.begin("reading", sum(member.size for member in kept))
     files = []
     for member in kept:
-        report = progress.file(member.size) if progress is not None else None
+        report = None
+        if progress is not None:
+            report = progress.file(member.size)
         file = None if whole else _read_before(member)
         if file is None:
             file = _read(member, report, summed=not whole)
@@ -159,9 +163,13 @@ def _keep(member: UploadedFile, file: ReadFile) -> None:
 
 def _read_before(member: UploadedFile) -> ReadFile | None:
     """The file that `_keep` stored for this member; None without one, or where a process died in the middle of it."""
-    kept = staging.read_sums(member.path) if member.path else None
+    kept = None
+    if member.path:
+        kept = staging.read_sums(member.path)
     try:
-        return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array) if kept is not None else None
+        if kept is not None:
+            return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array)
+        return None
     except msgspec.DecodeError:
         return None
 
@@ -199,7 +207,9 @@ def _opened(member: UploadedFile) -> AbstractContextManager[BinaryIO]:
     """Saved members are among the artifacts, others in the storage of uploads."""
     if member.content is not None:
         return nullcontext(io.BytesIO(member.content))
-    return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
+    if member.path:
+        return staging.opened(member.path)
+    return artifacts.opened(member.sha256)
 
 
 def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed: bool = False) -> ReadFile:
@@ -210,7 +220,9 @@ def _read(member: UploadedFile, report: Callable[[int], None] | None, *, summed:
         (read,) = read_file(member.name, stream, progress=report, summed=summed)
     runs = read.runs
     if member.damage:
-        doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
+        doubtful = runs
+        if member.damage != ALL_DOUBTFUL:
+            doubtful = runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
     return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
 
@@ -313,7 +325,9 @@ def redacted(
     except UnreadableFile as error:
         return UploadedFile(name=name, size=member.size, error=str(error))
     if member.damage is not None:
-        damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
+        damage = END_MISSING
+        if member.damage.is_doubtful:
+            damage = ALL_DOUBTFUL
     notes = [{"text": note.text, "line": note.line} for note in member.notes]
     return UploadedFile(
         name=name, size=size, sha256=digest.hexdigest(), redacted_lines=hidden, notes=notes, damage=damage

@@ -57,7 +57,9 @@ class Arrived:
     def content(self) -> "File[bytes]":
         """A file to be stored; one on disk is moved."""
         self.file.seek(0)
-        return self.file if isinstance(self.file, File) else File(self.file, name=self.name)
+        if isinstance(self.file, File):
+            return self.file
+        return File(self.file, name=self.name)
 
     def close(self) -> None:
         self.file.close()

@@ -60,7 +60,9 @@ def hold(team: Team, key: str, fingerprint: str) -> UploadKey | None:
             raise KeyBusy(key)
         cursor.nextset()
         is_known = cursor.fetchone() is not None
-    return find(team, key, fingerprint) if is_known else None
+    if is_known:
+        return find(team, key, fingerprint)
+    return None
 
 
 def make_row(

@@ -75,7 +75,9 @@ def _check_link(text: str) -> str:
 def _check_purpose(text: str) -> str:
     if text not in Purpose.values:
         near = nearest(text, Purpose.values)
-        hint = f" Did you mean “{near}”?" if near else ""
+        hint = ""
+        if near:
+            hint = f" Did you mean “{near}”?"
         raise ValueError(f"“{text[:60]}” is no purpose.{hint} Known are: {', '.join(Purpose.values)}.")
     return text
 
@@ -247,7 +249,9 @@ def make_spec(
 def checked(workload: WorkloadSpec) -> dict[str, str] | None:
     """The workload's properties where they say all that a workload must, else None: what depends on them is unknown."""
     properties = _checked(tuple(workload["properties"].items()))
-    return None if properties is None else dict(properties)
+    if properties is None:
+        return None
+    return dict(properties)
 
 
 @lru_cache(maxsize=64)

@@ -74,7 +74,9 @@ class _Merge:
                 self._fault("system_name", "Name the other system, as in “FooDB”.")
             return OTHER_SYSTEM, manifest.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
         if not manifest.system:
-            slug = recognise(self.hints.binding, self.hints.connection) if self.hints.binding else None
+            slug = None
+            if self.hints.binding:
+                slug = recognise(self.hints.binding, self.hints.connection)
             if slug is None:
                 self._fault("system", "The files do not tell which system this was: state its slug, as in “redis”.")
                 return OTHER_SYSTEM, ""
@@ -83,7 +85,9 @@ class _Merge:
         if slug is None:
             names = [system.name for system in catalog.systems.values()]
             near = nearest(manifest.system, [*names, *catalog.systems])
-            meant = f"Did you mean “{near}”? " if near else ""
+            meant = ""
+            if near:
+                meant = f"Did you mean “{near}”? "
             self._fault(
                 "system",
                 f"No system of the catalog is called “{manifest.system}”. {meant}Of another one state “other” and its "
@@ -102,7 +106,9 @@ class _Merge:
         modes = load_catalog().system(system).modes
         if mode not in modes:
             near = nearest(mode, modes)
-            meant = f"Did you mean “{near}”? " if near else ""
+            meant = ""
+            if near:
+                meant = f"Did you mean “{near}”? "
             self._fault("mode", f"{system} has no mode “{mode}”. {meant}It has: {', '.join(modes)}, unknown.")
         return mode
 
@@ -114,7 +120,9 @@ class _Merge:
         if not name:
             self._fault("workload", "The files do not tell which workload this was: name it, as in “YCSB A”.")
         properties = {key: _plain(value) for key, value in described.properties.items()}
-        row = WorkloadRow.objects.filter(team=self.team, name=name).first() if name and not properties else None
+        row = None
+        if name and not properties:
+            row = WorkloadRow.objects.filter(team=self.team, name=name).first()
         records = described.records
         if row is not None:
             records = records or self.hints.records
@@ -130,7 +138,9 @@ class _Merge:
     def _check_properties(self, properties: dict[str, str]) -> dict[str, str]:
         """A description may be incomplete, but not wrong."""
         try:
-            return check_stated_workload(properties) if properties else {}
+            if properties:
+                return check_stated_workload(properties)
+            return {}
         except PropertyError as error:
             for name, text in error.problems.items():
                 if name != "recordcount" or name in properties:
@@ -184,13 +194,17 @@ class _Merge:
                 continue
             name = str(note.values["name"])
             near = nearest(name, files)
-            hint = f" Did you mean “{near}”?" if near else ""
+            hint = ""
+            if near:
+                hint = f" Did you mean “{near}”?"
             self._fault(f"utc_offsets/{name.replace('~', '~0').replace('/', '~1')}", f"{note}{hint}")
 
     def _check_sweep(self, metadata: RunMetadata) -> None:
         """Raises ManifestRefused where the runs cannot be points of the stated curve."""
         pk = parse_uuid(metadata.sweep)
-        sweep = Sweep.objects.filter(pk=pk, team=self.team, matrix=None, phase=Phase.MEASURE).first() if pk else None
+        sweep = None
+        if pk:
+            sweep = Sweep.objects.filter(pk=pk, team=self.team, matrix=None, phase=Phase.MEASURE).first()
         if sweep is None:
             problem = "Your team has no uploaded curve with this id. Leave it away for a new one."
         else:
@@ -201,4 +215,6 @@ class _Merge:
 
 
 def _plain(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

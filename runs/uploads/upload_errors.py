@@ -62,9 +62,15 @@ def check_files(reads: Reads) -> None:
 
 def refused_run(reads: Reads, groups: Sequence[RunFiles], error: YcsbError) -> ResultRefused:
     """Runs that were read and cannot be merged."""
-    names = groups[0].names if groups else []
-    line = error.line_number if isinstance(error, HistogramError) else None
-    faults = [(place_in(reads.members[names[0]], line), str(error))] if names else []
+    names = []
+    if groups:
+        names = groups[0].names
+    line = None
+    if isinstance(error, HistogramError):
+        line = error.line_number
+    faults = []
+    if names:
+        faults = [(place_in(reads.members[names[0]], line), str(error))]
     return ResultRefused("malformed-result", str(error), faults)
 
 

@@ -58,7 +58,9 @@ def own_name(name: str, taken: Container[str]) -> str:
     """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
     plain = "".join(c for c in name if c.isprintable()).strip()[-MAX_NAME_CHARACTERS:] or "unnamed"
     numbered = (f"{plain} ({number})" for number in itertools.count(2))
-    return plain if plain not in taken else next(other for other in numbered if other not in taken)
+    if plain not in taken:
+        return plain
+    return next(other for other in numbered if other not in taken)
 
 
 def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:

@@ -55,7 +55,9 @@ def _bounds(low: float, high: float) -> Bounds:
 
 
 def _end(bucket: Bucket) -> float:
-    return math.inf if bucket.to_us is None else bucket.to_us
+    if bucket.to_us is None:
+        return math.inf
+    return bucket.to_us
 
 
 def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
@@ -98,18 +100,24 @@ def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
     overflow = sum(bucket.count for bucket in operation.buckets) - counted
     if operation.count is None or operation.count == counted + overflow:
         return operation.buckets
-    return bounded if operation.count == counted else ()
+    if operation.count == counted:
+        return bounded
+    return ()
 
 
 def _limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
     stated = [_stated(operation).get(name) for operation in operations]
-    simple = _span([limits for limits in stated if limits is not None]) if None not in stated else None
+    simple = None
+    if None not in stated:
+        simple = _span([limits for limits in stated if limits is not None])
     if simple is not None and len(operations) == 1 and simple[0] == simple[1]:
         return simple
     counted = _counted(operations, name)
     if simple is None or counted is None:
         return counted or simple
-    return counted if _excludes(simple, counted) else (max(simple[0], counted[0]), min(simple[1], counted[1]))
+    if _excludes(simple, counted):
+        return counted
+    return (max(simple[0], counted[0]), min(simple[1], counted[1]))
 
 
 def _span(limits: Sequence[_Limits]) -> _Limits | None:

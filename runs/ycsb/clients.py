@@ -16,6 +16,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.progress import get_progress
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
@@ -63,7 +64,9 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
 
 def collect_evidence(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
     """By client number."""
-    numbers = {client.number: collect_numbers(client.summary, client.logs) for client in clients} if clients[1:] else {}
+    numbers = {}
+    if clients[1:]:
+        numbers = {client.number: collect_numbers(client.summary, client.logs) for client in clients}
     copies = find_copies(numbers)
     options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
     first = next(filter(None, map(get_servers, options.values())), frozenset())
@@ -79,8 +82,11 @@ def _evidence(
     if run is None:
         return ClientEvidence(copy_of=copy_of)
     servers = get_servers(options)
+    progress = get_progress(_summary_client(client))
     own = {name: options[name] for name in OWN if name in options}
-    version = {"version": run.exact_version} if run.exact_version else {}
+    version = {}
+    if run.exact_version:
+        version = {"version": run.exact_version}
     return ClientEvidence(
         properties={**build_workload(options), **read_durability(options), **read_database(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
@@ -91,6 +97,7 @@ def _evidence(
         gc_share=_gc_share(run.process),
         elsewhere=bool(servers) and not servers & first,
         copy_of=copy_of,
+        clock_steps=progress.clock_steps if progress is not None else (),
     )
 
 
@@ -98,7 +105,9 @@ def _gc_share(process: Mapping[str, float]) -> float | None:
     """Share of the run time: the printed total, or the sum of the collectors where that is more."""
     percents = {name.split()[0]: value for name, value in process.items() if name.startswith(_COLLECTING)}
     total = percents.pop(_COLLECTING, 0.0)
-    return max(total, sum(percents.values())) / 100 if percents or total else None
+    if percents or total:
+        return max(total, sum(percents.values())) / 100
+    return None
 
 
 def _lacks(client: ClientFiles) -> str:
@@ -113,8 +122,12 @@ def _lacks(client: ClientFiles) -> str:
 
 
 def _threads(run: ReadRun | None) -> int | None:
-    stated = whole(run.properties.get("threadcount", "")) if run is not None else None
-    return stated if stated is not None and stated > 0 else None
+    stated = None
+    if run is not None:
+        stated = whole(run.properties.get("threadcount", ""))
+    if stated is not None and stated > 0:
+        return stated
+    return None
 
 
 def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:

@@ -33,7 +33,9 @@ def java_command(
     jvm_options: Sequence[str] = (),
 ) -> list[str]:
     """The argv of one client. The heap is always explicit; the locale and time zone cannot be overridden."""
-    heap = [] if any(option.startswith("-Xmx") for option in jvm_options) else [DEFAULT_HEAP]
+    heap = [DEFAULT_HEAP]
+    if any(option.startswith("-Xmx") for option in jvm_options):
+        heap = []
     return [java, *heap, *jvm_options, *_LOCALE, "-cp", os.pathsep.join(jars), main_class, *arguments]
 
 

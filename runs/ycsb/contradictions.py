@@ -70,10 +70,10 @@ def status_coverage(progress: Progress, operations: Mapping[str, ReadOperation])
 
     None where they do not count: those of the old histograms have rates only.
     """
-    counts = {name: columns["count"] for name, columns in progress.operations().items()}
+    counts = {name: progress.column(name, "count") for name in operations.keys() & progress.names}
     shares = [
         float(np.nansum(counts[name])) / total
-        for name in counts.keys() & operations.keys()
+        for name in counts
         if (total := operations[name].count) and not np.isnan(counts[name]).all()
     ]
     return min(shares, default=None)

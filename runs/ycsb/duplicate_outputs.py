@@ -51,7 +51,9 @@ def collect_numbers(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientN
         histogram = log.histogram()
         if histogram.count >= _MIN_VALUES and np.unique(log.index[log.count > 0]).size >= _MIN_BUCKETS:
             sums[log.operation] = (histogram.count, histogram.total_us)
-    printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS} if run is not None else {}
+    printed = {}
+    if run is not None:
+        printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS}
     status = _status(run)
     done = [operations for _, operations in sorted(status)]
     counts = {"": np.diff(done).tolist(), **{log.operation: _interval_counts(log) for log in logs}}

@@ -120,7 +120,9 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
         raise HistogramError(f"the histogram's values are scaled by {exact(ratio)}: not read", line_number)
     if size < 0 or len(inner) - _INNER.size < size:
         raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
-    word_size = 0 if kinds == _V2 else (inner_cookie & _WORD_SIZE_BITS) >> 4
+    word_size = 0
+    if kinds != _V2:
+        word_size = (inner_cookie & _WORD_SIZE_BITS) >> 4
     if kinds == _V1 and word_size not in (2, 4, 8):
         raise HistogramError(f"the histogram's counts are {word_size} bytes wide", line_number)
     return Payload(inner[_INNER.size : _INNER.size + size], word_size, layout, line_number)
@@ -142,7 +144,9 @@ def _layout(digits: int, lowest: int, line_number: int) -> Layout:
 def _decode_one(payload: Payload) -> Counts:
     most = payload.layout.most_index
     counts = _decode_v1(payload) if payload.word_size else _decode_v2([payload], most)
-    return counts if payload.layout is OURS else _converted(counts, payload)
+    if payload.layout is OURS:
+        return counts
+    return _converted(counts, payload)
 
 
 def _converted(counts: Counts, payload: Payload) -> Counts:

@@ -22,6 +22,7 @@ class ClientEvidence:
     elsewhere: bool = False  # it names servers, and none of those that the first client names
     unknown: Sequence[tuple[str, str]] = ()  # properties that nothing reads, and the nearest one that is read
     copy_of: int | None = None  # the number of the client whose numbers these are
+    clock_steps: Sequence[Sequence[float]] = ()  # of its status lines: seconds since its start, and by how many seconds
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON of the fields."""
@@ -30,5 +31,6 @@ class ClientEvidence:
             "messages": list(self.messages),
             "written": list(self.written),
             "unknown": [list(pair) for pair in self.unknown],
+            "clock_steps": [list(step) for step in self.clock_steps],
         }
         return {**stated, "properties": dict(self.properties), **lists}

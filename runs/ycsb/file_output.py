@@ -31,7 +31,9 @@ def _warnings(file: ReadFile) -> Iterator[str]:
 
 
 def _text(note: Note) -> str:
-    return note.text if note.line is None else f"line {note.line}: {note.text}"
+    if note.line is None:
+        return note.text
+    return f"line {note.line}: {note.text}"
 
 
 def _run(run: ReadRun) -> dict[str, Any]:

@@ -124,12 +124,17 @@ class _Run:
     @cached_property
     def done(self) -> int:
         """Operations by the summary, a read-modify-write once."""
-        stated = collect_operations(self.summary).values() if self.summary is not None else ()
-        return sum(
-            (-1 if entry.name.is_composite else 1) * (entry.count or 0)
-            for entry in stated
-            if self.summary is not None and counts_operations(entry.name, self.summary)
-        )
+        total = 0
+        if self.summary is None:
+            return total
+        for entry in collect_operations(self.summary).values():
+            if not counts_operations(entry.name, self.summary):
+                continue
+            count = entry.count or 0
+            if entry.name.is_composite:
+                count = -count
+            total += count
+        return total
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -143,20 +148,28 @@ class _Run:
             return self.summary.phase
         if not self.operations:
             return None
-        return "load" if self.operations == {"INSERT"} else "measure"
+        if self.operations == {"INSERT"}:
+            return "load"
+        return "measure"
 
     @property
     def family(self) -> str:
         """Which client it was: YCSB, whatever it wrote, or one of its relatives."""
-        name = self.summary.format if self.summary is not None else "hdr-log"
+        name = "hdr-log"
+        if self.summary is not None:
+            name = self.summary.format
         if name in ("ycsb-cpp", "ycsb-c"):
             return name
         family, _, _ = name.replace("go-ycsb", "go").partition("-")
-        return "ycsb" if family in ("hdr", "properties") else family
+        if family in ("hdr", "properties"):
+            return "ycsb"
+        return family
 
     @cached_property
     def progress(self) -> Progress | None:
-        return get_progress(SummaryClient(0, self.summary)) if self.summary is not None else None
+        if self.summary is not None:
+            return get_progress(SummaryClient(0, self.summary))
+        return None
 
     @property
     def span(self) -> Window | None:
@@ -172,7 +185,9 @@ class _Run:
         """When it worked by its logs, which count from the epoch."""
         starts = [log.start_time_s + float(log.start_s[0]) for log in self.logs if len(log)]
         ends = [log.start_time_s + float(log.start_s[-1] + log.length_s[-1]) for log in self.logs if len(log)]
-        return Window(min(starts), max(ends)) if starts else None
+        if starts:
+            return Window(min(starts), max(ends))
+        return None
 
 
 @dataclass
@@ -260,7 +275,9 @@ class _Draft:
                 runs.append(_Run(item.position, [item.name], item.run))
                 continue
             if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
-                done = item.run.status[-1].operations_done if item.run.status else 0
+                done = 0
+                if item.run.status:
+                    done = item.run.status[-1].operations_done
                 yield _not_stored("no_summary", item, done)
                 run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
                 continue
@@ -427,7 +444,9 @@ def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
 
 def _is_near(item: _Item, run: _Run) -> bool:
     """Whether status lines may be of the run: the last of them can be missing."""
-    done = item.run.status[-1].operations_done if item.run.status else 0
+    done = 0
+    if item.run.status:
+        done = item.run.status[-1].operations_done
     return not done or abs(done - run.done) <= _NEAR * run.done
 
 
@@ -499,7 +518,9 @@ def _possible_zones(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
         offset_s = _zone_offset_s(run, first, _MAX_SCRIPTED_START_S)
         if offset_s and run.phase == first.phase and run.names[:1] != first.names[:1] and _last_equally(run, first):
             is_stated = run.utc_offset_s is not None or first.utc_offset_s is not None
-            code = "stated_offsets_apart" if is_stated else "may_be_other_zone"
+            code = "may_be_other_zone"
+            if is_stated:
+                code = "stated_offsets_apart"
             yield GroupingNote(code, (first.names[0], run.names[0]), {"hours": abs(offset_s) / 3600})
 
 
@@ -524,13 +545,17 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
     reference = next((run for run in runs if run.utc_offset_s is not None), runs[0])
     clients = []
     for number, run in enumerate(runs):
-        offset_s = _zone_offset_s(run, reference, _MAX_START_S) if together else 0.0
+        offset_s = 0.0
+        if together:
+            offset_s = _zone_offset_s(run, reference, _MAX_START_S)
         hours = abs(offset_s) / 3600
         if offset_s and run.utc_offset_s is not None:
             mine.append(GroupingNote("stated_offsets_apart", (reference.names[0], run.names[0]), {"hours": hours}))
             offset_s = 0.0
         elif offset_s:
-            code = "behind_other" if offset_s > 0 else "ahead_of_other"
+            code = "ahead_of_other"
+            if offset_s > 0:
+                code = "behind_other"
             mine.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
         if run.progress is not None and run.progress.zone_change_s:
             hours = abs(run.progress.zone_change_s) / 3600
@@ -543,9 +568,13 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
 def _stated_offset_s(run: _Run, utc_offsets_s: Mapping[str, float]) -> float | None:
     """By its writer, else by the file, else by the innermost folder."""
     stated = [name for name in utc_offsets_s if is_named(name, run)]
-    source = run.summary.source if run.summary is not None else ""
+    source = ""
+    if run.summary is not None:
+        source = run.summary.source
     nearest = max(stated, key=lambda name: (name == source, len(name)), default=None)
-    return None if nearest is None else utc_offsets_s[nearest]
+    if nearest is None:
+        return None
+    return utc_offsets_s[nearest]
 
 
 def is_named(name: str, client: "_Run | ClientFiles") -> bool:
@@ -579,7 +608,9 @@ def _zone_offset_s(run: _Run, first: _Run, max_start_s: float) -> float:
     is_zone = abs(apart_s - offset_s) <= max_start_s and abs(offset_s) <= _MAX_ZONE_S
     if _overlap(run.span, first.span):
         is_zone = is_zone and abs(first.span.to_s - run.span.to_s - offset_s) <= max_start_s
-    return float(offset_s) if is_zone else 0.0
+    if is_zone:
+        return float(offset_s)
+    return 0.0
 
 
 def _natural(key: str) -> list[tuple[int, int | str]]:

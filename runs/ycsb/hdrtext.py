@@ -155,7 +155,9 @@ class LogText:
         if self._base_time_s is not None:
             return self._base_time_s
         start = self._start_time_s or 0.0
-        return start if first_start_s < start - _YEAR_S else 0.0
+        if first_start_s < start - _YEAR_S:
+            return start
+        return 0.0
 
 
 def _number(text: bytes) -> float | None:
@@ -163,4 +165,6 @@ def _number(text: bytes) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    if math.isfinite(value):
+        return value
+    return None

@@ -69,7 +69,9 @@ class Hints:
 def read_hints(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
     options = [stated_options(run) for run in clients]
-    first = options[0] if options else {}
+    first = {}
+    if options:
+        first = options[0]
     properties = build_workload(first)
     return Hints(
         threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
@@ -165,7 +167,9 @@ def _total(parts: Iterable[int | None]) -> int | None:
     """The sum of all clients; None where one of them says nothing."""
     counts = list(parts)
     total = sum(part for part in counts if part is not None)
-    return total if counts and None not in counts and total <= MAX_INTEGER else None
+    if counts and None not in counts and total <= MAX_INTEGER:
+        return total
+    return None
 
 
 def _whole(text: str) -> int | None:
@@ -173,12 +177,16 @@ def _whole(text: str) -> int | None:
 
 
 def _up_to(text: str, most: int) -> int | None:
-    return int(text) if re.fullmatch(r"[0-9]{1,19}", text, re.ASCII) and 0 < int(text) <= most else None
+    if re.fullmatch(r"[0-9]{1,19}", text, re.ASCII) and 0 < int(text) <= most:
+        return int(text)
+    return None
 
 
 def _letter(file: str) -> str:
     match = _LETTER.search(file.rsplit("/", 1)[-1])
-    return match[1].upper() if match else ""
+    if match:
+        return match[1].upper()
+    return ""
 
 
 def _mix(letter: str) -> dict[str, str]:

@@ -164,19 +164,25 @@ class Histogram:
 
     @property
     def mean(self) -> float | None:
-        return self.total_us / self._count if self._count else None
+        if self._count:
+            return self.total_us / self._count
+        return None
 
     @property
     def min(self) -> int | None:
         """The smallest value of the lowest bucket that has counts, as YCSB prints it."""
         indices, _ = self.sparse()
-        return lowest_value(int(indices[0])) if indices.size else None
+        if indices.size:
+            return lowest_value(int(indices[0]))
+        return None
 
     @property
     def max(self) -> int | None:
         """The largest value of the highest bucket that has counts, as YCSB prints it."""
         indices, _ = self.sparse()
-        return highest_value(int(indices[-1])) if indices.size else None
+        if indices.size:
+            return highest_value(int(indices[-1]))
+        return None
 
     def percentile(self, percentile: float) -> int | None:
         """The largest value (µs) of the bucket in which the percentile lies; None without any values."""

@@ -11,7 +11,7 @@ What stays in memory is a minute of histograms, the sums, and two dozen bytes fo
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Final
 
@@ -32,12 +32,13 @@ from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
 from runs.ycsb.series import Series, build_levels
 from runs.ycsb.stored import IntervalWriter, Write
-from runs.ycsb.summary import Summary
+from runs.ycsb.summary import Summary, without_steps
 from runs.ycsb.window import Cut, Windowed, windowed
 
 # Up to here every interval is kept by itself; of longer runs those of ten seconds together.
 MAX_FINE_S: Final = 3_600
 COARSE_S: Final = 10
+_EARLIER_S: Final = 1.0  # Threads open their first logs at once.
 
 # Opens the place of one measurement's stored intervals; what is written there is one artifact.
 Keep = Callable[[str], AbstractContextManager[Write]]
@@ -51,7 +52,7 @@ class ClientLogs:
     logs: Sequence[LogSource | IntervalLog]
     summary: Summary | None = None
     clock_offset_s: float = 0.0  # the reference clock minus this client's
-    clock_steps: Sequence[ClockStep] = ()  # of its clock since it started, that were measured
+    clock_steps: Sequence[ClockStep] | None = None  # of its clock since it started, where they were measured
     threads: int | None = None
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
 
@@ -244,13 +245,29 @@ def _measurements(clients: Sequence[ClientLogs]) -> dict[str, list[_Part]]:
     """All measurements of all clients, sorted by name; within one, clients come in the order of their numbers."""
     by_name: dict[str, list[_Part]] = {}
     for client in sorted(clients, key=lambda client: client.number):
-        for source in client.logs:
-            for log in scan(source, client.clock_steps):
-                name = as_response(log.operation) if client.response_only else log.operation
-                parts = by_name.setdefault(name, [])
-                first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
-                parts.append(_Part(client, log, first))
+        for log in _scan_logs(client):
+            name = as_response(log.operation) if client.response_only else log.operation
+            parts = by_name.setdefault(name, [])
+            first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
+            parts.append(_Part(client, log, first))
     return dict(sorted(by_name.items()))
+
+
+def _scan_logs(client: ClientLogs) -> list[ScannedLog]:
+    """YCSB opens a log with the first operation of its kind. One that the clock dates before the client's first log was
+    opened after the steps.
+    """
+    logs = [log for source in client.logs for log in scan(source, client.clock_steps)]
+    longest = max(logs, key=lambda log: log.start_s.size, default=None)
+    if longest is None or not longest.steps:
+        return logs
+    stepped_s = sum(step.by_s for step in longest.steps)
+    return [
+        replace(log, start_time_s=log.start_time_s - stepped_s)
+        if not log.steps and log.start_time_s < longest.start_time_s - _EARLIER_S
+        else log
+        for log in logs
+    ]
 
 
 def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) -> ClientStatement:
@@ -259,7 +276,7 @@ def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) 
     started_s = min((log.start_time_s + float(log.start_s.min()) for log in logs if log.start_s.size), default=0.0)
     # A log that ended earlier shows fewer of them.
     steps = max((log.steps for log in logs), key=len, default=())
-    summary = client.summary.without_steps(sum(step.by_s for step in steps)) if client.summary else None
+    summary = without_steps(client.summary, sum(step.by_s for step in steps)) if client.summary else None
     return ClientStatement(
         client.number, summary, client.threads, any(log.truncated for log in logs), client.response_only,
         clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for step in steps),

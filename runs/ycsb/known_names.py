@@ -138,4 +138,6 @@ def effect(name: str) -> str:
     """The effect of a missing property of this name on YCSB."""
     declared = WORKLOAD_PROPERTIES.get(name)
     default = declared.default if declared is not None else _STOCK.get(name)
-    return f"that of the workload file, or {default} by default" if default else "that of the workload file, if any"
+    if default:
+        return f"that of the workload file, or {default} by default"
+    return "that of the workload file, if any"

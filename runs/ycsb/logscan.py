@@ -52,17 +52,20 @@ class ScannedLog:
 
 
 def scan(
-    source: LogSource | IntervalLog, steps: Sequence[ClockStep] = (), *, thorough: bool = False
+    source: LogSource | IntervalLog, steps: Sequence[ClockStep] | None = None, *, thorough: bool = False
 ) -> tuple[ScannedLog, ...]:
     """All measurements of one log. Raises HistogramError like the decoder, but for damage within histograms.
 
-    `steps` of the client's clock were measured. `thorough` decodes every histogram to see whether it is empty.
+    `steps` of the client's clock were measured; None: they are to be found. `thorough` decodes every histogram to see
+    whether it is empty.
     """
     if isinstance(source, IntervalLog):
         times = without_steps(source.start_time_s, source.start_s, source.length_s, steps)
         counting = np.flatnonzero(np.diff(source.offsets))
         middle_s = (times.start_s + times.length_s / 2)[counting]
-        last_counted = int(counting[middle_s.argmax()]) if counting.size else -1
+        last_counted = -1
+        if counting.size:
+            last_counted = int(counting[middle_s.argmax()])
         scanned = ScannedLog(
             source, source.operation, source.start_time_s, times.start_s, times.length_s, last_counted,
             source.truncated, times.steps,
@@ -128,7 +131,9 @@ class _Seen:
     def last_counted(self) -> int | None:
         """None where one may have been that is not remembered."""
         last = next((at for at, payload in reversed(self.later) if _counts(payload)), None)
-        return self.counting if last is None and len(self.later) < _FEW else last
+        if last is None and len(self.later) < _FEW:
+            return self.counting
+        return last
 
     def _counts(self, payload: bytes) -> bool:
         if len(self.known) > _REMEMBERED:

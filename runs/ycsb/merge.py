@@ -34,7 +34,9 @@ class Counted:
     def histogram(self) -> Histogram:
         """All clients' in the window; nothing may be added to it."""
         histograms = list(self.window.values())
-        return histograms[0] if len(histograms) == 1 else Histogram.merged(histograms)
+        if len(histograms) == 1:
+            return histograms[0]
+        return Histogram.merged(histograms)
 
 
 def counted_in(

@@ -25,7 +25,9 @@ def as_json(run: RunFiles) -> dict[str, Any]:
         merged = merge_run(run)
     except MergeError as error:
         return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
-    percentiles = BOUNDS if len(merged.clients) > 1 else STATED
+    percentiles = STATED
+    if len(merged.clients) > 1:
+        percentiles = BOUNDS
     if isinstance(merged, MergedRun):
         percentiles = EXACT
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]

@@ -36,7 +36,9 @@ class ClientStatement:
         if self.summary is None:
             return None
         counts = self.summary.counts
-        return {as_response(name): count for name, count in counts.items()} if self.response_only else counts
+        if self.response_only:
+            return {as_response(name): count for name, count in counts.items()}
+        return counts
 
 
 @dataclass(frozen=True, slots=True)

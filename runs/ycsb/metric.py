@@ -53,8 +53,11 @@ def split_line(line: str) -> tuple[str, str, str] | None:
     # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
     key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
     # Some Go programs write `Return=OK, Count, 11970`.
-    key = key.removesuffix(", Count") if key.startswith("Return=") else key
-    return (metric, key.strip(), value.strip()) if comma and key.strip() else None
+    if key.startswith("Return="):
+        key = key.removesuffix(", Count")
+    if comma and key.strip():
+        return (metric, key.strip(), value.strip())
+    return None
 
 
 def is_row(key: str) -> bool:
@@ -113,7 +116,9 @@ class MetricDraft:
         if name in self._seen:
             return True
         digits = ungrouped(value, is_whole=name not in ("Average", "variance"))
-        number = None if digits is None else finite(digits)
+        number = None
+        if digits is not None:
+            number = finite(digits)
         if digits is None or (name == "count" and number is None):
             return self._take_extra(key, value)
         if number is None and value.strip() != "NaN":
@@ -207,7 +212,9 @@ class MetricDraft:
 
     def _take_return(self, code: str, value: str) -> bool:
         digits = ungrouped(value, is_whole=True)
-        count = None if digits is None else self._count(digits)
+        count = None
+        if digits is not None:
+            count = self._count(digits)
         if count is None:
             return self._take_extra(f"Return={code}", value)
         # The same name twice is two statuses that differ only in what they describe.
@@ -311,7 +318,9 @@ class _Rows:
             return "histogram"
         if self.have_doubles and count and sum(self.values) == count:
             return "recorded"
-        return "recorded" if has_percentiles and not self.have_gaps and not self.rates else "series"
+        if has_percentiles and not self.have_gaps and not self.rates:
+            return "recorded"
+        return "series"
 
     def buckets(self, kind: str) -> tuple[Bucket, ...]:
         if kind == "series":

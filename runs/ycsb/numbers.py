@@ -30,7 +30,9 @@ def finite(text: str) -> float | None:
         value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    if math.isfinite(value):
+        return value
+    return None
 
 
 def whole(text: str) -> int | None:
@@ -40,7 +42,9 @@ def whole(text: str) -> int | None:
     if value is None or value != math.floor(value) or abs(value) > 2**63:
         return None
     # The double cannot hold every long: read the digits themselves where there are only digits.
-    return int(text) if text.removeprefix("-").isdecimal() else int(value)
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    return int(value)
 
 
 def ungrouped(text: str, *, is_whole: bool) -> str | None:
@@ -52,8 +56,12 @@ def ungrouped(text: str, *, is_whole: bool) -> str | None:
     if "," not in text:
         return text
     if _GROUPED.fullmatch(text):
-        return text.replace(",", "") if is_whole or "." in text or text.count(",") > 1 else None
-    return text.replace(",", ".") if _DECIMAL.fullmatch(text) else None
+        if is_whole or "." in text or text.count(",") > 1:
+            return text.replace(",", "")
+        return None
+    if _DECIMAL.fullmatch(text):
+        return text.replace(",", ".")
+    return None
 
 
 Number = TypeVar("Number", int, float)
@@ -62,7 +70,9 @@ Number = TypeVar("Number", int, float)
 def add_known_parts(parts: Iterable[Number | None]) -> Number | None:
     """None where there is nothing to add, or one part is unknown."""
     numbers = list(parts)
-    return sum(part for part in numbers if part is not None) if numbers and None not in numbers else None
+    if numbers and None not in numbers:
+        return sum(part for part in numbers if part is not None)
+    return None
 
 
 def added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:

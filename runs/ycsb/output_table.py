@@ -64,7 +64,9 @@ def _merged(number: int, run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _with_unit(value: float | None, unit: str) -> str:
-    return "" if value is None else f"{_number(value)} {unit}"
+    if value is None:
+        return ""
+    return f"{_number(value)} {unit}"
 
 
 def _number(value: float | None) -> str:

@@ -91,7 +91,9 @@ def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _
 
 
 def _key(name: MeasurementName) -> Key | None:
-    return (name.operation, name.kind, bool(name.status)) if name.is_operation else None
+    if name.is_operation:
+        return (name.operation, name.kind, bool(name.status))
+    return None
 
 
 def _of_lines(progress: Progress, columns: Columns) -> _Rows:
@@ -174,7 +176,9 @@ def _levels(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Iter
     """The points of one operation on every level that has at least two of them."""
     seconds = _points(plain, failed, grid)
     for level in LEVELS:
-        points = coarser(seconds, level) if level > 1 else seconds
+        points = seconds
+        if level > 1:
+            points = coarser(seconds, level)
         if level > 1 and points.size < 2:
             return
         _add_latencies(points, plain, grid, level)

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
 from runs.ycsb.numbers import are_moments
@@ -42,19 +43,24 @@ class Progress:
     done: Floats
     lines: Sequence[StatusLine]
     zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
+    clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its start; `at_s` is without them
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Of every measurement that a line names."""
+        if isinstance(self.lines, StatusTable):
+            return self.lines.names
+        return sorted(set().union(*(line.operations for line in self.lines)))
 
     def operations(self) -> Mapping[str, Columns]:
         """The columns of each measurement name."""
-        if isinstance(self.lines, StatusTable):
-            names = list(self.lines.names)
-        else:
-            names = sorted(set().union(*(line.operations for line in self.lines)))
         columns: dict[str, Columns] = {}
-        for name in names:
-            columns[name] = {field: self._column(name, field) for field in FIELDS}
+        for name in self.names:
+            columns[name] = {field: self.column(name, field) for field in FIELDS}
         return columns
 
-    def _column(self, name: str, field: str) -> Floats:
+    def column(self, name: str, field: str) -> Floats:
+        """One field of one measurement in every line; NaN where the line states none."""
         if isinstance(self.lines, StatusTable):
             return self.lines.column(name, field)
         stated = [getattr(line.operations.get(name), field, None) for line in self.lines]
@@ -63,7 +69,9 @@ class Progress:
     @property
     def interval_s(self) -> float | None:
         """How far apart the lines are, but for the last one, which comes when the client ends."""
-        return float(np.median(np.diff(self.at_s))) if self.at_s.size > 1 else None
+        if self.at_s.size > 1:
+            return float(np.median(np.diff(self.at_s)))
+        return None
 
     def done_in(self, window: Window) -> float:
         """Operations in the window, the status intervals at its borders taken as even."""
@@ -79,25 +87,30 @@ def get_progress(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
     elapsed_s, done, dates = _table(lines)
-    elapsed_s = np.maximum(elapsed_s, 0.0)
     zone_changes_s = _zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
-    is_dated = are_moments(dates) and are_moments(dates[0] - elapsed_s[0])
-    # The times, ascending even where the client's clock was set back.
+    first_s = max(float(elapsed_s[0]), 0.0)
+    is_dated = are_moments(dates) and are_moments(dates[0] - first_s)
     times = dates if is_dated else elapsed_s
+    steps_at = find_steps(times)
+    for at, step in steps_at:
+        times[at:] -= step.by_s
+    # The times, ascending even where the client's clock was set back.
     steps = np.arange(times.size) * _MIN_S
     at_s: Floats = np.maximum.accumulate(times - steps) + steps
     done = np.maximum.accumulate(done)
+    # The lines cut their seconds off, but the first one is written as the clock starts to run.
+    started_s = float(at_s[0] - first_s) if is_dated else 0.0
     return Progress(
         number=client.number,
         is_dated=is_dated,
-        # The lines cut their seconds off, but the first one is written as the clock starts to run.
-        started_s=float(at_s[0] - elapsed_s[0]) if is_dated else 0.0,
+        started_s=started_s,
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
         at_s=at_s,
         done=done,
         lines=lines,
         zone_change_s=float(zone_changes_s[np.abs(zone_changes_s).argmax()]),
+        clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for _, step in steps_at),
     )
 
 
@@ -155,7 +168,9 @@ def _added(columns: Columns) -> ReadOperation:
 
 
 def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
+    if np.isnan(value):
+        return None
+    return value
 
 
 def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -> float | None:
@@ -165,11 +180,15 @@ def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -
     ]
     total = sum(count for _, count in weighted)
     if len(weighted) < len(means) or not total:
-        return means[0] if len(means) == 1 else None
+        if len(means) == 1:
+            return means[0]
+        return None
     return sum(mean * count for mean, count in weighted) / total
 
 
 def cleanup_s(operations: Mapping[str, ReadOperation]) -> float | None:
     """How long the longest clean-up of a thread took."""
     operation = operations.get("CLEANUP") or operations.get("HdrCLEANUP") or operations.get("BucketCLEANUP")
-    return None if operation is None or operation.max_us is None else operation.max_us / 1e6
+    if operation is None or operation.max_us is None:
+        return None
+    return operation.max_us / 1e6

@@ -35,7 +35,9 @@ def _by_name(*properties: Property) -> dict[str, Property]:
 
 
 def _whole(name: str, default: int | None, least: int, most: int, help: str, unit: str = "") -> Property:
-    text = None if default is None else str(default)
+    text = None
+    if default is not None:
+        text = str(default)
     return Property(name=name, type="int", default=text, least=least, most=most, help=help, unit=unit)
 
 

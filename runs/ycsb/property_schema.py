@@ -20,6 +20,7 @@ MAX_PEM_LENGTH = 20_000
 # Whole numbers only: PostgreSQL reads 1.5GB, Redis does not.
 _QUANTITY = re.compile(r"([0-9]+)\s*([A-Za-z]*)")
 _PEM = re.compile(r"(-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/= ]+-----END \2-----\s*)+")
+_ROUNDING = 1e-6
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -187,8 +188,14 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known name that looks most like `name`, or None where nothing does."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    matches = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=likeness)
+    text = name.lower()[:200]
+    # Of more different lengths even equal letters are too few: most names need no closer look.
+    shortest = likeness * len(text) / (2 - likeness) - _ROUNDING
+    longest = (2 - likeness) * len(text) / likeness + _ROUNDING
+    by_lower = {candidate.lower(): candidate for candidate in known if shortest <= len(candidate) <= longest}
+    letters = frozenset(text)
+    close = [lowered for lowered in by_lower if len(letters.difference(lowered)) <= len(text) - shortest]
+    matches = difflib.get_close_matches(text, close, n=1, cutoff=likeness)
     return by_lower[matches[0]] if matches else None
 
 

@@ -5,12 +5,14 @@ looks like a secret's stands in `HARMLESS`; in doubt it is hidden.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
+from urllib.parse import quote, unquote
 
 HIDDEN: Final = "[redacted]"
+MIN_LENGTH: Final = 4  # of a secret that is searched for in other texts: a shorter one is in many words
 _BEYOND: Final = 1_000  # characters; the longest password that is found across a cut
 
 # "num_tokens" of Cassandra and "bypass" are none.
@@ -33,6 +35,12 @@ _IS: Final = r"""["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}"""
 _VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\(?:.|\n[ \t]{0,200})|[^\s,;&"'\\])+)"""
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(rf"(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}{_IS}){_VALUE}", re.IGNORECASE)
+# A line of a property file: its value ends with the line, whatever is in it.
+_LINE: Final = re.compile(
+    rf"^(?P<name>[ \t]{{0,20}}[\w.-]{{0,80}}?{_SECRET_WORD}[\w.-]{{0,80}}[ \t]{{0,20}}[=:](?!//)[ \t]{{0,20}})"
+    r"""(?P<value>(?:\\\r?\n[ \t]{0,200}|[^\s"'])(?:\\\r?\n|.)*)""",
+    re.IGNORECASE | re.MULTILINE,
+)
 # A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
 _ENDING_NAME: Final = re.compile(rf"(?<![\w.-])(?P<full>{_ENDING})(?P<is>{_IS}){_VALUE}")
 # user:password@ of an address; the user's name stays, because it helps to find what is wrong.
@@ -74,16 +82,27 @@ def allow_names(names: Iterable[str]) -> Iterator[None]:
         _allowed_names.reset(token)
 
 
-def redact(text: str) -> str:
-    """The text with every secret in it replaced; applying it again changes nothing."""
+def redact(text: str, secrets: Collection[str] = ()) -> str:
+    """The text with every secret in it replaced, and these wherever they are; applying it again changes nothing."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
     text = redact_keys(text)
     if "://" in text:
         text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
     folded = text.casefold()
     for cues, pattern, replacement in _STEPS:
-        if any(cue in folded for cue in cues):
+        if any(map(folded.__contains__, cues)):
             text = pattern.sub(replacement, text)
     return text
+
+
+def find_secrets(properties: Mapping[str, str]) -> frozenset[str]:
+    """The secrets in a client's properties, also as addresses write them."""
+    values = [value for name, value in properties.items() if is_secret(name)]
+    text = "\n".join(properties.values())
+    values += [match["value"] for pattern in (_ADDRESS, _ASSIGNED) for match in pattern.finditer(text)]
+    forms = {form for value in values for form in (value, quote(value, safe=""), unquote(value))}
+    return frozenset(form for form in forms - {HIDDEN} if len(form) >= MIN_LENGTH)
 
 
 def redact_keys(text: str) -> str:
@@ -99,12 +118,16 @@ def _behind_front(match: re.Match[str]) -> str:
 
 
 def _without_key(match: re.Match[str]) -> str:
-    return match["full"] + match["is"] + _hidden(match["value"]) if is_secret(match["full"]) else match[0]
+    if is_secret(match["full"]):
+        return match["full"] + match["is"] + _hidden(match["value"])
+    return match[0]
 
 
 def _hidden(value: str) -> str:
     """In the quotes of the value: in JSON it stays one."""
-    quote = value[0] if value[:1] in "\"'" and value[:1] == value[-1:] else ""
+    quote = ""
+    if value[:1] in "\"'" and value[:1] == value[-1:]:
+        quote = value[0]
     return quote + HIDDEN + quote + "\n" * value.count("\n")
 
 
@@ -152,5 +175,6 @@ _STEPS: Final = (
     (("bearer", "basic"), _BEARER, _behind_front),
     (("eyj", "sig=", "akia"), _SHAPE, HIDDEN),
     (("key", "sas", "pat"), _ENDING_NAME, _without_key),
+    (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature"), _LINE, _without_value),
     (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature"), _ASSIGNED, _without_value),
 )

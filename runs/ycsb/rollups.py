@@ -39,7 +39,9 @@ class Pyramid:
         self._second = grid.seconds[grid.rows(placed)] if grid.seconds.size else placed.second
         self._weight = placed.weight
         # The seconds of interval i are those from first[i] to first[i + 1].
-        number = int(placed.interval[-1]) + 1 if placed.interval.size else 0
+        number = 0
+        if placed.interval.size:
+            number = int(placed.interval[-1]) + 1
         self._first = np.searchsorted(placed.interval, np.arange(number + 1))
         self._missing = _occurrences(self._second // BLOCK_S)  # seconds of intervals that are still to come, by block
         self._missing_long = _occurrences(np.array(list(self._missing), dtype=np.int64) * BLOCK_S // _LONG_S)
@@ -237,7 +239,9 @@ class _Block:
         some = count > 0
         held = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
         keys = held.row * held.width + held.index
-        return held if (keys[1:] > keys[:-1]).all() else held.coarser(1)
+        if (keys[1:] > keys[:-1]).all():
+            return held
+        return held.coarser(1)
 
     def clear(self) -> None:
         self.values.fill(0)

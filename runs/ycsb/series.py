@@ -120,7 +120,9 @@ def build_levels(
         ]
         seconds = _points(entries, grid)
         for level in LEVELS:
-            points = coarser(seconds, level) if level > 1 else seconds
+            points = seconds
+            if level > 1:
+                points = coarser(seconds, level)
             if level > 1 and points.size < 2:
                 break
             for column, values in latencies.get(key, {}).get(level, {}).items():
@@ -225,7 +227,9 @@ def unpack(data: bytes) -> Series:
             at += number * dtype.itemsize
         for name in _SINCE_VERSION_2 if version == 1 else ():
             points[name] = points["rate_ops_s"]  # That version had single seconds only.
-        kind: LatencyKind = "response" if header["kind"] == "response" else "service"
+        kind: LatencyKind = "service"
+        if header["kind"] == "response":
+            kind = "response"
         return Series(
             operation=str(header["operation"]),
             kind=kind,

@@ -14,8 +14,10 @@ _OTHERS: Final = frozenset((
     "latency", "us", "ms", "ns", "sec", "seconds", "time", "average", "avg", "min", "max", "percentile", "retries",
     "code",
 ))  # fmt: skip
+_FAILURE: Final = "(?:total |number of )?(?:failed|failure|error|exception)"
+BEGINNING: Final = re.compile(rf"\W{{0,160}}{_FAILURE}".encode(), re.IGNORECASE)  # of such a line without its digits
 _SENTENCE: Final = re.compile(
-    r"\W{0,40}((?:total |number of )?(?:failed|failure|error|exception)s?"
+    rf"\W{{0,40}}({_FAILURE}s?"
     r"(?: (?:operation|op|request|transaction|count)s?)?)"
     r"\s{0,20}[:=]\s{0,20}(\d{1,3}(?:,\d{3})+|\d{1,18})(?:\s{0,20}\(.{0,20}\))?\s{0,80}",
     re.IGNORECASE | re.ASCII,
@@ -25,7 +27,9 @@ _SENTENCE: Final = re.compile(
 def read_sentence(line: str) -> tuple[str, float] | None:
     """Name and count in a line that states nothing else."""
     sentence = _SENTENCE.fullmatch(line)
-    return (sentence[1], float(sentence[2].replace(",", ""))) if sentence else None
+    if sentence:
+        return (sentence[1], float(sentence[2].replace(",", "")))
+    return None
 
 
 def count_failures(totals: Mapping[str, float], operations: int) -> int:

@@ -67,7 +67,9 @@ def read_head(line: bytes) -> tuple[StatusLine, int] | None:
         at_s = _epoch_of_minute(minute)
         if at_s is not None:
             at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
-    rate_ops_s = None if rate is None else finite(rate.decode(errors="replace"))
+    rate_ops_s = None
+    if rate is not None:
+        rate_ops_s = finite(rate.decode(errors="replace"))
     return StatusLine(int(elapsed), int(done), rate_ops_s, at_s=at_s), match.end()
 
 

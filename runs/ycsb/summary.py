@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from runs.ycsb.errors import SummaryMissing
 from runs.ycsb.metric import MetricDraft, split_line
@@ -32,13 +32,29 @@ class Summary:
         """How many values each metric counted."""
         return {name: operation.count for name, operation in self.operations.items() if operation.count is not None}
 
-    def without_steps(self, by_s: float) -> "Summary":
-        """With the run time, which YCSB takes from the wall clock, as if that had not been stepped by `by_s`."""
-        if not by_s or self.runtime_ms is None or self.throughput_ops_s is None or self.runtime_ms <= by_s * 1000:
-            return self
-        runtime_ms = self.runtime_ms - by_s * 1000
-        throughput_ops_s = self.throughput_ops_s * self.runtime_ms / runtime_ms
-        return replace(self, runtime_ms=runtime_ms, throughput_ops_s=throughput_ops_s)
+
+class Printed(Protocol):
+    """A dataclass with the run time of a client."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def runtime_ms(self) -> float | None: ...
+
+    @property
+    def throughput_ops_s(self) -> float | None: ...
+
+
+P = TypeVar("P", bound=Printed)
+
+
+def without_steps(printed: P, by_s: float) -> P:
+    """With the run time, which YCSB takes from the wall clock, as if that had not been stepped by `by_s`."""
+    before_ms, throughput_ops_s = printed.runtime_ms, printed.throughput_ops_s
+    if not by_s or before_ms is None or throughput_ops_s is None or before_ms <= by_s * 1000:
+        return printed
+    runtime_ms = before_ms - by_s * 1000
+    return replace(printed, runtime_ms=runtime_ms, throughput_ops_s=throughput_ops_s * before_ms / runtime_ms)
 
 
 def is_process(metric: str) -> bool:

@@ -45,7 +45,9 @@ class StatedOperation:
 
     @property
     def count(self) -> int | None:
-        return None if self.ok is None or self.failed is None else self.ok + self.failed
+        if self.ok is None or self.failed is None:
+            return None
+        return self.ok + self.failed
 
 
 Operations = Mapping[tuple[str, LatencyKind], StatedOperation]
@@ -59,12 +61,16 @@ def interpret_name(name: str, run: ReadRun) -> MeasurementName:
     """
     if run.format.startswith("go-ycsb"):
         failed = name.endswith(_GO_FAILED) and len(name) > len(_GO_FAILED)
-        operation = name.removesuffix(_GO_FAILED) if failed else name
+        operation = name
+        if failed:
+            operation = name.removesuffix(_GO_FAILED)
         return MeasurementName(
             _COMPOSITE if operation == _GO_COMPOSITE else operation, "service", "FAILED" if failed else ""
         )
     parsed = parse_name(name)
-    return replace(parsed, kind="response") if is_response(run) else parsed
+    if is_response(run):
+        return replace(parsed, kind="response")
+    return parsed
 
 
 def is_response(run: ReadRun) -> bool:
@@ -89,7 +95,9 @@ def collect_operations(run: ReadRun) -> Operations:
 
 def _failed_elsewhere(run: ReadRun, operations: Operations) -> Operations:
     """The failures that only a total states, as those of an operation of their own."""
-    kind: LatencyKind = "response" if is_response(run) else "service"
+    kind: LatencyKind = "service"
+    if is_response(run):
+        kind = "response"
     counted = [entry for entry in operations.values() if counts_operations(entry.name, run)]
     totals = {key.removeprefix(_TOTAL): value for key, value in run.process.items() if key.startswith(_TOTAL)}
     stated = [entry.failed or 0 for entry in counted if entry.name.operation == OVERALL]
@@ -138,16 +146,16 @@ def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOp
         by_name.setdefault(rest, {})[collector] = operation
     for name, collected in by_name.items():
         order = [collected[collector] for collector in ("", *_COLLECTORS) if collector in collected]
-        yield (
-            name,
-            replace(
-                order[0],
-                returns=next((entry.returns for entry in order if entry.returns), {}),
-                buckets=next((entry.buckets for entry in order if entry.buckets), ()),
-                series=next((entry.series for entry in order if entry.series), ()),
-                variance_us2=next((entry.variance_us2 for entry in order if entry.variance_us2 is not None), None),
-            ),
-        )
+        finest = order[0]
+        for other in order[1:]:
+            finest = replace(
+                finest,
+                returns=finest.returns or other.returns,
+                buckets=finest.buckets or other.buckets,
+                series=finest.series or other.series,
+                variance_us2=other.variance_us2 if finest.variance_us2 is None else finest.variance_us2,
+            )
+        yield name, finest
 
 
 def _collector(name: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ is always the successful ones.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Final, Literal
 
@@ -25,6 +26,7 @@ from runs.ycsb.printed_series import series_of_clients
 from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
+from runs.ycsb.summary import without_steps
 from runs.ycsb.summary_counts import (
     Operations,
     StatedOperation,
@@ -65,7 +67,9 @@ class SummarisedOperation:
 
     @property
     def count(self) -> int | None:
-        return None if self.ok is None else self.ok + (self.failed or 0)
+        if self.ok is None:
+            return None
+        return self.ok + (self.failed or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,9 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     window, whole = overlap_windows(progress) if len(progress) == len(counted) else (None, None)
     overlap = None
     if whole is not None:
-        overlap = window.length_s / whole.length_s if window is not None else 0.0
+        overlap = 0.0
+        if window is not None:
+            overlap = window.length_s / whole.length_s
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
@@ -152,7 +158,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Part:
     """One client, with what follows from its statements."""
 
@@ -162,7 +168,11 @@ class _Part:
 
     @classmethod
     def of(cls, client: SummaryClient) -> "_Part":
-        operations, progress = collect_operations(client.run), get_progress(client)
+        progress = get_progress(client)
+        if progress is not None:
+            stepped_s = sum(step.by_s for step in progress.clock_steps)
+            client = replace(client, run=without_steps(client.run, stepped_s))
+        operations = collect_operations(client.run)
         if not operations and client.run.throughput_ops_s is None and progress is not None:
             # It was killed before its summary: its status lines still count and add.
             operations = collect_operations(replace(client.run, operations=counted_so_far(progress)))
@@ -180,30 +190,36 @@ class _Part:
     def says_something(self) -> bool:
         return bool(self.operations) or self.run.throughput_ops_s is not None or self.progress is not None
 
+    @cached_property
     def _counting(self) -> list[StatedOperation]:
         """The operations that make up the workload, each seen from one moment only."""
         return [entry for entry in self.operations.values() if counts_operations(entry.name, self.run)]
 
-    @property
+    @cached_property
     def total(self) -> int | None:
         """Failed operations included, a read-modify-write once although its read and its update are counted too."""
-        counting = self._counting()
+        counting = self._counting
         counts = [-entry.count if entry.name.is_composite and entry.count else entry.count for entry in counting]
         if counting and None not in counts:
             return max(sum(count for count in counts if count is not None), 0)
-        return int(self.progress.done[-1]) if self.progress is not None else None
+        if self.progress is not None:
+            return int(self.progress.done[-1])
+        return None
 
-    @property
+    @cached_property
     def failed(self) -> int | None:
-        return add_known_parts(entry.failed for entry in self._plain()) if self._counting() else None
+        return add_known_parts(entry.failed for entry in self._plain) if self._counting else None
 
-    @property
+    @cached_property
     def ok(self) -> int | None:
         total, failed = self.total, self.failed
-        return None if total is None or failed is None else max(total - failed, 0)
+        if total is None or failed is None:
+            return None
+        return max(total - failed, 0)
 
+    @cached_property
     def _plain(self) -> list[StatedOperation]:
-        return [entry for entry in self._counting() if not entry.name.is_composite]
+        return [entry for entry in self._counting if not entry.name.is_composite]
 
     @property
     def ok_share(self) -> float:
@@ -213,10 +229,14 @@ class _Part:
             return 1.0
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
-            counted = add_known_parts(entry.ok for entry in self._plain()) or 0
+            counted = add_known_parts(entry.ok for entry in self._plain) or 0
         else:
-            counted = ok if self.run.phase == "load" else total
-        return ok / counted if counted else 1.0
+            counted = total
+            if self.run.phase == "load":
+                counted = ok
+        if counted:
+            return ok / counted
+        return 1.0
 
     @property
     def goodput_ops_s(self) -> float | None:
@@ -232,7 +252,7 @@ class _Part:
     @property
     def busy_us(self) -> float | None:
         """Only service times are time in which a thread waited for the database."""
-        plain = self._plain()
+        plain = self._plain
         if not plain or any(entry.name.kind != "service" for entry in plain):
             return None
         total = 0.0
@@ -246,7 +266,9 @@ class _Part:
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
         counts = printed_counts(run)
-        dated = progress if progress is not None and progress.is_dated else None
+        dated = None
+        if progress is not None and progress.is_dated:
+            dated = progress
         return SummarisedClient(
             number=self.number,
             operations=self.total,
@@ -321,12 +343,16 @@ def _counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperatio
 
 
 def _mean(values: Sequence[ReadOperation]) -> float | None:
-    return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values]) if values else None
+    if values:
+        return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values])
+    return None
 
 
 def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
     stated = [value for value in values if value is not None]
-    return choose(stated) if stated and len(stated) == len(values) else None
+    if stated and len(stated) == len(values):
+        return choose(stated)
+    return None
 
 
 def _variance(values: Sequence[ReadOperation]) -> float | None:
@@ -338,5 +364,9 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
         for entry in values
     ]
     mean = _mean(values)
-    square = weighted_mean(squares, [entry.count for entry in values]) if values else None
-    return None if square is None or mean is None else max(square - mean**2, 0.0)
+    square = None
+    if values:
+        square = weighted_mean(squares, [entry.count for entry in values])
+    if square is None or mean is None:
+        return None
+    return max(square - mean**2, 0.0)

@@ -78,9 +78,9 @@ _KNOWN: Final = tuple((kind, meaning, re.compile("|".join(phrases))) for kind, m
 
 # Every sign has one of these words in it, and few lines without a sign do: looking for them first is much faster.
 WORDS: Final = (
-    "BENCHSITE", "rror", "xception", "efused", "Could not", "could not", "Unrecognized VM", "No route", "timed out",
-    "ailed", "ailure", "denied", "NOAUTH", "WRONGPASS", "Unknown ", "Missing property", "Invalid combination",
-    "threadcount is", "has thrown", "waiting for thread",
+    "BENCHSITE", "Error", "xception", "efused", "Could not", "could not", "Unrecognized VM", "No route", "timed out",
+    "ailed", "denied", "NOAUTH", "WRONGPASS", "Unknown ", "Missing property", "Invalid combination", "threadcount is",
+    "has thrown", "waiting for thread",
 )  # fmt: skip
 
 
@@ -92,6 +92,8 @@ class SymptomCounter:
 
     def take(self, line: str) -> None:
         text = line.strip()[:MAX_LINE_LENGTH]
+        if not any(map(text.__contains__, WORDS)):
+            return
         for kind, meaning, pattern in _KNOWN:
             if pattern.search(text):
                 earlier = self._symptoms.get(kind)
@@ -126,6 +128,8 @@ def describe(symptoms: Iterable[Symptom]) -> str:
     """One sentence per symptom, for the reason of a failed run; empty where there is none."""
     sentences = []
     for symptom in symptoms:
-        times = f" ({symptom.times} times)" if symptom.times > 1 else ""
+        times = ""
+        if symptom.times > 1:
+            times = f" ({symptom.times} times)"
         sentences.append(f"{symptom.meaning[0].upper()}{symptom.meaning[1:]}{times}: {symptom.line}")
     return "\n".join(sentences)

@@ -96,7 +96,9 @@ class Windowed:
     def batches(self) -> int:
         """Into how many parts of equal length the window is divided; 0 where it has too few intervals."""
         number = min(MAX_BATCHES, *(part.intervals for part in self.ranges.values()))
-        return number if number >= MIN_BATCHES else 0
+        if number >= MIN_BATCHES:
+            return number
+        return 0
 
     def batch(self, entry: Timeline) -> Ints:
         """In which of these parts each interval of one measurement lies, by its middle."""
@@ -132,14 +134,18 @@ def regrouped(window: Windowed, timelines: Sequence[Timeline]) -> Windowed:
 def workload_kind(timelines: Sequence[Timeline]) -> LatencyKind:
     """The kind of latency by which operations are counted: response times only where nothing else was measured."""
     kinds = {entry.parsed.kind for entry in timelines if entry.parsed.is_operation}
-    return "response" if kinds == {"response"} else "service"
+    if kinds == {"response"}:
+        return "response"
+    return "service"
 
 
 def overlap(spans: Sequence[Span]) -> float:
     """The clients' common time as a share of the whole."""
     whole = _whole(spans).length_s
     common = min(span.ended_s for span in spans) - max(span.started_s for span in spans)
-    return max(common, 0.0) / max(whole, MIN_S) if whole > MIN_S else 1.0
+    if whole > MIN_S:
+        return max(common, 0.0) / max(whole, MIN_S)
+    return 1.0
 
 
 def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[Span], tuple[MissingClient, ...]]:

@@ -28,7 +28,7 @@ from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.readers.go_run_builder import LiveReports
 from runs.ycsb.readers.goreports import plain_line
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.redact import redact
+from runs.ycsb.redact import find_secrets, redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
@@ -427,7 +427,7 @@ class Client:
         if self.is_go and not symptoms and self.started_epoch_s is None:
             printed = [line for line in lines if line.strip()] or ["no word"]
             symptoms = f"go-ycsb did not begin; it printed: {printed[0]}"
-        return redact(symptoms)
+        return redact(symptoms, find_secrets(self.order["properties"]))
 
 
 def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:

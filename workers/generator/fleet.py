@@ -1,10 +1,10 @@
 """What pages show of load generators, however many there are: states by the database, a page of rows at a time."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from django import forms
 from django.db import connection
 from django.db.models import (
     BooleanField,
@@ -26,7 +26,7 @@ from benchsite.accounts.models import Team
 from runs.catalog.generators import get_capacity, get_generators, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine
 from runs.queue.client_lifecycle import ACTIVE
-from runs.results.pages.lists import AddressFilter
+from runs.results.pages.lists import ListFilter, Menu, search_field
 from workers.models import Lease
 
 # What a person looks for first stands first; the tones are those of badges.
@@ -42,30 +42,26 @@ STATES: Final = tuple(TONES)
 ALIVE: Final = ("busy", "up")
 MAX_BINDINGS: Final = 60  # of the menu
 DIGEST_CHARACTERS: Final = 12
-WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
 Rows = QuerySet[Any]  # load generators, with what `get_fleet` adds
 
 
-@dataclass(frozen=True, slots=True)
-class FleetFilter(AddressFilter):
-    """Which load generators are asked for."""
-
-    q: str = ""  # in the name of the generator or its machine
-    state: str = ""
-    binding: str = ""  # "redis", or "redis:" and the beginning of its digest
-    whose: str = ""
-
-    CHOICES = {"state": STATES, "whose": WHOSE}
+class FleetFilter(ListFilter):
+    noun, plural = "load generator", "load generators"
+    q = search_field("name or machine")
+    binding = Menu("Binding")  # "redis", or "redis:" and the beginning of its digest
+    whose = Menu("For", choices=[("everybody", "everybody"), ("some", "some teams only")])
+    state = Menu("State", "state", STATES, widget=forms.HiddenInput)
 
     def apply(self, rows: Rows) -> Rows:
         """Without the state, of which the numbers beside the others are wanted too."""
-        if self.q:
-            rows = rows.filter(Q(name__icontains=self.q) | Q(machine__name__icontains=self.q))
-        if self.binding:
-            name, _, digest = self.binding.partition(":")
+        search, binding, whose = self.values["q"], self.values["binding"], self.values["whose"]
+        if search:
+            rows = rows.filter(Q(name__icontains=search) | Q(machine__name__icontains=search))
+        if binding:
+            name, _, digest = binding.partition(":")
             rows = rows.alias(build=KeyTextTransform(name, "bindings")).filter(build__startswith=digest)
-        if self.whose:
-            rows = rows.filter(restricted=self.whose == "some")
+        if whose:
+            rows = rows.filter(restricted=whose == "some")
         return rows
 
 

@@ -1,9 +1,12 @@
 """What load generators send to `workers.generator.generator_api`: whatever is read here can be stored."""
 
+import math
+import time
+from contextlib import suppress
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, FiniteFloat, StringConstraints, ValidationError
 from typing_extensions import TypeAliasType
 
 from benchsite.rest.schemas import plain
@@ -17,6 +20,8 @@ MachineFacts = Annotated[dict[Text, Json], AfterValidator(checked_machine_facts)
 ClientFacts = Annotated[dict[Text, Json], AfterValidator(checked_client_facts)]
 MAX_BINDINGS: Final = 1000
 MAX_OPS_S: Final = 1e9
+MAX_OPERATIONS: Final = 100  # kinds in a status line
+MAX_ELAPSED_S: Final = 30 * 86_400  # figures draw every second of it
 
 
 def first_fault(error: ValidationError) -> str:
@@ -71,15 +76,47 @@ class Claim(BaseModel):
     claim: UUID
 
 
+def _drop_unknown_numbers(operations: object) -> object:
+    """Clients print NaN for the mean of no operation; the live view shows nothing then."""
+    if not isinstance(operations, dict):
+        return operations
+    return {
+        name: {key: value for key, value in status.items() if isinstance(value, int | float) and math.isfinite(value)}
+        for name, status in operations.items()
+        if isinstance(status, dict)
+    }
+
+
+def _check_nearness(at_epoch_s: float) -> float:
+    if abs(at_epoch_s - time.time()) > MAX_ELAPSED_S:
+        raise ValueError("not a time of a run that goes on")
+    return at_epoch_s
+
+
 class Line(BaseModel):
     """A status line of a client: arguments of `live.publish`, which keeps it in Redis alone."""
 
-    elapsed_s: float
-    at_epoch_s: float
-    operations_total: int
-    rate_ops_s: float
-    by_operation: dict[str, dict[str, float]]  # `runs.queue.live.OperationStatus`
-    line: str = ""
+    elapsed_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_ELAPSED_S)]
+    at_epoch_s: Annotated[FiniteFloat, AfterValidator(_check_nearness)]
+    operations_total: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+    rate_ops_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_OPS_S)]
+    by_operation: Annotated[  # `runs.queue.live.OperationStatus`
+        dict[ShortText, dict[ShortText, Annotated[float, Field(ge=0, le=MAX_NUMBER)]]],
+        BeforeValidator(_drop_unknown_numbers),
+        Field(max_length=MAX_OPERATIONS),
+    ]
+    line: Text = ""
+
+
+def _drop_unreadable(lines: object) -> object:
+    """A line that cannot be shown is no reason to refuse the heartbeat that it comes with."""
+    if not isinstance(lines, list):
+        return lines
+    readable = []
+    for line in lines:
+        with suppress(ValidationError):
+            readable.append(Line.model_validate(line))
+    return readable
 
 
 class Report(Claim):
@@ -89,7 +126,7 @@ class Report(Claim):
     clock_offset_s: FiniteFloat | None = None
     facts: ClientFacts = {}
     command: list[Text] = []
-    lines: list[Line] = []
+    lines: Annotated[list[Line], BeforeValidator(_drop_unreadable)] = []
 
 
 class StoredFile(Claim):

@@ -177,6 +177,10 @@ class SiteClient:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **headers}
         try:
             return self._pool.request(method, self._path + address, headers=headers, **arguments)
+        except urllib3.exceptions.SSLError as error:
+            raise SiteUnreachable(
+                f"The site's certificate is not accepted: {error}. SSL_CERT_FILE names the file of a private CA."
+            ) from error
         except urllib3.exceptions.HTTPError as error:
             raise SiteUnreachable(f"The site does not answer: {error}") from error
 

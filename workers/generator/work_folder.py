@@ -11,13 +11,14 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from runs.results.measures.host import KIND
-from runs.ycsb.redact import redact
+from runs.ycsb.properties import parse_properties
+from runs.ycsb.redact import find_secrets, redact
 from workers.probe.host_sampler import FILE_NAME
 
 RECORD: Final = "client.json"
@@ -30,6 +31,7 @@ STORED_FILES: Final = (
     ("properties", PROPERTIES),
     (KIND, FILE_NAME),
 )
+PRINTED_FILES: Final = ("stdout.txt", "stderr.txt")
 # The folders that this process holds without running their clients.
 _opened: set[Path] = set()
 
@@ -71,21 +73,24 @@ class WorkFolder:
         draft.replace(self.path / RECORD)
 
     def record_result(self, result: ClientResult) -> None:
-        """The process has ended: its password goes, its result is written down.
+        """The process has ended: its passwords go, also from what it printed; its result is written down.
 
         On a full disk the result is kept in memory alone, for as long as this process lives.
         """
         self.result = result
-        self._redact_properties()
+        self._redact_files()
         with contextlib.suppress(OSError):
             self.write_record()
 
-    def _redact_properties(self) -> None:
+    def _redact_files(self) -> None:
         try:
-            text = redact(self.properties.read_text(encoding="latin-1"))
+            text = self.properties.read_text(encoding="latin-1")
+            secrets = find_secrets({name: value for _, name, value in parse_properties(text)})
             draft = self.properties.with_suffix(".draft")
-            draft.write_text(text, encoding="latin-1")
+            draft.write_text(redact(text, secrets), encoding="latin-1")
             draft.replace(self.properties)
+            for name in PRINTED_FILES:
+                _mask(self.path / name, secrets)
         except OSError:
             self.properties.unlink(missing_ok=True)
 
@@ -101,6 +106,18 @@ class WorkFolder:
         """Explicitly: a child that was forked meanwhile shares the descriptor."""
         fcntl.flock(self._lock, fcntl.LOCK_UN)
         os.close(self._lock)
+
+
+def _mask(path: Path, secrets: Collection[str]) -> None:
+    """Overwrites them, so that a full disk is no obstacle. Raises OSError."""
+    if not secrets or not path.exists():
+        return
+    text = content = path.read_bytes()
+    for secret in (secret.encode() for secret in secrets):
+        text = text.replace(secret, b"*" * len(secret))
+    if text != content:
+        with path.open("r+b") as file:
+            file.write(text)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 import uuid
 from datetime import timedelta
 
@@ -102,6 +103,41 @@ def test_report_tells_whether_the_run_goes_on(lab, client_run, claim):
     assert not post(lab, report, claim=claim).json()["goes_on"]
 
 
+LINE = {
+    "elapsed_s": 1.0, "at_epoch_s": time.time(), "operations_total": 10, "rate_ops_s": 10.0,
+    "by_operation": {"READ": {"count": 10, "mean_us": 5.0, "p99_us": 9.0}},
+}  # fmt: skip
+HOSTILE_LINES = {
+    "elapsed": {"elapsed_s": float("nan")},
+    "endless": {"elapsed_s": 1e308},
+    "epoch": {"at_epoch_s": float("-inf")},
+    "early": {"at_epoch_s": 0.0},
+    "a billion seconds": {"elapsed_s": 1e9},
+    "total": {"operations_total": 10**300},
+    "rate": {"rate_ops_s": float("inf")},
+    "operations": {"by_operation": {f"OP{number}": {"count": 1} for number in range(2000)}},
+    "huge": {"by_operation": {"READ": {"count": 1e308, "mean_us": 1e308}, "UPDATE": {"count": 1e308}}},
+    "none": {"by_operation": {"READ": {"count": 0, "mean_us": float("nan")}}},
+    "nul": {"line": "\0"},
+    "fields": {"rate_ops_s": None},
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE_LINES)
+def test_lines_that_cannot_be_shown_break_no_page(client_run, lab, claim, hostile, client_in, team):
+    """The heartbeat counts, a good line is shown, and the pages of the run answer with numbers that JSON knows."""
+    run = client_run.run
+    Run.objects.filter(pk=run.pk).update(team=team)
+    lines = [LINE, LINE | HOSTILE_LINES[hostile], LINE | {"elapsed_s": 2.0}]
+    answer = post(lab, f"clients/{client_run.pk}/report", claim=claim, state="running", lines=lines)
+    assert answer.status_code == 200, answer.content
+    for page in (f"/runs/{run.pk}/", f"/runs/{run.pk}/live/", f"/figures/runs/{run.pk}/live/"):
+        shown = client_in.get(page, headers={"hx-request": "true"} if page.endswith("live/") else {})
+        assert shown.status_code == 200, page
+        assert b"NaN" not in shown.content
+        assert b"Infinity" not in shown.content
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"claim": 7}', b'{"claim": "x"}', b"[" * 100_000])
 def test_malformed_request_is_refused(lab, client_run, body):
     answer = lab.post(f"{BASE}/clients/{client_run.pk}/report", body, content_type="application/json")
@@ -122,7 +158,6 @@ def test_malformed_request_is_refused(lab, client_run, body):
         {"clock_offset_s": 10**400},
         {"clock_offset_s": float("nan")},
         {"lines": 7},
-        {"lines": [{"elapsed_s": 1}]},
         {"state": "finished"},
     ],
     ids=str,

@@ -11,12 +11,11 @@ from benchmarks.calibration.study import (
     CAPACITY_OPS_S,
     SERVICE_S,
     errors,
-    known_throughput,
+    intervals,
     plan_calibration,
     plan_searches,
 )
 from benchmarks.private_site import restart_with_private_site
-from benchmarks.simulations.means import mean_interval
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.core.formatting import exact, short, signed_percent, significant
 from benchsite.core.paths import places
@@ -94,10 +93,7 @@ class Command(BaseCommand):
                 f"| {row.name} | {exact(row.known)} {row.unit} "
                 f"| {short(row.measured)} {row.unit} | {signed_percent(row.relative)} |"
             )
-        intervals = [
-            (known_throughput(point.threads), mean_interval(point.throughput_ops_s.values)) for point in curve.counted
-        ]
-        stated = [(value, interval) for value, interval in intervals if interval is not None]
+        stated = list(intervals(curve))
         inside = sum(interval.low <= value <= interval.high for value, interval in stated)
         self.stdout.write(f"{inside} of {len(stated)} 95 % intervals of throughput contain the known value.")
         for text in answers:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.simulations import blocks, comparisons, pairs, repeats, sessions
+from benchmarks.simulations import blocks, comparisons, levels, pairs, repeats, sessions
 from benchmarks.simulations.ladders import LADDERS, SEED
 from benchmarks.simulations.ladders import TABLES as LADDER_TABLES
 
@@ -13,6 +13,7 @@ SIMULATIONS: Final[dict[str, Any]] = {
     "ladders": pairs,
     "blocks": blocks,
     "sessions": sessions,
+    "levels": levels,
 }
 TABLES: Final[dict[str, Any]] = {**LADDER_TABLES, "looks": blocks.look_rows, **comparisons.TABLES}
 

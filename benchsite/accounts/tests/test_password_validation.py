@@ -12,6 +12,7 @@ from runs.tests.factories import make_team, make_user
 @pytest.mark.parametrize(
     "password",
     [
+        "1234 5678 9012", "١٢٣٤٥٦٧٨٩٠١٢",
         "benchsite", "Benchsite", "benchsite1", "benchsite2026!", "B3nchs1te", "bench-site", "benchsite-benchsite",
         "lab-example-org", "ycsbycsb", "2026-11-28-benchmark", "192837465", "8675309867", "password1", "short",
     ],

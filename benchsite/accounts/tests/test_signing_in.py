@@ -69,6 +69,7 @@ def test_it_tells_somebody_without_a_team_what_to_do():
     response = client.get(reverse("databases"))
     assert response.status_code == 403
     assert b"not in a team yet" in response.content
+    assert reverse("team-add").encode() in response.content.partition(b"<main")[2]
 
 
 def test_it_looks_at_the_team_that_was_chosen(person):

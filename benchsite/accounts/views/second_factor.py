@@ -26,7 +26,9 @@ class SignInCodeView(Refusals, views.AuthenticateView):  # type: ignore[misc]
     def _build_forms(self) -> BaseForm:
         """allauth takes a form without a code for one of a security key."""
         self.webauthn_form = None
-        data = self.request.POST if self.request.method == "POST" else None
+        data = None
+        if self.request.method == "POST":
+            data = self.request.POST
         self.auth_form = SignInCode(user=self.stage.login.user, data=data)  # type: ignore[call-arg]
         return self.auth_form
 

@@ -32,7 +32,9 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     invitation = membership.find_invitation(token)
     if invitation is None:
         return render(request, "teams/invited_gone.html", status=410)
-    me = request.user if isinstance(request.user, User) else None
+    me = None
+    if isinstance(request.user, User):
+        me = request.user
     request.session[sso.INVITED] = token  # Whoever comes back from an identity provider is let in by it.
     form = SignUpForm(request.POST if request.method == "POST" and me is None else None)
     refusal = ""

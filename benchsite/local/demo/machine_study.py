@@ -4,6 +4,7 @@ Two matrices: workload A over a ladder of threads, and the five mixes of Columbi
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
@@ -121,7 +122,7 @@ def plan_machine_study(
         if (entries := [entry for entry in name_products(every) if entry.system in systems])
     ]
     previews = [preview(stored_plan(matrix)) for matrix in matrices]
-    if problems := [problem for plan in previews for problem in plan.problems]:
+    if problems := list(chain.from_iterable(plan.problems for plan in previews)):
         raise PlanError(problems)
     shortest_s, runs = sum(plan.seconds for plan in previews), sum(plan.runs for plan in previews)
     measure_s = MIN_MEASURE_S + int((minutes * 60 - shortest_s) // max(runs, 1))
@@ -145,7 +146,9 @@ def unfinished_study(team: Team) -> list[Matrix]:
     if newest is None:
         return []
     matrices = list(Matrix.objects.filter(team=team, tags=newest.tags).order_by("created_at"))
-    return matrices if any(find_report(matrix) is None for matrix in matrices) else []
+    if any(find_report(matrix) is None for matrix in matrices):
+        return matrices
+    return []
 
 
 def missing_runs(matrices: Sequence[Matrix]) -> int:

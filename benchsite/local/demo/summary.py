@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from reports.compare.figures.theme import get_labels
 from reports.compare.ladder_text import ladder_says
-from reports.compare.queries import curves
+from reports.compare.pages.answer import find_answer
+from reports.compare.pages.answer_messages import certainty, sentence
+from reports.compare.pages.baseline_ratios import Judging
+from reports.compare.queries import curves, get_profile, sides_by_sweep
 from runs.models import Matrix, Run, Sweep
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status
@@ -15,7 +19,12 @@ def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
     """Latencies are service time in microseconds of all clients merged over the measured window."""
     runs = Run.objects.filter(matrix=matrix)
     sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE).select_related("workload", "database")
+    measured = curves(sweeps)
+    judging = Judging(sides_by_sweep(measured), get_profile(matrix.team, measured), {})
+    answer = find_answer(measured, judging, get_labels(measured))
     return {
+        "findings": list(map(sentence, answer.findings)),
+        "certainty": certainty(answer),
         "runs": runs.count(),
         "succeeded": runs.filter(status=Status.SUCCEEDED).count(),
         "sweeps": [_sweep(sweep) for sweep in sweeps.order_by("system", "created_at", "name")],
@@ -33,8 +42,6 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
     runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "target_ops_s", "repeat")
-    if sweep.decisions.exists():
-        runs = runs.exclude(target_ops_s=None)  # The probe of the search is no rung.
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
     entry: dict[str, Any] = {"system": sweep.system, "database": "", "mode": sweep.mode, "workload": ""}
     if sweep.database:

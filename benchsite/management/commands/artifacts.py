@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchsite.site.backup import copy_from, copy_to, wrong_content
+from benchsite.site.backup import DatabaseNotRestored, copy_from, copy_to, wrong_content
 
 
 class Command(BaseCommand):
@@ -22,7 +22,10 @@ class Command(BaseCommand):
             case "copy":
                 self._say("copied", *copy_to(options["folder"]))
             case "restore":
-                self._say("put back", *copy_from(options["folder"]))
+                try:
+                    self._say("put back", *copy_from(options["folder"]))
+                except DatabaseNotRestored:
+                    raise CommandError("The database names no content: restore it from its dump first.") from None
             case _:
                 wrong = [self.stderr.write(f"{digest}: {why}") for digest, why in wrong_content()]
                 if wrong:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.accounts.sign_in_link import make_link
+from benchsite.core.formatting import duration
 from benchsite.local.demo.study import ALL_ENTRIES, ENTRIES, Progress, submit_quick_study
 from benchsite.local.demo.summary import summary, write_summary
 from benchsite.local.supervisor import Site, SiteError
@@ -56,7 +57,9 @@ class Command(BaseCommand):
             LoadGenerator.objects.filter(name__in=site.generators).select_related("machine").order_by("name")
         )
         try:
-            entries = ALL_ENTRIES if _is_set("FULL") else ENTRIES
+            entries = ENTRIES
+            if _is_set("FULL"):
+                entries = ALL_ENTRIES
             matrix = submit_quick_study(team, user, generators, entries)
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
@@ -66,10 +69,12 @@ class Command(BaseCommand):
             "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
         }
         databases = " and ".join(dict.fromkeys(matrix.entries.values_list("database__name", flat=True)))
-        self.stdout.write(f"Quick study: {databases} in {matrix.entries.count()} modes. Watch it at {urls['matrix']}")
+        progress = Progress([matrix], sys.stdout)
+        study = f"{databases} in {matrix.entries.count()} modes, about {duration(progress.planned_s)}"
+        self.stdout.write(f"Quick study: {study}. Watch it at {urls['matrix']}")
         self._print_link(site, reverse("matrix", args=[matrix.pk]))
         try:
-            Progress([matrix], sys.stdout).follow(site.check)
+            progress.follow(site.check)
         except KeyboardInterrupt:
             # Else the runs that wait would go on when the site is started the next time.
             request_cancel_matrix(matrix, user)
@@ -77,6 +82,8 @@ class Command(BaseCommand):
         content = summary(matrix, urls)
         path = settings.VAR_DIR / SUMMARY
         write_summary(path, content)
+        for text in (*content["findings"], content["certainty"]):
+            self.stdout.write(text)
         self.stdout.write(f"{content['succeeded']} of {content['runs']} runs succeeded. Numbers: {path}")
         self.stdout.write(f"Curves: {urls['compare']}")
         return bool(content["succeeded"] == content["runs"])

@@ -49,14 +49,18 @@ class Command(BaseCommand):
             from playwright.sync_api import sync_playwright
         except ImportError:
             raise CommandError("Playwright is missing: run this with `make images`.") from None
-        site = running_site() if settings.EMBEDDED else None
+        site = None
+        if settings.EMBEDDED:
+            site = running_site()
         if site is None:
             raise CommandError("No site runs here. Start it with `make up`.")
         team, user = ensure_demo_team()
         is_study = options["study"]
         matrix = _newest_study(team) if is_study else _newest_quick_study(team)
         measured = Run.objects.filter(matrix=matrix, phase="measure", status=Status.SUCCEEDED)
-        clusters = measured.filter(sweep__database__settings__nodes="3") if is_study else measured
+        clusters = measured
+        if is_study:
+            clusters = measured.filter(sweep__database__settings__nodes="3")
         busiest = (clusters if clusters.exists() else measured).order_by("-throughput_ops_s").first()
         assert busiest is not None
         link, run_path = make_link(user), reverse("run", args=[busiest.pk])

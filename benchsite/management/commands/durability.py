@@ -100,7 +100,9 @@ class Command(BaseCommand):
         prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
         table: list[Sequence[str]] = [STALENESS_COLUMNS if options["staleness"] else COLUMNS]
-        default_name = "staleness" if options["staleness"] else "durability"
+        default_name = "durability"
+        if options["staleness"]:
+            default_name = "staleness"
         path = FOLDER / f"{options['name'] or default_name}.json"
         try:
             if options["guest"] and (problem := guest_problem()):

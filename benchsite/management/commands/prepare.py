@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchsite.accounts.models import User
 from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import Access, AccessRefused, without_user, write_access
+from benchsite.core.progress import Step
 from runs.results.artifacts import mark_storage
 from workers.generator import enrolment
 from workers.generator.host_identity import MACHINE_VARIABLE
@@ -28,9 +29,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("migrate", interactive=False, verbosity=1, stdout=self.stdout)
-        mark_storage()
-        self.stdout.write("The database is migrated, and the artifact storage is this site's.")
+        with Step("Migrations", self._say):
+            call_command("migrate", interactive=False, verbosity=1, stdout=self.stdout)
+        with Step("Artifact storage", self._say):
+            mark_storage()
+        self._say("The database is migrated, and the artifact storage is this site's.")
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
             self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")
         if options["generators"]:
@@ -43,7 +46,8 @@ class Command(BaseCommand):
                 if path.exists():
                     continue
                 try:
-                    credential = enrolment.make(name)
+                    with Step(f"Credential of {name}", self._say):
+                        credential = enrolment.make(name)
                 except AccessRefused as error:
                     raise CommandError(str(error)) from error
                 access = Access(
@@ -53,3 +57,7 @@ class Command(BaseCommand):
                 )
                 write_access(path, access)
                 self.stdout.write(f"Enrolled {name}. Its credential is in {path}.")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

@@ -76,7 +76,9 @@ class Command(BaseCommand):
             matrices = []
         is_resumed = bool(matrices) and not options["plan"]
         if is_resumed:
-            repeated = sum(lifecycle.resume(matrix, user) for matrix in matrices) if not options["publish"] else 0
+            repeated = 0
+            if not options["publish"]:
+                repeated = sum(lifecycle.resume(matrix, user) for matrix in matrices)
             left = Run.objects.filter(matrix__in=matrices).exclude(status__in=Status.terminal())
             seconds = sum(left.values_list("expected_s", flat=True))
             self.stdout.write(

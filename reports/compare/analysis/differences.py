@@ -65,6 +65,10 @@ EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN),
     ("replication factor", lambda curve: str(curve.setup.replication_factor or UNKNOWN)),
     ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}"),
+    ("commit", lambda curve: curve.commit or UNKNOWN),
+    ("branch", lambda curve: curve.branch or UNKNOWN),
+    ("build", lambda curve: curve.build or UNKNOWN),
+    ("label", lambda curve: ", ".join(curve.tags) or "none"),
     ("purpose", lambda curve: curve.purpose),
     ("how it was run", lambda curve: SOURCE_SAYS[curve.source]),
 )

@@ -28,6 +28,7 @@ from reports.compare.analysis.ratios import (
     bounded_exp,
     cautious,
     cliffs_delta,
+    compute_interval,
     compute_ratio,
     hedges_g,
     log_welch,
@@ -35,7 +36,9 @@ from reports.compare.analysis.ratios import (
     repeats_needed,
     unusable,
 )
+from reports.trends.analysis.levels import MIN_TAIL, LevelTracker
 from reports.trends.analysis.sessions import (
+    Level,
     Session,
     SessionSpread,
     compute_log_mean,
@@ -95,6 +98,7 @@ class Comparison:
     analysis: str = ""  # of the interval, as a sentence; empty: there is none
     is_blocked: bool = False  # n counts blocks
     confirmed: bool = True  # sessions after the first differ as much by themselves
+    is_open: bool = False  # a loss that lasts: `n_a` sessions in a row, the newest among them
     look: Look | None = None  # of the plan that measured both sides; None: it has none
     is_extended: bool = False  # a side has more runs than its plan, and no look is planned for them
     # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
@@ -206,30 +210,20 @@ def compare_sessions(
     higher_is_better: bool,
     threshold: float = THRESHOLD,
     spread: SessionSpread | None = None,
-    extend: bool = True,
 ) -> Comparison:
     """The verdict of sessions, each with its runs and newest first; nothing that is handed in raises.
 
-    `history` are sessions before those of the base: they say how sessions vary, and with `extend` those at the level of
-    the base are part of it. `spread` is that of the machines, for a test that has too short a history of its own.
+    `history` are sessions of the same test, `spread` is that of the machines: they say how sessions vary.
     """
-    blank = Comparison(
-        None, None, None, None, None, len(new), len(base), Outcome.INCONCLUSIVE, "", threshold=threshold,
-        spread=spread, unit="session",
-    )  # fmt: skip
-    for name, side in (("first", new), ("second", base)):
-        if why := unusable([value for session in side for value in session]):
-            return replace(blank, reason=f"The {name} side {why}: no ratio.")
+    blank = _blank_of_sessions(new, base, threshold, spread)
+    if blank.reason:
+        return blank
     sign = 1 if higher_is_better else -1
     used, _ = look(len(new))
-    means = [sign * compute_log_mean(session) for session in new][-used:]
-    before = [sign * compute_log_mean(session) for session in history if session and not unusable(session)]
-    own = [sign * compute_log_mean(session) for session in base]
-    level = find_level([*own, *before] if extend else own)
-    if not extend:
-        older = find_level(before)
-        squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
-        level = replace(level, means=tuple(own), squares=squares, degrees=len(own) - 1 + older.degrees)
+    means = _log_means(new, sign)[-used:]
+    own, older = _log_means(base, sign), find_level(_log_means(history, sign))
+    squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
+    level = Level(tuple(own), squares, len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
@@ -238,6 +232,80 @@ def compare_sessions(
     later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(known, confirmed=confirmed), interval))
+
+
+def follow_sessions(
+    new: Sequence[Session],
+    base: Sequence[Session],
+    tracker: LevelTracker,
+    *,
+    history: Sequence[Session] = (),
+    earlier: Sequence[Session] = (),
+    since: Sequence[Session] = (),
+    higher_is_better: bool,
+    is_branch: bool = False,
+    is_pinned: bool = False,
+) -> Comparison:
+    """The verdict of the newest sessions of a test, each with its runs and newest first.
+
+    The level is that of `history` and `base`; where the base `is_pinned`, its own. `since` are sessions between it and
+    the new ones: a loss that began there is one of the new sessions too. What is open in the level of another branch is
+    no loss of a branch. `tracker` is new: it has the threshold, the share of the error and the spread.
+    """
+    blank = _blank_of_sessions(new, base, tracker.threshold, tracker.spread)
+    if blank.reason:
+        return blank
+    sign = 1 if higher_is_better else -1
+    own, means = _log_means(base, sign), _log_means(new, sign)
+    if earlier:
+        tracker.add_all(reversed(_log_means(earlier, sign)))
+        tracker.begin()
+    tracker.add_all(reversed(_log_means(history, sign) if is_pinned else [*own, *_log_means(history, sign)]))
+    if is_pinned:
+        tracker.begin(own)
+        tracker.is_fixed = True
+    elif is_branch and tracker.is_open:
+        tracker.begin(tracker.tail)
+    tracker.add_all(reversed(_log_means(since, sign)))
+    estimate = tracker.estimate()
+    tracker.add_all(reversed(means))
+    is_gain = tracker.side > 0 and tracker.is_shifted()
+    if tracker.is_open or is_gain:
+        estimate, means = tracker.estimate(), tracker.tail
+    centre = estimate.mean if estimate else fmean(own)
+    sessions = estimate.sessions if estimate else len(own)
+    ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))
+    sd = estimate.sd if estimate else 0.0
+    known = replace(blank, ratio=ratio, n_a=len(means), n_b=sessions, cv=sd or None, sds=(sd, sd))
+    interval = (
+        compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees) if estimate else None
+    )
+    if interval is None or ratio is None:
+        return _without_interval(known)
+    confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
+    known = replace(
+        known, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
+    )
+    return judged(_with(known, interval))
+
+
+def _blank_of_sessions(
+    new: Sequence[Session], base: Sequence[Session], threshold: float, spread: SessionSpread | None
+) -> Comparison:
+    """Without a ratio; the reason says where there can be none."""
+    blank = Comparison(
+        None, None, None, None, None, len(new), len(base), Outcome.INCONCLUSIVE, "", threshold=threshold,
+        spread=spread, unit="session",
+    )  # fmt: skip
+    for name, side in (("first", new), ("second", base)):
+        if why := unusable([value for session in side for value in session]):
+            return replace(blank, reason=f"The {name} side {why}: no ratio.")
+    return blank
+
+
+def _log_means(sessions: Sequence[Session], sign: int) -> list[float]:
+    """ln of the geometric mean of each session that has one; higher is better."""
+    return [sign * compute_log_mean(session) for session in sessions if session and not unusable(session)]
 
 
 def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:

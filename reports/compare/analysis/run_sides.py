@@ -182,6 +182,8 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "Docker": _container("engine"),
             "commit": attrgetter("run.commit"),
             "branch": attrgetter("run.branch"),
+            "build": _spec("stated.ci_url"),
+            "labels": lambda side: ", ".join(side.run.tags),
             "copies of the data": _spec("database.replication_factor"),
             "provisioner": _spec("cluster.provisioner"),
         },

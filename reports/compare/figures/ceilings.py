@@ -10,6 +10,7 @@ from uuid import UUID
 
 from benchsite.core import formatting
 from benchsite.core.formatting import TIMES
+from benchsite.core.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.best import best_set
 from reports.compare.analysis.ceiling import NOT_KNOWN
 from reports.compare.analysis.looks import Look as PlanLook
@@ -23,7 +24,6 @@ from reports.compare.figures.figure import CurvesFigure, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
 from reports.compare.figures.overlay import NAMED, Published, is_drawn, published_said
 from reports.compare.figures.overlay import build_hover_text as published_hover
-from reports.compare.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.figures.theme import Look, Theme, looks
 from reports.compare.ladder_text import (
     MEASURED_ONCE,

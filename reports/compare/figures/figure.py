@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from benchsite.core.formatting import listed
+from benchsite.core.table import Columns, Table
 from reports.compare.curves import Curve
 from reports.compare.figures.captions import collect_notes, stand_in_sentence
 from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
-from reports.compare.figures.table import Columns, Table
 from reports.compare.figures.theme import PAPER, theme_named
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show

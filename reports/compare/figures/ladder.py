@@ -7,13 +7,13 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Final
 
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Point, in_order
 from reports.compare.figures import captions
 from reports.compare.figures import points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_label
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import STATISTICS, Curve, Point, in_order
 from reports.compare.figures import captions
 from reports.compare.figures import points as marks
@@ -16,7 +17,6 @@ from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, li
 from reports.compare.figures.latency_points import Choice, DrawnCurve, drawn_curves
 from reports.compare.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
 from reports.compare.figures.overlay import Published, drawn_with_latency, published_points, published_said
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import looks
 from reports.compare.ladder_text import ceiling_label
 

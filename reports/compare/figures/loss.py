@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions
 from reports.compare.figures import points as marks
@@ -26,7 +27,6 @@ from reports.compare.figures.layout import (
     scatter,
     shortened,
 )
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
 from runs.catalog.measured_losses import MeasuredLoss, power_cut_loss

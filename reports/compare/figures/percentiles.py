@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Final, Self
 
 from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Operation, Point, in_order
 from reports.compare.figures import captions
 from reports.compare.figures import points as marks
 from reports.compare.figures.figure import RUNG as RUNG_COLUMNS
 from reports.compare.figures.figure import SIDE, CurvesFigure, Figure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import Look, looks
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Table
 from reports.compare.analysis.downsample import thinned
 from reports.compare.curves import COMPOSITE
 from reports.compare.figures.figure import Figure, sentences
@@ -26,7 +27,6 @@ from reports.compare.figures.layout import (
     straight,
     upright_band,
 )
-from reports.compare.figures.table import Cell, Table
 
 Array = npt.NDArray[np.float64]
 MAX_EVENTS = 3  # that the caption tells

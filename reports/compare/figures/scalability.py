@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.scalability import Scalability, score
 from reports.compare.curves import Curve, in_order
@@ -15,7 +16,6 @@ from reports.compare.figures import points as marks
 from reports.compare.figures.figure import CurvesFigure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
-from reports.compare.figures.table import Cell, Columns, Table, bounded_percent, tabulated
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
 from reports.sizing.analysis import per_node

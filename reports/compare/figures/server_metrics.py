@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Table
 from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.figure import Figure, sentences
 from reports.compare.figures.layout import (
@@ -23,7 +24,6 @@ from reports.compare.figures.layout import (
     scatter,
 )
 from reports.compare.figures.run_series import Window, mark_window
-from reports.compare.figures.table import Cell, Table
 from reports.compare.figures.theme import DASHES
 from runs.results.measures.host import HostSamples, Samples
 from runs.results.measures.server_use import HITS, MISSES

@@ -60,6 +60,7 @@ PAPER = replace(LIGHT, colourless=True)
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star")
+SHORT_COMMIT = 10  # characters
 MAX_DATABASES = 5  # that have a colour each
 # What a power failure may take of acknowledged writes -> the pattern of a bar.
 PATTERN_SAYS = {"": "solid: loses none", "/": "hatched: may lose seconds", ".": "dotted: may lose any"}
@@ -159,12 +160,14 @@ def _pattern(durability: Mapping[str, object]) -> str:
 
 
 def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:
-    """The shortest text that tells each curve from the others: database and mode, then workload, matrix, a number."""
+    """The shortest text that tells each curve from the others: database and mode, then what else differs."""
     labels = {curve.sweep_id: curve.label for curve in curves}
     for more in DISTINCTIONS:
         for group in _alike(curves, labels):
             if len({more(curve) for curve in group}) > 1:
-                labels.update({curve.sweep_id: f"{labels[curve.sweep_id]} · {more(curve)}" for curve in group})
+                labels.update(
+                    {curve.sweep_id: f"{labels[curve.sweep_id]} · {more(curve)}" for curve in group if more(curve)}
+                )
     for group in _alike(curves, labels):
         labels.update({curve.sweep_id: f"{labels[curve.sweep_id]} #{n}" for n, curve in enumerate(group, 1)})
     return labels
@@ -173,7 +176,12 @@ def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:
 DISTINCTIONS: tuple[Callable[[Curve], str], ...] = (
     lambda curve: curve.workload,
     lambda curve: curve.setup.version,
+    lambda curve: curve.commit[:SHORT_COMMIT],
+    lambda curve: curve.branch,
+    lambda curve: ", ".join(curve.tags),
     lambda curve: curve.matrix_name,
+    lambda curve: f"{curve.created_at:%Y-%m-%d}" if curve.created_at else "",
+    lambda curve: f"{curve.created_at:%H:%M}" if curve.created_at else "",
 )
 
 

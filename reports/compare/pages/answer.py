@@ -1,7 +1,8 @@
 """What a comparison found and how sure it is, as codes and numbers. Pure; `answer_messages` has the English.
 
-A cost or a ratio is stated only where both ceilings are bracketed and their repeats decide it. Databases are compared
-where they promise the same for a write. What is left is what was measured.
+A cost or a ratio is stated only where both ceilings are bracketed and their repeats decide it; where the higher one is
+a lower bound, that it is higher. Databases are compared where they promise the same for a write. What is left is what
+was measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,13 +29,14 @@ class Code(StrEnum):
     COST = "cost"  # of the first side's promise, as a share of the second side's throughput
     SMALL_COST = "small cost"  # less than the threshold
     FASTER = "faster"  # the first side than the second, so many times
+    MORE = "more"  # the first side, whose value is a lower bound, than the second
     SAME = "same"  # within the threshold
     VALUES = "values"  # what each side did
     KNEE = "knee"  # of the side, at this throughput
 
 
 class Doubt(StrEnum):
-    """What limits the findings. Of the limits of a comparison the first that applies is stated."""
+    """What limits the findings. Of the limits of comparisons one is stated, that of the first finding before others."""
 
     CLIENTS = "clients"  # values are lower bounds: the clients were at their limit
     SHORT_LADDERS = "short ladders"  # values are lower bounds: the load ended below the ceiling
@@ -66,6 +68,7 @@ class Finding:
     code: Code
     sides: tuple[Side, ...] = ()
     value: float = 0.0  # COST: a share; FASTER: a factor; KNEE: ops/s; NOTHING_COUNTS: points
+    interval: tuple[float, float] | None = None  # COST: where it lies with 95 %
     loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
     limit: Doubt | None = None  # why VALUES are all that can be stated
@@ -116,28 +119,31 @@ def _findings_of_workload(
 ) -> Iterator[Finding]:
     paired: set[UUID] = set()
     pairs = [*_costs(curves), *_rivals(curves)]
-    compared = [_compare(first, second, judging) for first, second, _ in pairs]
+    compared = [_compare(first, second, judging, is_cost=is_cost) for first, second, is_cost in pairs]
     # All comparisons of an answer are judged together, as those of a table are.
     judged = iter(adjusted([comparison for comparison in compared if isinstance(comparison, Comparison)]))
     for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
         sides = _side(first, labels), _side(second, labels)
         paired |= {first.sweep_id, second.sweep_id}
+        interval = None
         if isinstance(comparison, Comparison):
-            code, value = _judge(next(judged), is_cost=is_cost)
+            verdict = next(judged)
+            code, value = _judge(verdict, is_cost=is_cost)
             limit = Doubt.FEW_RUNS if code is Code.VALUES else None
+            if code is Code.COST:
+                interval = _cost_interval(verdict)
         else:
             code, value, limit = Code.VALUES, 0.0, comparison
-        yield Finding(code, sides, value, _loss_s(first), workload, limit)
+        yield Finding(code, sides, value, interval, _loss_s(first), workload, limit)
     rest = [curve for curve in curves if curve.sweep_id not in paired]
     if rest:
         highest = sorted(rest, key=lambda curve: -curve.ceiling_ops_s)
         limit = Doubt.PROMISES if len(rest) > 1 else None
         yield Finding(Code.VALUES, tuple(_side(curve, labels) for curve in highest), workload=workload, limit=limit)
-    strongest = min(curves, key=lambda curve: (durability_key(curve.durability), -curve.ceiling_ops_s))
-    if strongest.knee and strongest.knee.reached:
-        yield Finding(
-            Code.KNEE, (_side(strongest, labels),), strongest.knee.throughput_ops_s, _loss_s(strongest), workload
-        )
+    bending = [curve for curve in curves if curve.knee and curve.knee.reached]
+    strongest = min(bending, key=lambda curve: (durability_key(curve.durability), -curve.ceiling_ops_s), default=None)
+    if strongest and strongest.knee:
+        yield Finding(Code.KNEE, (_side(strongest, labels),), strongest.knee.throughput_ops_s, workload=workload)
 
 
 def _costs(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
@@ -157,24 +163,36 @@ def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
             yield first, second, False
 
 
-def _compare(first: Curve, second: Curve, judging: Judging | None) -> Comparison | Doubt:
-    """Of their ceilings, or why these are not compared."""
+def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: bool) -> Comparison | Doubt:
+    """Of their ceilings, or why these are not compared. Of rivals the first, which is the higher, may be a bound."""
     ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
     unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
-    if any(ceiling.is_lower_bound for ceiling in unbracketed):
+    if len(first.rungs) == 1 and first.rungs == second.rungs:
+        unbracketed = []  # Of one test, measured at one load, no ladder has to show more.
+    bounds = [ceiling for ceiling in unbracketed if ceiling.is_lower_bound]
+    if bounds and (is_cost or unbracketed != ceilings[:1]):
         return Doubt.SHORT_LADDERS
-    if unbracketed:
+    if unbracketed and not bounds:
         return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
     table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
-    comparison = row.ratios[0].comparison if row and row.ratios and not row.refused else None
-    return comparison or Doubt.OTHER_DIFFERENCES
+    ratio = row.ratios[0] if row and row.ratios and not row.refused else None
+    if ratio and ratio.at:  # At a common load, as the bound does not decide it.
+        return Doubt.SHORT_LADDERS
+    return (ratio and ratio.comparison) or Doubt.OTHER_DIFFERENCES
+
+
+def _cost_interval(comparison: Comparison) -> tuple[float, float]:
+    assert comparison.low is not None and comparison.high is not None
+    return round(1 - comparison.high, 2), round(1 - comparison.low, 2)
 
 
 def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
     """The code, and its share or factor."""
     if comparison.ratio is None or comparison.low is None:
         return Code.VALUES, 0.0
+    if comparison.bound:
+        return (Code.MORE if comparison.outcome is Outcome.FASTER else Code.VALUES), 0.0
     if is_cost and comparison.outcome is Outcome.SLOWER:
         return Code.COST, 1 - comparison.ratio
     if comparison.outcome is Outcome.EQUIVALENT:
@@ -192,15 +210,16 @@ def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
 
 def _loss_s(curve: Curve) -> float | None:
     """At worst, where the record states more than what is usual."""
-    window = curve.durability.get("worst_loss_window_s", curve.durability.get("loss_window_s"))
-    return float(window) if isinstance(window, int | float) else None
+    windows = [curve.durability.get(name) for name in ("worst_loss_window_s", "loss_window_s")]
+    return next((float(window) for window in windows if isinstance(window, int | float)), None)
 
 
 def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
-    limits = {finding.limit for finding in findings}
+    limits = {finding.limit for finding in findings[:1]} - {None, Doubt.SHORT_LADDERS}
     bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
-    if bounds:
-        limits.add(Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS)
+    if bounds and not limits:
+        limits = {Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS}
+    limits = limits or {finding.limit for finding in findings}
     yield from [limit for limit in LIMITS if limit in limits][:1]
     machines = [{machine.id for machine in curve.setup.cluster_machines} for curve in curves]
     generators = [{machine.id for machine in curve.setup.generator_machines} for curve in curves]

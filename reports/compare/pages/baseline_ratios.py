@@ -170,14 +170,19 @@ class Against:
 
 
 def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
-    """The chosen side; else, of those with a ceiling, the strongest promise, and of equals the first in the list.
+    """The chosen side; else, of those with a ceiling, the strongest promise, and of equals the oldest.
 
-    So a ratio says what a weaker promise buys. None where nothing has a ceiling.
+    So a ratio says what a weaker promise or a newer version buys. None where nothing has a ceiling.
     """
     standing = [curve for curve in curves if curve.ceiling]
     if named := next((curve for curve in standing if curve.sweep_id == chosen), None):
         return named
-    return min(standing, key=lambda curve: (not curve.durability, durability_key(curve.durability)), default=None)
+    return min(standing, key=_rank_as_baseline, default=None)
+
+
+def _rank_as_baseline(curve: Curve) -> tuple[object, ...]:
+    made_at = curve.created_at.timestamp() if curve.created_at else math.inf
+    return (not curve.durability, durability_key(curve.durability), made_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from benchsite.core import formatting
+from benchsite.core.table import Cell, Table
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures.ceilings import Ranking
 from reports.compare.figures.latency import points_table
-from reports.compare.figures.table import Cell, Table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles

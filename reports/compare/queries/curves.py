@@ -56,6 +56,8 @@ RUN_FIELDS = (
     "target_ops_s",
     "repeat",
     "session",
+    "commit",
+    "branch",
     "status",
     "verdict",
     "excluded_reason",
@@ -289,7 +291,7 @@ def _curve(
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
     mode = spec["mode"] if spec else None
     ended = Counter(run["status"] for run in runs)
-    sessions = {run["session"] for run in runs}
+    common = {name: {run[name] for run in runs} for name in ("session", "commit", "branch")}
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -309,7 +311,8 @@ def _curve(
         uploaded=sweep.matrix is None,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
-        session=sessions.pop() if len(sessions) == 1 else "",
+        **{name: values.pop() if len(values) == 1 else "" for name, values in common.items()},
+        build=str(spec["stated"].get("ci_url", "")) if spec and "stated" in spec else "",
         order=sweep.matrix.order if sweep.matrix else "",
         repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
         unthrottled_ops_s=tuple(probe.cut["throughput_ops_s"] for probe in probes if probe and probe.counts),

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -12,9 +12,8 @@ from reports.compare.curves import Curve
 from reports.compare.queries.sweep_selection import get_sweeps, one_per_test
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
-from runs.models.run import Phase
-from runs.results.pages.lists import AddressFilter
-from runs.results.pages.run_list import SEARCH_TEXT
+from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
+from runs.results.pages.run_list import MAX_CHOICES, SEARCH_TEXT, offer_sweeps_choices
 
 SORTS: dict[str, tuple[str, ...]] = {
     "newest": ("-created_at", "name"),
@@ -26,46 +25,43 @@ SORTS: dict[str, tuple[str, ...]] = {
     "lowest": ("-created_at", "name"),
 }
 MAX_BY_CEILING = 500
-MAX_CHOICES = 100
+MIN_COMMIT = 4  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class SweepFilter(AddressFilter):
-    """Which sweeps are asked for."""
-
-    q: str = ""
-    system: str = ""
-    mode: str = ""
-    workload: str = ""
-    purpose: str = ""
-    matrix: str = ""
-    phase: str = Phase.MEASURE.value
-    tag: str = ""
-    commits: str = "newest"
-    sort: str = "newest"
-
-    COLUMNS = {
-        "system": "system",
-        "mode": "mode",
-        "workload": "workload_name",
-        "purpose": "purpose",
-        "matrix": "matrix_id",
-    }
-    CHOICES = {"purpose": Purpose.values, "commits": ("newest", "all"), "sort": SORTS}
-    IDS = ("matrix",)
+class SweepFilter(ListFilter):
+    noun, plural = "sweep", "sweeps"
+    q = search_field("name, note, tag, version …")
+    system = Menu("System", "system")
+    mode = Menu("Mode", "mode")
+    workload = Menu("Workload", "workload_name")
+    purpose = Menu("Purpose", "purpose", Purpose.choices)
+    matrix = KeyMenu("Matrix", "matrix_id")
+    phase = phase_menu()
+    tag = Menu("Tag")
+    commits = Menu("Commits", choices=[("newest", "the newest of each test"), ("all", "all")], initial="newest")
+    sort = Order(SORTS)
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
         """The team's sweeps that this filter lets through, in its order."""
-        rows = self.narrowed(get_sweeps(team))
-        if self.tag:
-            rows = rows.filter(tags__contains=[self.tag])
+        rows = self.narrow(get_sweeps(team))
+        if self.values["tag"]:
+            rows = rows.filter(tags__contains=[self.values["tag"]])
         if words := self.words:
             rows = rows.alias(search_text=SEARCH_TEXT)
             for word in words:
                 rows = rows.filter(_mentions(word, team))
-        if self.commits == "newest":
+        # Who looks for a commit finds it, though the test was measured at a newer one since.
+        if self.values["commits"] == "newest" and not any(_is_commit(word, team) for word in self.words):
             rows = one_per_test(rows, team)
-        return rows.order_by(*SORTS[self.sort], "pk")
+        return self.order(rows, "pk")
+
+
+def _runs_at(word: str, team: Team) -> QuerySet[Run]:
+    return Run.objects.filter(team=team, commit__istartswith=word).exclude(commit="")
+
+
+def _is_commit(word: str, team: Team) -> bool:
+    return len(word) >= MIN_COMMIT and _runs_at(word, team).exists()
 
 
 def _mentions(word: str, team: Team) -> Q:
@@ -75,23 +71,17 @@ def _mentions(word: str, team: Team) -> Q:
         Q(search_text__icontains=word)
         | (~Q(notes="") & Q(notes__icontains=word))
         | Q(tags__contains=[word.lower()])
+        | Q(pk__in=_runs_at(word, team).values("sweep"))
         | Q(matrix__in=matrices.values("pk"))
     )
 
 
-def sweep_choices(team: Team) -> dict[str, list[Any]]:
-    """What the filter's menus offer: only what the team's sweeps hold. Three queries, whatever their number."""
+def offer_choices(form: SweepFilter, team: Team) -> None:
+    """Give the menus what the team's sweeps hold. Three queries, whatever their number."""
     rows = get_sweeps(team).order_by()
-    held = list(rows.values_list("system", "mode", "workload_name").distinct())
     tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MAX_CHOICES]
-    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
-    return {
-        "systems": sorted({system for system, _, _ in held}),
-        "modes": sorted({mode for _, mode, _ in held}),
-        "workloads": sorted({workload for _, _, workload in held if workload}),
-        "tags": sorted({tag for tags in tagged for tag in tags}),
-        "matrices": [(str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MAX_CHOICES]],
-    }
+    offer_sweeps_choices(form, team, rows)
+    form.offer(tag=sorted(set(chain.from_iterable(tagged))))
 
 
 def rung_rows(sweep: Sweep, curve: Curve) -> list[dict[str, Any]]:

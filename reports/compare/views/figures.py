@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 
 from benchsite.accounts.permissions import get_team, team_required
+from benchsite.core.table import Table
 from reports.compare.figure_registry import build_figure
 from reports.compare.figures.export_size import medium_named
 from reports.compare.figures.figure import Figure
@@ -25,7 +26,6 @@ from reports.compare.figures.layout import Frame
 from reports.compare.figures.percentiles import PercentilesFigure
 from reports.compare.figures.run_series import RunSeriesFigure, Window, compute_band
 from reports.compare.figures.svg import render_svg, svg_of_text
-from reports.compare.figures.table import Table
 from reports.compare.figures.theme import theme_named
 from reports.compare.queries import StoredSeries, build_key, chosen, curves, run_point, stored_series
 from reports.compare.queries.computed_cache import run_version, sweeps_version

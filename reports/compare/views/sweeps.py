@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from django.contrib import messages
 from django.db.models import Model, QuerySet
@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
+from benchsite.core.table import Columns, or_empty
 from reports.compare.curves import Curve, collect_operations
 from reports.compare.figures.captions import KIND_SAYS, collect_notes
 from reports.compare.ladder_text import ladder_says
@@ -24,110 +25,127 @@ from reports.compare.queries import (
     SweepFilter,
     curves,
     last_evidence,
+    offer_choices,
     outlines,
     rung_rows,
     session_spreads,
-    sweep_choices,
 )
 from reports.compare.queries.sweep_list import MAX_BY_CEILING
 from reports.compare.selection import Selection
 from reports.models import History
 from reports.trends.queries.histories import HistoryFilter, HistoryLine, history_lines
 from runs.models import Matrix, Sweep
-from runs.models.plan import Purpose
-from runs.models.run import Phase, Status
+from runs.models.run import Status
 from runs.plans.extension import ExtensionRefused, extend
 from runs.plans.pages.search import search_path, search_rows
 from runs.results import annotations
 from runs.results.pages.durability import durability_sentence
-from runs.results.pages.lists import MAX_ROWS, get_page, twin
+from runs.results.pages.lists import MAX_ROWS, export, get_page
 from runs.results.views.row_actions import row_action
 
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
-SWEEP_COLUMNS: Final = (
-    "id", "name", "matrix", "database", "version", "system", "mode", "write_waits_for", "workload", "cluster", "nodes",
-    "purpose", "phase", "ladder", "ceiling_ops_s", "ceiling_is_lower_bound", "ceiling_status", "ceiling_says",
-    "runs", "runs_succeeded", "runs_failed", "tags", "notes", "created_at",
-)  # fmt: skip
-HISTORY_COLUMNS: Final = (
-    "config_key", "system", "database", "mode", "workload", "cluster", "phase", "threads", "target_ops_s", "runs",
-    "newest_throughput_ops_s", "newest_at", "last_change", "last_change_at", "last_change_state",
-)  # fmt: skip
+
+
+class SweepLine(NamedTuple):
+    sweep: Sweep
+    curve: Curve
+
+
+def _describe_ceiling(line: SweepLine) -> str:
+    return ladder_says(line.curve.ceiling) if line.curve.ceiling else ""
+
+
+SWEEP_COLUMNS: Columns = {
+    "id": "sweep.pk",
+    "name": "sweep.name",
+    "matrix": or_empty("sweep.matrix.name"),
+    "commit": "curve.commit",
+    "branch": "curve.branch",
+    "database": "sweep.database_name",
+    "version": "sweep.version",
+    "system": "sweep.system",
+    "mode": "sweep.mode",
+    "write_waits_for": "curve.promise",
+    "workload": "sweep.workload_name",
+    "cluster": "sweep.cluster_name",
+    "nodes": "sweep.nodes",
+    "purpose": "sweep.purpose",
+    "phase": "sweep.phase",
+    "ladder": "sweep.ladder",
+    "ceiling_ops_s": "curve.ceiling.throughput_ops_s",
+    "ceiling_is_lower_bound": "curve.ceiling.is_lower_bound",
+    "ceiling_status": or_empty("curve.ceiling.status.value"),
+    "ceiling_says": _describe_ceiling,
+    "runs": "curve.progress.runs",
+    "runs_succeeded": "curve.progress.succeeded",
+    "runs_failed": "curve.progress.failed",
+    "tags": "sweep.tags",
+    "notes": "sweep.notes",
+    "created_at": "sweep.created_at",
+}
+HISTORY_COLUMNS: Columns = {
+    "config_key": "row.config_key",
+    "system": "row.system",
+    "database": "row.database_name",
+    "mode": "row.mode",
+    "workload": "row.workload_name",
+    "cluster": "row.cluster_name",
+    "phase": "row.phase",
+    "threads": "row.threads",
+    "target_ops_s": "row.target_ops_s",
+    "runs": "row.runs",
+    "newest_throughput_ops_s": "newest.value",
+    "newest_at": "row.last_at",
+    "last_change": "last_change.change.relative",
+    "last_change_at": or_empty("last_change.point.label"),
+    "last_change_state": or_empty("last_change.state"),
+}
 M = TypeVar("M", bound=Model)
-PER_PAGE = 50
 
 
 @team_required("GET")
-def sweeps_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
-    rows = SweepFilter.from_query(request.GET).apply(get_team(request)).select_related("matrix", "workload", "database")
-
-    def lines(some: Sequence[Sweep]) -> Iterator[list[Any]]:
-        return map(_sweep_row, some, outlines(some))
-
-    return twin(form, "sweeps", SWEEP_COLUMNS, _by_and_by(rows, lines))
+def sweeps_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    rows = SweepFilter(request.GET).apply(get_team(request)).select_related("matrix", "workload", "database")
+    return export(form, "sweeps", SWEEP_COLUMNS, _by_and_by(rows, _sweep_lines))
 
 
 @team_required("GET")
-def histories_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+def histories_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     team = get_team(request)
-    rows = HistoryFilter.from_query(request.GET).apply(team)
+    rows = HistoryFilter(request.GET).apply(team)
 
-    def lines(some: Sequence[History]) -> Iterator[list[Any]]:
+    def lines(some: Sequence[History]) -> Iterator[HistoryLine]:
         keys = [row.pk for row in some]
         by_row = {line.row.pk: line for line in history_lines(team, History.objects.filter(pk__in=keys))}
-        return (_history_row(by_row[key]) for key in keys if key in by_row)
+        return (by_row[key] for key in keys if key in by_row)
 
-    return twin(form, "histories", HISTORY_COLUMNS, _by_and_by(rows, lines))
+    return export(form, "histories", HISTORY_COLUMNS, _by_and_by(rows, lines))
 
 
-def _by_and_by(rows: QuerySet[M], lines: Callable[[Sequence[M]], Iterator[list[Any]]]) -> Iterator[list[Any]]:
+def _sweep_lines(rows: Sequence[Sweep]) -> Iterator[SweepLine]:
+    return map(SweepLine, rows, outlines(rows))
+
+
+def _by_and_by(rows: QuerySet[M], lines: Callable[[Sequence[M]], Iterator[object]]) -> Iterator[object]:
     """As many rows as the list pages through, some at a time."""
     waiting = rows[:MAX_ROWS].iterator(AT_ONCE)
     while some := list(islice(waiting, AT_ONCE)):
         yield from lines(some)
 
 
-def _sweep_row(sweep: Sweep, curve: Curve) -> list[Any]:
-    ceiling, progress = curve.ceiling, curve.progress
-    return [
-        sweep.pk, sweep.name, sweep.matrix.name if sweep.matrix else "", sweep.database_name, sweep.version,
-        sweep.system, sweep.mode, curve.promise, sweep.workload_name, sweep.cluster_name, sweep.nodes, sweep.purpose,
-        sweep.phase, sweep.ladder, ceiling.throughput_ops_s if ceiling else None,
-        ceiling.is_lower_bound if ceiling else None, ceiling.status.value if ceiling else "",
-        ladder_says(ceiling) if ceiling else "", progress.runs, progress.succeeded, progress.failed, sweep.tags,
-        sweep.notes, sweep.created_at,
-    ]  # fmt: skip
-
-
-def _history_row(line: HistoryLine) -> list[Any]:
-    row, newest, last = line.row, line.newest, line.last_change
-    return [
-        row.config_key, row.system, row.database_name, row.mode, row.workload_name, row.cluster_name, row.phase,
-        row.threads, row.target_ops_s, row.runs, newest.value if newest else None, row.last_at,
-        last.change.relative if last else None, last.point.label if last else "", last.state if last else "",
-    ]  # fmt: skip
-
-
 @team_required("GET")
 def sweeps(request: HttpRequest) -> HttpResponseBase:
-    team, wanted = get_team(request), SweepFilter.from_query(request.GET)
-    rows = wanted.apply(team).select_related("matrix", "workload", "database")
-    page = get_page(request, rows, PER_PAGE)
+    team, chosen = get_team(request), SweepFilter(request.GET)
+    sort = chosen.values["sort"]
+    rows = chosen.apply(team).select_related("matrix", "workload", "database")
+    page = get_page(request, rows)
     is_sortable = page.paginator.count <= MAX_BY_CEILING
-    if is_sortable and wanted.sort in ("highest", "lowest"):
-        ordered = _by_ceiling(list(rows), falls=wanted.sort == "highest")
+    if is_sortable and sort in ("highest", "lowest"):
+        ordered = _by_ceiling(list(rows), falls=sort == "highest")
         page.object_list = ordered[max(page.start_index() - 1, 0) : page.end_index()]
-    listed = list(page.object_list)
-    context = {
-        "filter": wanted,
-        "sorts_by_ceiling": is_sortable,
-        "page": page,
-        "rows": [{"sweep": sweep, "curve": curve} for sweep, curve in zip(listed, outlines(listed), strict=True)],
-        "choices": sweep_choices(team),
-        "purposes": Purpose.choices,
-        "phases": [*Phase.choices, ("any", "both")],
-        "nothing_at_all": not listed and not wanted.active,
-    }
+    offer_choices(chosen, team)
+    lines = list(_sweep_lines(list(page.object_list)))
+    context = {"filter": chosen, "sorts_by_ceiling": is_sortable, "page": page, "rows": lines}
     return render(request, "reports/sweeps.html", context)
 
 

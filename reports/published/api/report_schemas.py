@@ -112,7 +112,9 @@ class ItemEntry(Schema):
 
     @staticmethod
     def resolve_kind(item: Item) -> str:
-        return "table" if item.is_table else "figure"
+        if item.is_table:
+            return "table"
+        return "figure"
 
 
 class ReportPreview(Schema):
@@ -174,7 +176,9 @@ class ReportLine(Schema):
 
     @staticmethod
     def resolve_permalink(report: Any, context: Mapping[str, Any]) -> str | None:
-        return report_address(context["request"], report.token) if report.token else None
+        if report.token:
+            return report_address(context["request"], report.token)
+        return None
 
 
 class ReportPage(PageAnswer):

@@ -1,6 +1,7 @@
 """The names by which a site's machines and people are known, so that a report can leave them out."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from benchsite.accounts.models import Membership, Team
@@ -23,7 +24,7 @@ def names_of_places(team: Team, curves: Sequence[Curve], roles: Mapping[str, str
     "redis" tells nobody anything.
     """
     people = Membership.objects.filter(team=team).values_list("user__username", "user__email")
-    names = {**{name: "[person]" for both in people for name in both}, **_elsewhere(team, roles), **roles}
+    names = {**dict.fromkeys(chain.from_iterable(people), "[person]"), **_elsewhere(team, roles), **roles}
     common = frozenset(_EVERYDAY.split()) | _words(catalog) | {name.casefold() for name in collect_operations(curves)}
     return {name: role for name, role in names.items() if name and name.casefold() not in common}
 
@@ -47,12 +48,17 @@ def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
 def _parts(address: str) -> Iterable[str]:
     """The address, and its host without the port."""
     host, colon, port = address.rpartition(":")
-    return (address, host) if colon and port.isdigit() else (address,)
+    if colon and port.isdigit():
+        return (address, host)
+    return (address,)
 
 
 def _words(catalog: Catalog) -> frozenset[str]:
     """The systems' and modes' names, and the words in them."""
-    texts = [text for system in catalog.systems.values() for text in (system.slug, system.name)]
-    modes = [mode for system in catalog.systems.values() for mode in system.modes.values()]
-    texts += [text for mode in modes for text in (mode.slug, mode.name)]
-    return frozenset(word for text in texts for word in (text.casefold(), *text.casefold().split()))
+    texts: set[str] = set()
+    for system in catalog.systems.values():
+        texts |= {system.slug, system.name}
+        for mode in system.modes.values():
+            texts |= {mode.slug, mode.name}
+    words = {text.casefold() for text in texts}
+    return frozenset(words.union(*map(str.split, words)))

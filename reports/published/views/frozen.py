@@ -23,8 +23,8 @@ from django.views.decorators.http import require_safe
 
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team, User
+from benchsite.core.table import Table
 from reports.compare.figures.export_size import medium_named
-from reports.compare.figures.table import Table
 from reports.compare.queries.computed_cache import build_key, get_or_compute
 from reports.compare.views.figures import TEXT_FORMS
 from reports.models import Report, ReportPicture
@@ -68,7 +68,9 @@ class Served:
 
     @property
     def body(self) -> bytes:
-        return gzip.decompress(self.data) if self.is_packed else self.data
+        if self.is_packed:
+            return gzip.decompress(self.data)
+        return self.data
 
 
 class _Near:
@@ -111,7 +113,9 @@ def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: C
     def file() -> Served:
         body = make()
         pack = len(body) >= WORTH_PACKING and content_type not in PACKED
-        data = gzip.compress(body, PACKING) if pack else body
+        data = body
+        if pack:
+            data = gzip.compress(body, PACKING)
         return Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
 
     answered = get_or_compute(key, Served, file)
@@ -264,7 +268,9 @@ def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpRespons
 @opening
 def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """What charts.js draws: the figure as it was drawn at publishing, in one theme and width, with its numbers."""
-    theme = "dark" if request.GET.get("theme") == "dark" else "light"
+    theme = "light"
+    if request.GET.get("theme") == "dark":
+        theme = "dark"
     narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
     parts = ("figure", name, theme, narrow, medium, opened.token)
 
@@ -289,7 +295,9 @@ def _with_provenance(opened: Opened, caption: str) -> str:
 @opening
 def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) -> HttpResponseBase:
     """The numbers of one figure or table in one of the forms that tables have."""
-    content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
+    content_type = JSON
+    if form != "json":
+        content_type = f"{TEXT_FORMS[form][0]}; charset=utf-8"
     file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
     return _named(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
 
@@ -332,7 +340,9 @@ def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase
 @opening
 def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     """The plan by which the report can be run again, or the script that repeats it without Benchsite."""
-    content_type = "text/x-shellscript; charset=utf-8" if form == "sh" else "application/toml"
+    content_type = "application/toml"
+    if form == "sh":
+        content_type = "text/x-shellscript; charset=utf-8"
 
     def made() -> bytes:
         content = load_content(get_row(opened))
@@ -370,6 +380,8 @@ def _embedded(opened: Opened, name: str) -> bytes:
     if part is None:
         raise Http404("The report has no such figure.")
     shown = revision.pictures.filter(name=part["name"]).exists()
-    picture = f"{opened.pinned}/figures/{part['name']}.png" if shown else ""
+    picture = ""
+    if shown:
+        picture = f"{opened.pinned}/figures/{part['name']}.png"
     context = {"part": part, "place": opened, "page": get_page(content), "picture": picture}
     return render_to_string("reports/frozen/embed.html", context).encode()

@@ -51,5 +51,7 @@ def format_value(fact: Fact) -> str:
         digits = formatting.grouped(fact.value)
     elif len(digits) > MAX_DIGITS:
         digits = formatting.significant(fact.value, 6)
-    mark = f"{fact.mark}{THIN}" if fact.mark else ""
+    mark = ""
+    if fact.mark:
+        mark = f"{fact.mark}{THIN}"
     return f"{mark}{digits}{THIN}{UNITS.get(fact.unit, fact.unit)}"

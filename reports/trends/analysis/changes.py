@@ -51,7 +51,9 @@ class Change:
     @property
     def relative(self) -> float | None:
         """The new level against the old one; None where the old one is zero."""
-        return self.after / self.before - 1 if self.before else None
+        if self.before:
+            return self.after / self.before - 1
+        return None
 
     @property
     def counts(self) -> bool:
@@ -104,7 +106,9 @@ def detect_changes(
     raw = np.asarray(values, dtype=float)
     if rule.logarithms and raw.size and raw.min() <= 0:
         rule = replace(rule, logarithms=False)  # Zero has no logarithm: 1 ms buckets print it for what is shorter.
-    scaled = np.log(raw) if rule.logarithms else raw
+    scaled = raw
+    if rule.logarithms:
+        scaled = np.log(raw)
     starts = [0, *sorted({index for index in kept if 0 < index < raw.size})]
     strong, weak = _search(scaled, starts, rule)
     gone = set()
@@ -134,7 +138,11 @@ def estimate_noise(values: Floats, *, logarithms: bool) -> float:
         return 0.0
     sd = MAD_TO_SD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
     middle = abs(float(np.median(values)))
-    return sd if logarithms else sd / middle if middle else 0.0
+    if logarithms:
+        return sd
+    if middle:
+        return sd / middle
+    return 0.0
 
 
 def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Split], list[Split]]:

@@ -38,7 +38,11 @@ class Split:
     def magnitude(self) -> float:
         """The greater of the change relative to the earlier level and that relative to the later one, as Otava."""
         least = min(abs(self.before), abs(self.after))
-        return abs(self.step) / least if least else (math.inf if self.step else 0.0)
+        if least:
+            return abs(self.step) / least
+        if self.step:
+            return math.inf
+        return 0.0
 
     @property
     def log_magnitude(self) -> float:
@@ -108,7 +112,9 @@ def student_p(x: Floats, y: Floats) -> float:
     pooled = ((n - 1) * float(x.var()) + (m - 1) * float(y.var())) / (n + m - 2)
     error = math.sqrt(pooled * (1 / n + 1 / m))
     if error == 0.0:
-        return 1.0 if step == 0.0 else 0.0
+        if step == 0.0:
+            return 1.0
+        return 0.0
     return float(2 * stdtr(n + m - 2, -abs(step) / error))
 
 
@@ -165,7 +171,9 @@ def change_points(
     splits = list(first)
 
     def magnitude(split: Split) -> float:
-        return split.log_magnitude if logarithms else split.magnitude
+        if logarithms:
+            return split.log_magnitude
+        return split.magnitude
 
     while splits:
         weakest = max(splits, key=lambda split: split.p)

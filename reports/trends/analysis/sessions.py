@@ -62,7 +62,9 @@ class SessionSpread:
         """
         from scipy.special import stdtrit
 
-        parts = summed(within, Noise(2 * self.variance, self.degrees)) if self.variance else within
+        parts = within
+        if self.variance:
+            parts = summed(within, Noise(2 * self.variance, self.degrees))
         means = Noise(2 * self.of_means, self.degrees)
         return max(parts, means, key=lambda noise: noise.variance * stdtrit(noise.df, (1 + CONFIDENCE) / 2) ** 2)
 
@@ -82,7 +84,9 @@ def look(sessions: int) -> tuple[int, float]:
     A single session only screens: it decides nothing, and spends nothing.
     """
     reached = [count for count in LOOKS if count <= sessions]
-    return (reached[-1], 0.5 ** len(reached)) if reached else (sessions, 1.0)
+    if reached:
+        return (reached[-1], 0.5 ** len(reached))
+    return (sessions, 1.0)
 
 
 def compute_log_mean(session: Session) -> float:
@@ -109,7 +113,9 @@ def _squares(values: Sequence[float]) -> float:
 def _levels(means: Sequence[float]) -> list[Sequence[float]]:
     n = len(means)
     if n < MIN_SPLIT:
-        return [means] if n else []
+        if n:
+            return [means]
+        return []
     from scipy.special import stdtr
 
     newer = np.arange(1, n)
@@ -139,7 +145,9 @@ def session_interval(
         of_means = max(spread.of_means, spread.variance)
         squares, degrees = squares + of_means * spread.degrees, degrees + spread.degrees
     distance = fmean(new) - fmean(level.means)
-    sd = math.sqrt(squares / degrees) if degrees else 0.0
+    sd = 0.0
+    if degrees:
+        sd = math.sqrt(squares / degrees)
     if abs(distance) > MAX_LOG:
         return None, sd
     return compute_interval(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd

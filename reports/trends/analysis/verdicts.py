@@ -5,8 +5,9 @@
    commit and with later looks. Its unit is the session (`sessions`): a CI job.
 3. The environments are comparable (`comparability`): what changed with the machines is nobody's fault.
 
-A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %; the
-test is then repeated in a new session, and a regression is one that this session shows by itself too.
+A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %. A
+regression is a loss that later sessions show too: of a repeated job, or of later commits. It lasts until they are back
+at the level, or a person accepts the new one (`levels`).
 
 A metric holds where its interval excludes a loss as large as the threshold, whether or not it excludes a gain. The
 verdict is "pass" where every metric holds; one open metric makes it inconclusive, unless another one decides.
@@ -15,6 +16,7 @@ verdict is "pass" where every metric holds; one open metric makes it inconclusiv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -26,13 +28,15 @@ from reports.compare.analysis.repeat_comparison import (
     Comparison,
     Outcome,
     compare_sessions,
+    follow_sessions,
     interval_text,
     not_comparable,
 )
+from reports.trends.analysis.levels import LevelTracker
 from reports.trends.analysis.sessions import Session, SessionSpread, look
 
-ALGORITHM: Final = "three keys, session means 1, Holm"
-VERSION: Final = 2  # changes with any rule that could change a verdict
+ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
+VERSION: Final = 3  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
@@ -68,11 +72,16 @@ class Metric:
     new: tuple[Session, ...]
     base: tuple[Session, ...]
     kind: str = ""  # of a latency: "service" or "response"
-    history: tuple[Session, ...] = ()  # of the same test, before the base
+    history: tuple[Session, ...] = ()  # of the same test at the level of the base, before it
+    earlier: tuple[Session, ...] = ()  # before a level that a person accepted: they say how sessions vary
+    since: tuple[Session, ...] = ()  # between the base and the new ones
+    is_accepted: bool = False  # a person accepted the level that begins with the new sessions
 
     @property
     def unit(self) -> Literal["ops/s", "µs"]:
-        return "ops/s" if self.higher_is_better else "µs"
+        if self.higher_is_better:
+            return "ops/s"
+        return "µs"
 
 
 def required_fields(schema: dict[str, Any]) -> None:
@@ -123,8 +132,19 @@ class Judgement:
 
 def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
-    usual = repeat_comparison.LATENCY_THRESHOLD if metric.statistic == "p99" else repeat_comparison.THRESHOLD
+    usual = repeat_comparison.THRESHOLD
+    if metric.statistic == "p99":
+        usual = repeat_comparison.LATENCY_THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
+
+
+class Level(StrEnum):
+    """What new sessions are compared with."""
+
+    SIDE = "side"  # the base alone, now
+    BRANCH = "branch"  # that of the same branch, followed to the new sessions
+    OTHER_BRANCH = "other branch"  # the one that another branch has at present
+    PINNED = "pinned"  # the base alone, followed to the new sessions
 
 
 def judge(
@@ -133,42 +153,63 @@ def judge(
     *,
     thresholds: Mapping[str, float] | None = None,
     spread: SessionSpread | None = None,
-    extend: bool = False,
+    level: Level = Level.SIDE,
     tests: int = 1,
 ) -> Judgement:
     """The verdict of these metrics; nothing that is handed in raises. At least one metric has values on both sides.
 
-    `spread` is that of the machines' sessions; with `extend` the base is the level of the history up to it; `tests` is
-    how many tests of the commit share the error.
+    `spread` is that of the machines' sessions; `tests` is how many tests of the commit share the error.
     """
-    comparisons = [
-        compare_sessions(
-            metric.new,
-            metric.base,
-            metric.history,
-            higher_is_better=metric.higher_is_better,
-            threshold=get_threshold(metric, thresholds or {}),
-            # It is that of throughput: percentiles vary more.
-            spread=spread if metric.statistic != "p99" else None,
-            extend=extend,
-        )
-        for metric in metrics
-    ]
-    if environment.comparable:
-        comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
-    else:
+    # The machines' spread is that of throughput: percentiles vary more.
+    spreads = [spread if metric.statistic != "p99" else None for metric in metrics]
+    limits = [get_threshold(metric, thresholds or {}) for metric in metrics]
+    share = 1 / (len(metrics) * max(tests, 1))
+    compare = _compare if level is Level.SIDE else partial(_follow, level=level, share=share)
+    comparisons = [compare(*parts) for parts in zip(metrics, limits, spreads, strict=True)]
+    if not environment.comparable:
         stops = [difference.detail for difference in environment.differs]
         comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
+    elif level is Level.SIDE:
+        comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
     judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
     verdict = _verdict(judged)
     flagged = any(judgement.state is State.FLAGGED for judgement in judged)
     open_ones = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
     lacking = [judgement.comparison.needs_more for judgement in open_ones]
-    needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
+    needs = None
+    if None not in lacking and environment.comparable:
+        needs = max((more for more in lacking if more), default=None)
     first = _headline(verdict, judged, environment)
     order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
     telling_first = sorted(judged, key=lambda judgement: order.index(judgement.state))
     return Judgement(verdict, judged, (first, *(judgement.reason for judgement in telling_first)), needs, flagged)
+
+
+def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> Comparison:
+    return compare_sessions(
+        metric.new,
+        metric.base,
+        metric.history,
+        higher_is_better=metric.higher_is_better,
+        threshold=threshold,
+        spread=spread,
+    )
+
+
+def _follow(
+    metric: Metric, threshold: float, spread: SessionSpread | None, *, level: Level, share: float
+) -> Comparison:
+    return follow_sessions(
+        metric.new,
+        metric.base,
+        LevelTracker(threshold, share, spread),
+        history=metric.history,
+        earlier=metric.earlier,
+        since=metric.since,
+        higher_is_better=metric.higher_is_better,
+        is_branch=level is Level.OTHER_BRANCH,
+        is_pinned=level is Level.PINNED,
+    )
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -187,6 +228,8 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
         Outcome.EQUIVALENT: State.HELD,
         Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
     }.get(comparison.outcome, State.INCONCLUSIVE)
+    if metric.is_accepted:
+        state, comparison = State.HELD, replace(comparison, needs_more=None)
     if state in (State.IMPROVED, State.REGRESSED) and not comparison.confirmed:
         state = State.INCONCLUSIVE
     if (
@@ -210,11 +253,15 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
 
 def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
     states = {judgement.state for judgement in judged}
+    if states >= {State.REGRESSED, State.IMPROVED}:
+        return Verdict.MIXED
     if State.REGRESSED in states:
-        return Verdict.MIXED if State.IMPROVED in states else Verdict.REGRESSION
+        return Verdict.REGRESSION
     if State.IMPROVED in states:
         return Verdict.IMPROVEMENT
-    return Verdict.PASS if states == {State.HELD} else Verdict.INCONCLUSIVE
+    if states == {State.HELD}:
+        return Verdict.PASS
+    return Verdict.INCONCLUSIVE
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
@@ -245,49 +292,63 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
 def _change(judgement: MetricVerdict) -> str:
     """ "throughput 12 % lower" """
     change = _relative_change(judgement.metric, judgement.comparison)
-    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {'higher' if change > 0 else 'lower'}"
+    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_direction(change)}"
+
+
+def _direction(change: float) -> str:
+    if change > 0:
+        return "higher"
+    return "lower"
 
 
 def _relative_change(metric: Metric, comparison: Comparison) -> float:
     """The ratio says how many times better the new side is; people read how far the value itself went."""
     if not comparison.ratio:
         return 0.0
-    return comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
+    if metric.higher_is_better:
+        return comparison.ratio - 1
+    return 1 / comparison.ratio - 1
 
 
 def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
+    if metric.is_accepted:
+        return f"{name}: the level that begins with this commit was accepted."
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
     change = _relative_change(metric, comparison)
     # What rounds to nothing went nowhere.
-    moved = f"{plain_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
+    moved = "the same"
+    if abs(change) >= 5e-5:
+        moved = f"{plain_percent(abs(change))} {_direction(change)}"
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
         why = comparison.reason
         if state is State.NOT_COMPARABLE:
             why = "Not judged, because the environments are not comparable."
         return f"{name} is {moved} (ratio {ratio}). {why}"
-    said_below = (
-        state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE)
-        and interval_text(comparison) in comparison.reason
-    )
-    interval = "" if said_below else f" {interval_text(comparison)}"
-    shown = (
-        f"{name} is {moved}: ratio {ratio}{interval}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
-    )
+    # The reasons below it repeat the interval, but for those of a state that is stated here.
+    if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or (
+        interval_text(comparison) not in comparison.reason
+    ):
+        ratio += f" {interval_text(comparison)}"
+    shown = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
     if state is State.HELD:
         return f"{shown} A loss of {plain_percent(comparison.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:
         return f"{shown} Not judged, because the environments are not comparable."
     if state is State.FLAGGED:
         return f"{shown} One session does not decide: measure it again in a new one."
-    if not comparison.confirmed and comparison.outcome in (Outcome.FASTER, Outcome.SLOWER):
-        return f"{shown} {'No later session confirms it.' if comparison.n_a > 1 else 'One session does not decide.'}"
-    return f"{shown} {comparison.reason}"
+    if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
+        return f"{shown} {comparison.reason}"
+    if comparison.n_a > 1:
+        return f"{shown} No later session confirms it."
+    return f"{shown} One session does not decide."
 
 
 def _listed(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+    if len(names) < 2:
+        return "".join(names) or "nothing"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -138,7 +138,9 @@ def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:
         raise Problem("validation-error", f"Several commits begin with “{change.commit}”. Give more of it.")
-    runs = runs_of_commit(team, commits[0], counted=True) if commits else []
+    runs = []
+    if commits:
+        runs = runs_of_commit(team, commits[0], counted=True)
     if not runs:
         raise Problem("not-found", f"No run of the commit “{change.commit}” counts.")
     return runs, f"The counted runs of commit {commits[0][:12]}."

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,9 +15,10 @@ from pydantic import Field, TypeAdapter
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import Word, owned, refusals
+from benchsite.rest.schemas import RequestSchema, Word, owned, refusals
 from reports.api.routers import verdicts
 from reports.trends.analysis.verdicts import Verdict, combined
+from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.queries.baselines import runs_named, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, Incomparable, compared, verdict_of_run
 from reports.trends.verdicts.regression_alerts import tell
@@ -114,7 +116,9 @@ class VerdictQuery(Thresholds):
 
 
 class CompareQuery(Thresholds):
-    """Run ids (commas between them), a baseline's name, a commit or the first seven characters of one."""
+    """Run ids (commas between them), a baseline, a commit or its first seven characters, `branch:NAME` (its
+    newest commit), `this-week`, `last-week` (the default branch).
+    """
 
     base: Word = Field(min_length=1)
     new: Word = Field(min_length=1)
@@ -153,6 +157,43 @@ def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) 
     if not (query.branch or query.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
         tell(run, document)
     return document
+
+
+class Acceptance(RequestSchema):
+    """Why the new level is acceptable."""
+
+    note: Word = Field("", description="Shown beside the change.")
+
+
+class AcceptanceAnswer(Schema):
+    """The level with which later commits are compared."""
+
+    test: str
+    run: UUID = Field(description="The first run of the level.")
+    commit: str
+    note: str
+    accepted_at: datetime
+
+
+@verdicts.post(
+    "/runs/{uuid:run_id}/accept",
+    response={200: AcceptanceAnswer},
+    auth=Needs(Scope.RUNS_WRITE),
+    operation_id="accept_level",
+    summary="Accept the level of a test that begins with a commit",
+)
+def accept(request: HttpRequest, run_id: UUID, acceptance: Acceptance) -> AcceptanceAnswer:
+    """A loss stays a regression until later commits are back at the level, or a person accepts the new one: then the
+    test is compared with nothing before this run's commit.
+    """
+    run: Run = owned(runs_with_sweep().select_related("team"), run_id)
+    try:
+        point = accept_level(run, bearer_in(request).user, acceptance.note)
+    except BaselineRefused as refused:
+        raise Problem("validation-error", str(refused)) from refused
+    return AcceptanceAnswer(
+        test=point.config_key, run=point.run_id, commit=run.commit, note=point.note, accepted_at=point.changed_at
+    )
 
 
 @verdicts.get(

@@ -3,12 +3,14 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.analysis.downsample import MAX_POINTS, thinned
 from reports.compare.figures.figure import Figure, sentences
 from reports.compare.figures.layout import (
@@ -25,7 +27,6 @@ from reports.compare.figures.layout import (
     shortened,
     straight,
 )
-from reports.compare.figures.table import Columns, Table, tabulated
 from reports.compare.figures.theme import rgba
 from reports.trends.analysis.changes import MIN_HISTORY, Change
 from reports.trends.analysis.edivisive import MAX_P
@@ -64,7 +65,9 @@ class HistoryFigure(Figure):
         layout["showlegend"] = True
         layout["margin"]["t"] += 30
         layout["margin"]["b"] = 96 if frame.narrow else 84
-        title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
+        title = "throughput (ops/s)"
+        if history.metric.operation:
+            title = f"{history.metric.label} (ms)"
         layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
@@ -81,7 +84,9 @@ class HistoryFigure(Figure):
         points = history.points
 
         def place(index: int) -> Any:
-            return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+            if along == COMMITS:
+                return index
+            return points[index].at.isoformat(timespec="seconds")
 
         data = [
             *_levels(history, place, frame),
@@ -134,8 +139,11 @@ class HistoryFigure(Figure):
     @property
     def empty(self) -> str:
         points = self.history.points
-        drawable = self.history.followed or any(run.value is not None for point in points for run in point.left_out)
-        return "" if points and drawable else NOTHING_FOLLOWED
+        left_out = chain.from_iterable(point.left_out for point in points)
+        drawable = self.history.followed or any(run.value is not None for run in left_out)
+        if points and drawable:
+            return ""
+        return NOTHING_FOLLOWED
 
 
 COLUMNS: Final[Columns] = {
@@ -162,7 +170,9 @@ def change_words(entry: HistoryChange) -> str:
         return "too uncertain or too small to count"
     if entry.change.dismissed:
         return "a false alarm"
-    return "better" if entry.change.better else "worse"
+    if entry.change.better:
+        return "better"
+    return "worse"
 
 
 def _scaled(history: History, value: float) -> float:
@@ -230,12 +240,12 @@ def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
 
 def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
     """Runs that do not count: there, but hollow."""
-    out = [
-        (index, run.value, run)
-        for index, point in enumerate(history.points)
-        for run in point.left_out
-        if run.value is not None and np.isfinite(run.value)
-    ][-MAX_POINTS:]
+    out = []
+    for index, point in enumerate(history.points):
+        for run in point.left_out:
+            if run.value is not None and np.isfinite(run.value):
+                out.append((index, run.value, run))
+    out = out[-MAX_POINTS:]
     if not out:
         return []
     text = [
@@ -256,7 +266,9 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
 
 def change_text(change: Change) -> str:
     """Arrow and signed per cent."""
-    arrow = "▲" if change.after > change.before else "▼"
+    arrow = "▼"
+    if change.after > change.before:
+        arrow = "▲"
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 

@@ -1,24 +1,44 @@
 """Which runs a verdict is about: the repeats of a commit, what stands before them, what a baseline pins."""
 
+import datetime as dt
 import uuid
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    IntegerField,
+    Min,
+    Prefetch,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+    When,
+    Window,
+)  # fmt: skip
+from django.db.models.functions import Cast, Coalesce, NullIf
 
 from benchsite.accounts.models import Team
+from reports.compare.analysis.points import Spread, spread
+from reports.compare.curves import Operation, Point, Standing
 from reports.compare.queries.run_pair import COUNTS
-from reports.models import Baseline
-from runs.models import Run
+from reports.models import EVERY_METRIC, Baseline, ChangePoint
+from runs.models import Measurement, Run
 from runs.models.run import Phase, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
+MAX_MENU: Final = 50  # commits
 MAX_REPEATS: Final = 100  # of one commit that are looked at, the newest
 MIN_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
 MAX_DRAWN: Final = 60  # runs of a sparkline
 MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
-MAX_HISTORY: Final = 100  # runs that say how sessions vary, the newest
+MAX_HISTORY: Final = 2000  # runs of the level of a test, the newest
+HISTORY_FIELDS: Final = (
+    "team", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "throughput_ops_s",
+)  # fmt: skip
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
 
 
@@ -38,7 +58,7 @@ def find_repeats(run: Run) -> list[Run]:
 def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     """The runs that count of the newest other commit on the first of these branches that has one before all of `runs`.
 
-    Two queries; none where the runs are of no test.
+    Preferably one on the same stated hardware. Three queries; none where the runs are of no test.
     """
     first = min(runs, key=lambda run: (run.finished_at is None, run.finished_at, run.pk))
     if not first.config_key or first.finished_at is None:
@@ -51,27 +71,76 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     if first.commit:
         rows = rows.exclude(commit=first.commit)
     rank = Case(*(When(branch=name, then=Value(i)) for i, name in enumerate(branches)), output_field=IntegerField())
-    newest = rows.annotate(rank=rank).order_by("rank", "-finished_at", "-pk").first()
+    # A commit that is measured again later stays where it was.
+    group = Coalesce(NullIf("commit", Value("")), Cast("pk", TextField()))
+    first_at = Window(Min("finished_at"), partition_by=["branch", group])
+    ranked = rows.annotate(rank=rank, first_at=first_at).order_by("rank", "-first_at", "-finished_at", "-pk")
+    newest = None
+    if hardware := get_hardware(first):
+        newest = ranked.filter(spec__stated__hardware=hardware).first()
+    newest = newest or ranked.first()
     if newest is None or not newest.commit:
-        return [newest] if newest else []
+        if newest:
+            return [newest]
+        return []
     same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
     return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
 
 
 def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
-    """The runs of a test that count from before this one, newest first; none of these runs and their commits.
+    """The runs of a test that count from before this one, without their specs; none of these runs and their commits.
 
-    One query.
+    The newest commit first, each at the time of its first run: one that is measured again later stays where it was.
+    Where hardware is stated, only what was measured on the same. One query.
     """
     if not run.config_key or run.finished_at is None:
         return []
-    rows = runs_with_sweep().filter(
+    rows = Run.objects.only(*HISTORY_FIELDS).filter(
         COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at
     )
     rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
-    return list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
+    if hardware := get_hardware(run):
+        rows = rows.filter(spec__stated__hardware=hardware)
+    runs = list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
+    first_at: dict[object, dt.datetime | None] = {}
+    for earlier in reversed(runs):
+        first_at.setdefault(earlier.commit or earlier.pk, earlier.finished_at)
+    return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
+
+
+def get_hardware(run: Run) -> str:
+    """As an upload states it."""
+    return str(run.spec.get("stated", {}).get("hardware") or "")
+
+
+def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
+    """Runs as points with throughput, means and p99 alone, for histories of thousands of runs. One query."""
+    throughputs = {run.pk: run.throughput_ops_s or 0.0 for run in runs}
+    operations: dict[uuid.UUID, list[Operation]] = {run_id: [] for run_id in throughputs}
+    rows = Measurement.objects.filter(measurement_set__run__in=list(throughputs), measurement_set__is_current=True)
+    for run_id, name, kind, ok, failed, mean, p99 in rows.order_by("operation", "latency_kind").values_list(
+        "measurement_set__run", "operation", "latency_kind", "ok", "failed", "mean_us", "p99_us"
+    ):
+        latencies = {"mean": mean, "p99": p99}
+        spreads = {key: value for key, us in latencies.items() if us is not None and (value := spread([us]))}
+        operations[run_id].append(Operation(name, kind, ok, failed, spreads))
+    return {
+        run_id: Point(
+            0, None, Spread(value, value, value, 1), tuple(operations[run_id]), Standing.COUNTED, "", 1, 1, 0.0, 0.0,
+            False, (run_id,),
+        )
+        for run_id, value in throughputs.items()
+    }  # fmt: skip
+
+
+def accepted_run(team_id: uuid.UUID, config_key: str) -> uuid.UUID | None:
+    """The first run of the newest level that a person accepted for all metrics. One query."""
+    rows = ChangePoint.objects.filter(
+        team=team_id, config_key=config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
+    )
+    return rows.order_by("-run__finished_at").values_list("run_id", flat=True).first()
 
 
 def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:
@@ -126,6 +195,28 @@ def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Ru
     return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
 
 
+def runs_of_branch(team: Team, branch: str) -> list[Run]:
+    """The counted runs of the newest commit of a branch, of every test, newest first. Two queries."""
+    rows = runs_with_sweep().filter(COUNTS, team=team, branch=branch).order_by("-finished_at", "-pk")
+    newest = rows.first()
+    if newest is None or not newest.commit:
+        return [newest] if newest else []
+    return list(rows.filter(commit=newest.commit)[:MAX_OF_A_COMMIT])
+
+
+def runs_of_days(team: Team, since: dt.datetime, until: dt.datetime) -> list[Run]:
+    """The counted runs of the default branches that finished then, newest first. One query."""
+    rows = runs_with_sweep().filter(COUNTS, team=team, phase=Phase.MEASURE, branch__in=DEFAULT_BRANCHES)
+    rows = rows.filter(finished_at__gte=since, finished_at__lt=until).exclude(config_key="")
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
+
+
+def newest_commits(team: Team, most: int = MAX_MENU) -> list[Any]:
+    """`commit`, `branch` and `at`, the newest first. One query."""
+    rows = Run.objects.filter(COUNTS, team=team, phase=Phase.MEASURE).exclude(commit="").order_by()
+    return list(rows.values("commit", "branch").annotate(at=Min("finished_at")).order_by("-at")[:most])
+
+
 def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
     """Those that count, newest first. One query."""
     return list(runs_with_sweep().filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MAX_OF_A_COMMIT + 1])
@@ -137,12 +228,15 @@ def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | N
     for name in [branch] if branch else DEFAULT_BRANCHES:
         if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
             return run
-    return None if branch else rows.order_by("-finished_at", "-pk").first()
+    if branch:
+        return None
+    return rows.order_by("-finished_at", "-pk").first()
 
 
 def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
     """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
     rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
-    rows = rows.filter(branch=branch) if branch else rows
+    if branch:
+        rows = rows.filter(branch=branch)
     newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
     return [float(value or 0.0) for value in reversed(list(newest))]

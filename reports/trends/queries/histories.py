@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from benchsite.accounts.models import Team
-from reports.models import ChangePoint, History
+from reports.models import EVERY_METRIC, ChangePoint, History
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.histories import (
     THROUGHPUT_METRIC,
@@ -23,8 +23,7 @@ from reports.trends.histories import (
     build_points,
 )
 from reports.trends.queries.history import get_runs, get_standing
-from runs.models.run import Phase
-from runs.results.pages.lists import AddressFilter
+from runs.results.pages.lists import ListFilter, Menu, Order, phase_menu, search_field
 
 PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at
@@ -41,30 +40,25 @@ SORTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFilter(AddressFilter):
-    """Which histories are asked for."""
-
-    q: str = ""
-    system: str = ""
-    mode: str = ""
-    workload: str = ""
-    cluster: str = ""
-    phase: str = Phase.MEASURE.value
-    change: str = ""  # of CHANGES: the last one of the newest runs
-    sort: str = "newest"
-
-    COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
-    CHOICES = {"change": CHANGES, "sort": SORTS}
+class HistoryFilter(ListFilter):
+    noun, plural = "history", "histories"
+    q = search_field("database, workload, cluster …")
+    system = Menu("System", "system")
+    mode = Menu("Mode", "mode")
+    workload = Menu("Workload", "workload_name")
+    cluster = Menu("Cluster", "cluster_name")
+    phase = phase_menu()
+    change = Menu("Last change", choices=CHANGES)
+    sort = Order(SORTS, initial="longest")
 
     def apply(self, team: Team) -> QuerySet[History]:
         """The team's histories that this filter lets through, in its order."""
-        rows = self.narrowed(History.objects.filter(team=team))
+        rows = self.narrow(History.objects.filter(team=team))
         for word in self.words:
             rows = rows.filter(_mentions(word))
-        if self.change:
-            rows = rows.filter(pk__in=_changed(team, rows, better=self.change == "improvement"))
-        return rows.order_by(*SORTS[self.sort])
+        if change := self.values["change"]:
+            rows = rows.filter(pk__in=_changed(team, rows, better=change == "improvement"))
+        return self.order(rows)
 
 
 def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
@@ -85,21 +79,18 @@ def _mentions(word: str) -> Q:
     )
 
 
-def history_choices(team: Team) -> dict[str, list[str]]:
-    """What the filter's menus offer: only what the team's histories hold. One query, as long as there are tests."""
-    held = list(History.objects.filter(team=team).order_by().values_list(*HistoryFilter.COLUMNS.values()).distinct())
-    # "systems", "modes", "workloads", "clusters"
-    return {f"{name}s": sorted({row[at] for row in held if row[at]}) for at, name in enumerate(HistoryFilter.COLUMNS)}
-
-
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
     """One history in the list, as far as its newest runs say."""
 
     row: History
     points: tuple[HistoryPoint, ...]
-    last_change: HistoryChange | None
+    changes: tuple[HistoryChange, ...]  # that count, the oldest first
     stands_out: bool  # the newest point lies outside its level
+
+    @property
+    def last_change(self) -> HistoryChange | None:
+        return self.changes[-1] if self.changes else None
 
     @property
     def newest(self) -> HistoryPoint | None:
@@ -110,25 +101,27 @@ class HistoryLine:
         return [point.value for point in self.points if point.value is not None]
 
 
-def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
+def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = get_runs(team.pk, OuterRef("config_key")).reverse()
     names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
     columns = JSONObject(
         id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
     )
-    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:RECENT])))
-    keys = [row.config_key for row in held]
+    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
+    keys = [row.config_key for row in held] or [""]  # as many queries for none as for some
     triage: dict[str, list[Triage]] = {}
-    decisions = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
+    decisions = ChangePoint.objects.filter(
+        team=team, config_key__in=keys, metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
+    ).order_by()
     for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
         triage.setdefault(key, []).append(Triage(run_id, state))
     lines = []
     for row in held:
         points = build_points([_measured(run) for run in reversed(row.recent)])
         history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
-        last = next((change for change in reversed(history.changes) if change.change.counts), None)
-        lines.append(HistoryLine(row, points, last, history.course.step is not None))
+        changes = tuple(change for change in history.changes if change.change.counts)
+        lines.append(HistoryLine(row, points, changes, history.course.step is not None))
     return lines
 
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquer
 from reports.compare.curves import Standing
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.compare.queries.curves import COLUMNS
-from reports.models import ChangePoint, HistoryNote
+from reports.models import EVERY_METRIC, ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
 from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
 from reports.trends.histories import (
@@ -89,7 +90,7 @@ def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
     newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
     current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
     pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
-    latencies = [Metric(name, kind, statistic) for name, kind in pairs for statistic in HISTORY_STATISTICS]
+    latencies = [Metric(*pair, statistic) for pair, statistic in product(pairs, HISTORY_STATISTICS)]
     return (THROUGHPUT_METRIC, *latencies)
 
 
@@ -121,7 +122,9 @@ def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, 
 
 
 def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
-    rows = ChangePoint.objects.filter(team=row.team_id, config_key=row.config_key, metric=str(metric))
+    rows = ChangePoint.objects.filter(
+        team=row.team_id, config_key=row.config_key, metric__in=[str(metric), EVERY_METRIC]
+    )
     return [
         Triage(run_id, state, note, by or "")
         for run_id, state, note, by in rows.values_list("run_id", "state", "note", "changed_by__username")

@@ -1,7 +1,6 @@
 """How sessions vary on the machines of a team: clusters of its plans, and labels of runners that uploads state."""
 
 import datetime as dt
-import uuid
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -20,9 +19,9 @@ MAX_SWEEPS: Final = 100
 TEST: Final = ("sweep__cluster_name", "config_key")
 
 
-def session_key(session: str, matrix_id: uuid.UUID | None, day: dt.date | None) -> str:
-    """The session of a run: what its upload states, else the day of its matrix, else the day (UTC)."""
-    return session or f"{matrix_id or ''} {day or ''}"
+def session_key(session: str, origin: object, day: dt.date | None) -> str:
+    """The session of a run: what its upload states, else the day (UTC) of its origin: matrix or commit."""
+    return session or f"{origin or ''} {day or ''}"
 
 
 def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, SessionSpread]:
@@ -42,14 +41,15 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
         Run.objects.filter(COUNTS, sweep__in=newest)
         .exclude(config_key="")
         .annotate(day=TruncDate(Coalesce("started_at", "finished_at"), tzinfo=dt.UTC))
-        .annotate(origin=Concat(*(Cast(name, TextField()) for name in ("session", "matrix_id", "day"))))
+        .annotate(origin=Concat(*(Cast(name, TextField()) for name in ("session", "matrix_id", "commit", "day"))))
         # Most tests were measured in one session, which tells nothing of others.
         .annotate(first=Window(Min("origin"), TEST), last=Window(Max("origin"), TEST))
         .exclude(first=F("last"))
         .order_by("-finished_at", "-pk")
-        .values_list("sweep__cluster_name", "config_key", "session", "matrix_id", "day", "throughput_ops_s")
+        .values_list("sweep__cluster_name", "config_key", "session", "matrix_id", "commit", "day", "throughput_ops_s")
     )
     tests: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
-    for name, key, session, matrix_id, day, throughput_ops_s in rows:
-        tests[name][key].setdefault(session_key(session, matrix_id, day), []).append(throughput_ops_s or 0.0)
+    for name, key, session, matrix_id, commit, day, throughput_ops_s in rows:
+        sessions = tests[name][key]
+        sessions.setdefault(session_key(session, matrix_id or commit, day), []).append(throughput_ops_s or 0.0)
     return {name: spread for name, sessions in tests.items() if (spread := session_spread(sessions.values()))}

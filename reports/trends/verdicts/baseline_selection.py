@@ -1,16 +1,21 @@
 """Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import eq
 from typing import Final, cast
+
+from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from reports.models import Baseline
-from reports.trends.analysis.verdicts import DiffersAnswer, Verdict, combined
+from reports.trends.analysis.verdicts import DiffersAnswer, Level, Verdict, combined
 from reports.trends.queries import baselines
 from reports.trends.queries.baselines import DEFAULT_BRANCHES
 from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
-from reports.trends.verdicts.verdict import build_side, compute_verdict, why_not
+from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
 from runs.identifiers import parse_uuid
 from runs.models import Run
 from runs.models.run import Status
@@ -21,6 +26,9 @@ RULE: Final = (
     "from before this one; where none of these branches has any, the newest earlier commit on its own branch."
 )
 MAX_TESTS: Final = 20
+BRANCH: Final = "branch:"
+WEEK: Final = dt.timedelta(days=7)
+WEEKS: Final = {"this-week": dt.timedelta(), "last-week": WEEK}
 
 
 class BaselineUnknown(Exception):
@@ -34,7 +42,7 @@ class Against:
     runs: tuple[Run, ...] = ()
     side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    extend: bool = False  # by the history at the level of these runs
+    level: Level = Level.SIDE
 
 
 def verdict_of_run(
@@ -45,7 +53,9 @@ def verdict_of_run(
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
     new = baselines.find_repeats(run)
-    pinned = baselines.baseline_named(run.team, baseline) if baseline else None
+    pinned = None
+    if baseline:
+        pinned = baselines.baseline_named(run.team, baseline)
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
@@ -62,27 +72,47 @@ def verdict_with_history(
     team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
-    oldest = against.runs[-1] if against.extend else new[-1]
-    branches = list(dict.fromkeys([*DEFAULT_BRANCHES, against.runs[0].branch]))
-    if against.extend:
-        branches = [against.runs[0].branch]
+    sides, own = [*new, *against.runs], new[0].branch
+    level = against.level
+    if level is Level.BRANCH and against.runs[0].branch != own:
+        level = Level.OTHER_BRANCH
+    is_followed = level in (Level.BRANCH, Level.OTHER_BRANCH)
+    branches = [against.runs[0].branch] if is_followed else [*DEFAULT_BRANCHES, against.runs[0].branch]
+    history = baselines.history_before(against.runs[-1] if is_followed else new[-1], branches, sides)
+    since: list[Run] = []
+    if level in (Level.OTHER_BRANCH, Level.PINNED):
+        since = baselines.history_before(new[-1], [own], sides)
+    if level is Level.PINNED:
+        since = [run for run in since if is_after(run, against.runs)]
+    accepted = baselines.accepted_run(team.pk, new[0].config_key) if is_followed else None
+    at_level = next((at for at, run in enumerate(history, 1) if run.pk == accepted), len(history))
+    if any(run.pk == accepted for run in against.runs):
+        at_level = 0
+    followed = Followed(level, history, since, at_level, is_accepted=any(run.pk == accepted for run in new))
     return compute_verdict(
         team,
         new,
         against.runs,
         base=against.side,
         thresholds={**against.thresholds, **(thresholds or {})},
-        history=baselines.history_before(oldest, branches, [*new, *against.runs]),
-        extend=against.extend,
+        followed=followed,
         tests=baselines.count_tests(team.pk, [new[0].commit, against.runs[0].commit]),
     )
+
+
+def is_after(run: Run, others: Sequence[Run]) -> bool:
+    """Whether it finished after all others."""
+    newest = max((other.finished_at for other in others if other.finished_at), default=None)
+    return run.finished_at is not None and newest is not None and run.finished_at > newest
 
 
 def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     """What the rule finds; with a branch the newest earlier commit on that one."""
     own = new[0].branch
     branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
-    rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test." if branch else RULE
+    rule = RULE
+    if branch:
+        rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
     # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
     counted = [run for run in new if not why_not(run)]
     runs = baselines.runs_before(counted or new, branches)
@@ -90,9 +120,11 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
-    on = f" on {side.branch}" if side.branch else ""
-    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
-    return Against(tuple(runs), replace(side, chosen=chosen), extend=True)
+    on = ""
+    if side.branch:
+        on = f" on {side.branch}"
+    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it."
+    return Against(tuple(runs), replace(side, chosen=chosen), level=Level.BRANCH)
 
 
 def pinned_for(run: Run, baseline: Baseline) -> Against:
@@ -104,7 +136,7 @@ def pinned_for(run: Run, baseline: Baseline) -> Against:
     if run.config_key not in tests:
         chosen += " It pins no run of the same test, so this is the nearest one."
     runs: list[Run] = tests.get(run.config_key) or nearest(run, list(tests.values()))
-    return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
+    return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline), Level.PINNED)
 
 
 def _thresholds(baseline: Baseline) -> dict[str, float]:
@@ -114,8 +146,7 @@ def _thresholds(baseline: Baseline) -> dict[str, float]:
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
     """Of several tests the one that has most in common with a run's."""
     parts = _parts(run)
-    shared = [sum(a == b for a, b in zip(parts, _parts(some[0]), strict=True)) for some in groups]
-    return groups[shared.index(max(shared))]
+    return max(groups, key=lambda group: sum(map(eq, parts, _parts(group[0]))))
 
 
 def _parts(run: Run) -> tuple[object, ...]:
@@ -150,9 +181,18 @@ class Ambiguous(Exception):
 def named(team: Team, text: str) -> Against:
     """What a text stands for. Raises NothingNamed, Ambiguous.
 
-    Run ids (commas between them) stand for exactly these; else a baseline's name, a commit, a commit's beginning.
+    Run ids (commas between them) stand for exactly these; `branch:main` for the newest commit of a branch, `this-week`
+    and `last-week` for seven days of the default branch; else a baseline's name, a commit, a commit's beginning.
     """
     text = text.strip()
+    if text.startswith(BRANCH):
+        branch = text.removeprefix(BRANCH)
+        return _present(baselines.runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
+    if text in WEEKS:
+        until = timezone.now() - WEEKS[text]
+        since = until - WEEK
+        chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
+        return _present(baselines.runs_of_days(team, since, until), chosen)
     parts = [part.strip() for part in text.split(",") if part.strip()]
     ids = [parse_uuid(part) for part in parts]
     if parts and None not in ids:
@@ -171,6 +211,12 @@ def named(team: Team, text: str) -> Against:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
     runs = baselines.runs_of_commit(team, commits[0])
     return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commits[0][:12]}."))
+
+
+def _present(runs: list[Run], chosen: str) -> Against:
+    if not runs:
+        raise NothingNamed(f"No run counts. {chosen}")
+    return Against(tuple(runs), build_side(runs, chosen=chosen))
 
 
 def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -210,7 +256,7 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     pairs = pairs or [(list(mine.runs), list(theirs.runs))]
     verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
     if not any(document.environment.comparable for document in verdicts):
-        every = (differs for document in verdicts for differs in document.environment.differs)
+        every = chain.from_iterable(document.environment.differs for document in verdicts)
         raise Incomparable(tuple(dict.fromkeys(every)))
     return CompareAnswer(
         combined([Verdict(document.verdict) for document in verdicts]).value,

@@ -24,7 +24,9 @@ def tell(run: Run, document: VerdictDocument) -> bool:
     if timezone.now() - run.created_at > FRESH:
         return False
     against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
-    parts = (str(run.team_id), run.config_key, run.commit or str(run.pk), against)
+    # A loss that lasts is one notice, whichever commit shows it.
+    lost_at = document.since or run.commit or str(run.pk)
+    parts = (str(run.team_id), run.config_key, lost_at, "" if document.since else against)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     notice = notices.note(
         "regression",

@@ -24,8 +24,9 @@ def describe_verdict(schema: dict[str, Any]) -> None:
             "reasons": ["Regression: throughput 12 % lower.", "Throughput is 12 % lower: ratio 0.880 ..."],
             "needs_more_repeats": None,
             "pending": False,
-            "algorithm": "three keys, session means 1, Holm",
-            "algorithm_version": 2,
+            "since": "3f2a91c",
+            "algorithm": "three keys, levels of sessions 1, Bonferroni and Holm",
+            "algorithm_version": 3,
         }
     ]
 
@@ -100,6 +101,8 @@ class VerdictDocument:
     flagged: Annotated[
         bool, described("Worse in its only session: measure this test again in a new session (CI job).")
     ] = False
+    since: Annotated[str, described("The commit with which a loss that lasts began; empty: none is open.")] = ""
+    since_run: Annotated[uuid.UUID | None, described("The first run of that loss.")] = None
     tests: Annotated[int, described("Tests of the commit, over which the error is shared.")] = 1
     pending: Annotated[bool, described("The run has not ended: ask again, or with `wait`.")] = False
     test: Annotated[str, described("Which test the runs are measurements of; equal for those of one history.")] = ""

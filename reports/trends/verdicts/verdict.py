@@ -2,10 +2,10 @@
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Final, Literal, cast
+from typing import Final, Literal, TypeVar, cast
 
 from benchsite.accounts.models import Team
 from reports.compare.analysis.comparability import gate
@@ -15,7 +15,8 @@ from reports.compare.curves import Curve, Point, collect_operations, detect_kind
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sides import get_profile
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
-from reports.trends.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Metric, MetricVerdict, judge
+from reports.trends.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Level, Metric, MetricVerdict, judge
+from reports.trends.queries.baselines import MAX_HISTORY, measured_points
 from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
 from runs.checks import Profile, judge_pair
@@ -25,6 +26,7 @@ from runs.models.run import Status
 from runs.models.run import Verdict as Validity
 from runs.queue.spec import RunSpec
 
+T = TypeVar("T")
 STATISTICS: Final = ("mean", "p99")
 # Of fewer operations the slowest hundredth is fewer than ten of them.
 MIN_FOR_P99: Final = 1000
@@ -36,21 +38,36 @@ VARYING: Final = ("version",)
 MAX_RUNS = 50
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Runs of the same test beside the two sides: counted, without specs, the newest first."""
+
+    level: Level = Level.SIDE
+    history: Sequence[Run] = ()  # before the base
+    since: Sequence[Run] = ()  # between the base and the new ones
+    at_level: int = MAX_HISTORY  # runs of the history since a person accepted a level
+    is_accepted: bool = False  # the new runs begin the level that a person accepted
+
+    @property
+    def parts(self) -> tuple[Sequence[Run], Sequence[Run], Sequence[Run]]:
+        """What is at the base's level, what is earlier, what is since."""
+        return self.history[: self.at_level], self.history[self.at_level :], self.since
+
+
 def collect_metrics(
-    new: Sequence[Sequence[Curve]], base: Sequence[Sequence[Curve]], history: Sequence[Sequence[Curve]] = ()
+    new: Sequence[Sequence[Curve]],
+    base: Sequence[Sequence[Curve]],
+    others: Sequence[Sequence[Sequence[Point]]] = ((), (), ()),
 ) -> tuple[list[Metric], list[str]]:
     """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
 
-    Sides and history are sessions, each with its runs as curves of one rung. A session of the history that does not
-    have a metric is left out of it.
+    Sides are sessions, each with its runs as curves of one rung; `others` are the history at the level of the base, the
+    one before it and what is since, as sessions of points. A session of these that lacks a metric is left out of it.
     """
-    sides, older = (
-        [[point for curve in session for point in curve.points] for session in side]
-        for side in ((*new, *base), history)
-    )
-    metrics = [
-        Metric("throughput", "throughput", True, *_parted(_throughputs(sides), len(new)), history=_throughputs(older))
-    ]
+    sides = [[point for curve in session for point in curve.points] for session in (*new, *base)]
+    history, earlier, since = map(_throughputs, others)
+    parted = _parted(_throughputs(sides), len(new))
+    metrics = [Metric("throughput", "throughput", True, *parted, history=history, earlier=earlier, since=since)]
     notes: list[str] = []
     curves = [curve for session in (*new, *base) for curve in session]
     # Response time where every run has it, for overload shows there alone; else service time.
@@ -67,14 +84,29 @@ def collect_metrics(
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue
-            earlier = [_values(session, "base", name, kind, statistic)[0] for session in older]
-            before = tuple(session for session in earlier if session)
+            history, earlier, since = (_measured(sessions, name, kind, statistic) for sessions in others)
             parted = _parted(values, len(new))
-            metrics.append(Metric(f"{name} {statistic}", statistic, False, *parted, kind, before))
+            metrics.append(
+                Metric(
+                    f"{name} {statistic}",
+                    statistic,
+                    False,
+                    *parted,
+                    kind,
+                    history=history,
+                    earlier=earlier,
+                    since=since,
+                )
+            )
     return metrics, notes
 
 
 Values = tuple[float, ...]
+
+
+def _measured(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Values, ...]:
+    values = (_values(session, "base", name, kind, statistic)[0] for session in sessions)
+    return tuple(session for session in values if session)
 
 
 def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
@@ -145,23 +177,19 @@ def compute_verdict(
     *,
     base: SideAnswer | None = None,
     thresholds: Mapping[str, float] | None = None,
-    history: Sequence[Run] = (),
-    extend: bool = False,
+    followed: Followed = Followed(),
     tests: int = 1,
 ) -> VerdictDocument:
-    """The verdict of new runs against others, all of them the team's; at most eight queries, however many they are.
+    """The verdict of new runs against others, all of them the team's; at most nine queries, however many they are.
 
     Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
-    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `history` are counted
-    runs of the same test before those of the baseline, newest first: they say how sessions vary, and with `extend` the
-    baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
+    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `tests` is the number
+    of tests that share the commit's error.
     """
     left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
     new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
-    points = run_points([*new, *other, *history]) if new and other else {}
-    sides = [
-        {run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)
-    ]
+    points = run_points([*new, *other]) if new and other else {}
+    sides = [{run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other)]
     lacking = [answer.reason for answer in left_out if answer.side == "new"]
     blank = VerdictDocument(
         "error",
@@ -173,33 +201,52 @@ def compute_verdict(
     )
     if not new:
         return blank
-    if not all(sides[:2]):
+    if not all(sides):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
     environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
-    clusters = {curve.setup.cluster_name for side in sides[:2] for curve in side.values()}
+    clusters = {curve.setup.cluster_name for side in sides for curve in side.values()}
     spread = largest_spread(clusters, session_spreads(team, clusters))
-    metrics, notes = collect_metrics(*(by_session(side) for side in sides))
-    judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
+    beside = measured_points([*followed.history, *followed.since])
+    others = [by_session({run: beside[run.pk] for run in runs}) for runs in followed.parts]
+    metrics, notes = collect_metrics(by_session(sides[0]), by_session(sides[1]), others)
+    if followed.is_accepted:
+        metrics = [replace(metric, is_accepted=True) for metric in metrics]
+    judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
+    since = find_onset(judgement.metrics, [*sides[0], *followed.since, *sides[1], *followed.history])
+    lasting = []
+    if since and since.commit != new[0].commit:
+        lasting = [f"It began with commit {since.commit[:12]} and lasts."]
     return replace(
         blank,
         verdict=judgement.verdict.value,
-        reasons=(*judgement.reasons, *notes, *lacking),
+        reasons=(judgement.reasons[0], *lasting, *judgement.reasons[1:], *notes, *lacking),
         metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
         environment=environment,
         needs_more_repeats=judgement.needs_more if environment.comparable else None,
         noise_floor=spread.relative if spread else None,
         flagged=judgement.flagged,
         tests=tests,
+        since=since.commit if since else "",
+        since_run=since.pk if since else None,
     )
 
 
-def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
-    """The runs of each session, in their order."""
-    sessions: dict[str, list[Curve]] = {}
-    for run, curve in curves.items():
+def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | None:
+    """A run of the first session of the open loss that lasts longest; None: none is open."""
+    sessions = max((verdict.comparison.n_a for verdict in metrics if verdict.comparison.is_open), default=0)
+    if not sessions:
+        return None
+    return by_session({run: run for run in runs})[:sessions][-1][-1]
+
+
+def by_session(measured: Mapping[Run, T]) -> list[list[T]]:
+    """What was measured in each session, in the order of the runs."""
+    sessions: dict[str, list[T]] = {}
+    for run, value in measured.items():
         at = run.started_at or run.finished_at
-        key = session_key(run.session, run.matrix_id, at.astimezone(dt.UTC).date() if at else None)
-        sessions.setdefault(key, []).append(curve)
+        origin = run.matrix_id or run.commit or run.sweep_id
+        key = session_key(run.session, origin, at.astimezone(dt.UTC).date() if at else None)
+        sessions.setdefault(key, []).append(value)
     return list(sessions.values())
 
 
@@ -235,13 +282,15 @@ def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAns
 
 def _metric(verdict: MetricVerdict) -> MetricAnswer:
     metric, comparison = verdict.metric, verdict.comparison
+    sessions = [*metric.new, *metric.since, *metric.base, *metric.history]
+    level = sessions[comparison.n_a :] if comparison.is_open else [*metric.base, *metric.history]
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
         kind=metric.kind,
         state=verdict.state.value,
-        new=_mean(metric.new[-comparison.n_a :]),
-        base=_mean([*metric.base, *metric.history][: comparison.n_b]),
+        new=_mean(sessions[: comparison.n_a]),
+        base=_mean(level[: comparison.n_b]),
         ratio=comparison.ratio,
         low=finite(comparison.low),
         high=finite(comparison.high),

@@ -8,11 +8,21 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
-from reports.models import BadgeLink, Baseline
+from reports.compare.figures.theme import SHORT_COMMIT
+from reports.models import BadgeLink, Baseline, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
-from reports.trends.queries.baselines import find_repeats, get_baselines, runs_of_sweep, runs_with_sweep
-from reports.trends.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
+from reports.trends.queries.baselines import find_repeats, get_baselines, newest_commits, runs_of_sweep, runs_with_sweep
+from reports.trends.verdicts.baseline_selection import (
+    RULE,
+    Ambiguous,
+    BaselineUnknown,
+    Incomparable,
+    NothingNamed,
+    TooManyTests,
+    compared,
+    verdict_of_run,
+)  # fmt: skip
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid
 from runs.models import Run, Sweep
@@ -92,6 +102,38 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
     }
     return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
+
+
+@team_required("GET")
+def versions(request: HttpRequest) -> HttpResponseBase:
+    """Two commits, branches or weeks against each other, test by test; without any the two newest commits."""
+    team = get_team(request)
+    commits = newest_commits(team)
+    base, new = (request.GET.get(name, "").replace("\0", "")[:200].strip() for name in ("base", "new"))
+    new = new or next((row["commit"] for row in commits), "")
+    base = base or next((row["commit"] for row in commits if row["commit"] != new), "")
+    answer, problem = None, ""
+    try:
+        answer = compared(team, base, new) if base and new else None
+    except (NothingNamed, Ambiguous, TooManyTests, Incomparable) as refused:
+        problem = str(refused)
+    documents = answer.comparisons if answer else ()
+    rows = History.objects.filter(config_key__in=[document.test for document in documents])
+    tests = {row.config_key: row for row in rows}
+    shas = {row["commit"] for row in commits}
+    labels = [side[:SHORT_COMMIT] if side in shas else side for side in (base, new)]
+    context = {
+        "base": base,
+        "new": new,
+        "labels": labels,
+        "problem": problem,
+        "answer": answer,
+        "rows": [(tests.get(document.test), document) for document in documents],
+        "commits": commits,
+        "branches": sorted({row["branch"] for row in commits} - {""}),
+        "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
+    }
+    return render(request, "reports/versions.html", context)
 
 
 @team_required("POST", role=Role.ADMIN)

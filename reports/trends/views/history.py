@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,19 +16,16 @@ from benchsite.accounts.models import Role, Team, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
-from reports.models import ChangePoint, History, HistoryNote
+from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
+from reports.trends.analysis.changes import MIN_HISTORY
+from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
-from reports.trends.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
-from reports.trends.queries.histories import (
-    CHANGES,
-    MAX_SEARCHED,
-    PER_PAGE,
-    HistoryFilter,
-    history_choices,
-    history_lines,
-)
+from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
+from reports.trends.queries.histories import MAX_SEARCHED, PER_PAGE, HistoryFilter, history_lines
 from reports.trends.queries.history import follow, get_runs
-from runs.models.run import Phase
+from runs.identifiers import parse_uuid
+from runs.models import Run
+from runs.results.pages.lists import get_page
 
 MAX_NOTE_LENGTH = 200
 MAX_REASON_LENGTH = 2_000
@@ -52,6 +48,8 @@ def record_decision(
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
     text = _plain(note, MAX_REASON_LENGTH)
     this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
+    # Whatever is decided of one metric takes the place of what was accepted for all.
+    ChangePoint.objects.filter(team=history.team_id, **{**this, "metric": EVERY_METRIC}).delete()
     chosen = ChangePoint.State(state)
     if chosen is ChangePoint.State.NEW and not text:
         ChangePoint.objects.filter(team=history.team_id, **this).delete()
@@ -102,7 +100,9 @@ class HistoryQuery:
         plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
         mine = (str(self.metric), self.along, self.branch)
         parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
-        return f"?{urlencode(parameters)}" if parameters else ""
+        if parameters:
+            return f"?{urlencode(parameters)}"
+        return ""
 
 
 def query_in(request: HttpRequest) -> HistoryQuery:
@@ -122,19 +122,14 @@ def query_in(request: HttpRequest) -> HistoryQuery:
 
 @team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
-    team, wanted = get_team(request), HistoryFilter.from_query(request.GET)
-    rows = wanted.apply(team)
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    lines = history_lines(team, page.object_list)  # type: ignore[arg-type]
+    team, chosen = get_team(request), HistoryFilter(request.GET)
+    page = get_page(request, chosen.apply(team), PER_PAGE)
+    chosen.offer_values(History.objects.filter(team=team), "system", "mode", "workload", "cluster")
     context = {
-        "filter": wanted,
+        "filter": chosen,
         "page": page,
-        "lines": lines,
-        "choices": history_choices(team),
-        "phases": [*Phase.choices, ("any", "both")],
-        "changes": CHANGES,
+        "lines": history_lines(team, page.object_list),  # type: ignore[arg-type]
         "searched": MAX_SEARCHED,
-        "nothing_at_all": not lines and not wanted.active,
     }
     return render(request, "reports/histories.html", context)
 
@@ -167,6 +162,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
+        "min_points": MIN_HISTORY,
     }
     return render(request, "reports/history.html", context)
 
@@ -197,6 +193,23 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     else:
         messages.success(request, f"Decided: {state.label}.")
     return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
+
+
+@team_required("POST", role=Role.RUNNER)
+def accept(request: HttpRequest, config_key: str) -> HttpResponse:
+    """Accept the level that begins with the commit of a run."""
+    get_object_or_404(History, config_key=config_key)
+    key = parse_uuid(request.POST.get("run", ""))
+    run = Run.objects.filter(pk=key, config_key=config_key).first() if key else None
+    try:
+        if run is None:
+            raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
+        accept_level(run, get_user(request), _plain(request.POST.get("note", ""), MAX_REASON_LENGTH))
+    except (BaselineRefused, TriageRefused) as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"Accepted: the level begins with {run.commit[:SHORT_COMMIT] or run.name}.")
+    return redirect(reverse("history-series", args=[config_key]) + "#changes")
 
 
 @team_required("POST", role=Role.RUNNER)

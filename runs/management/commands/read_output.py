@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        files = [read for name in options["file"] for read in _read(name)]
+        files = list(chain.from_iterable(map(_read, options["file"])))
         output: dict[str, Any] = {"files": [file_output.as_json(file) for file in files]}
         if options["merge"]:
             output["merged"] = [merge_output.as_json(run) for run in group(files, together=True)]

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from itertools import starmap
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.contrib import messages
 from django.db import transaction
@@ -14,6 +13,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
 from runs.plans import Plan, PlanError, Preview, Problem, preview, start_trial, submit
@@ -21,7 +21,7 @@ from runs.plans.forms.exclusions import Exclusion
 from runs.plans.forms.matrices import MatrixForm
 from runs.queue.pages.progress import COUNTS, Progress, get_progress
 from runs.queue.pages.queue import queue
-from runs.results.pages.lists import MAX_ROWS, get_page, twin
+from runs.results.pages.lists import MAX_ROWS, ListFilter, Menu, Order, export, get_page, search_field
 
 M = TypeVar("M", bound=Model)
 
@@ -47,75 +47,73 @@ def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
     return {"workloads": workloads, "rows": rows} if workloads and rows else None
 
 
-TWIN_COLUMNS = (
-    "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTS), "created_by", "created_at",
-    "submitted_at", "tags", "notes",
-)  # fmt: skip
+class MatrixLine(NamedTuple):
+    matrix: Matrix
+    progress: Progress
 
 
-SORTS = {
-    "newest": "-created_at",
-    "oldest": "created_at",
-    "name": "name",
-    "name-reversed": "-name",
-    "purpose": "purpose",
-    "purpose-reversed": "-purpose",
-    "by": "created_by__username",
-    "by-reversed": "-created_by__username",
+COLUMNS: Columns = {
+    "id": "matrix.pk",
+    "name": "matrix.name",
+    "purpose": "matrix.purpose",
+    "state": "progress.status_word",
+    **{f"runs_{name}": f"progress.{name}" for name in COUNTS},
+    "created_by": or_empty("matrix.created_by.username"),
+    "created_at": "matrix.created_at",
+    "submitted_at": "matrix.submitted_at",
+    "tags": "matrix.tags",
+    "notes": "matrix.notes",
 }
+SORTS = {
+    "newest": ["-created_at"],
+    "oldest": ["created_at"],
+    "name": ["name"],
+    "name-reversed": ["-name"],
+    "purpose": ["purpose"],
+    "purpose-reversed": ["-purpose"],
+    "by": ["created_by__username"],
+    "by-reversed": ["-created_by__username"],
+}
+
+
+class MatrixFilter(ListFilter):
+    noun, plural = "matrix", "matrices"
+    q = search_field("name, tag or note")
+    archived = Menu("Archived", choices=[("0", "left out"), ("1", "shown too")], initial="0")
+    sort = Order(SORTS)
+
+    def apply(self) -> QuerySet[Matrix]:
+        search = self.values["q"]
+        rows = Matrix.objects.select_related("created_by")
+        if self.values["archived"] == "0":
+            rows = rows.filter(archived_at=None)
+        if search:
+            rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
+        return self.order(rows, "-created_at", "pk")
 
 
 @team_required("GET")
 def matrices(request: HttpRequest) -> HttpResponse:
-    search, sort, rows = _searched(request)
-    page = get_page(request, rows)
-    return render(
-        request,
-        "runs/matrices/list.html",
-        {
-            "page": page,
-            "rows": _with_progress(page),
-            "search": search,
-            "sort": sort,
-            "archived": bool(request.GET.get("archived")),
-            "has_archived": Matrix.objects.exclude(archived_at=None).exists(),
-        },
-    )
+    chosen = MatrixFilter(request.GET)
+    page = get_page(request, chosen.apply())
+    has_archived = Matrix.objects.exclude(archived_at=None).exists()
+    if not has_archived:
+        del chosen.fields["archived"]
+    context = {"filter": chosen, "page": page, "rows": _with_progress(page), "hides_rows": has_archived}
+    return render(request, "runs/matrices/list.html", context)
 
 
-def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
+def _with_progress(matrices: Iterable[Matrix]) -> list[MatrixLine]:
     rows = list(matrices)
     progress = get_progress(rows)
-    return [(row, progress[row.pk]) for row in rows]
-
-
-def _searched(request: HttpRequest) -> tuple[str, str, QuerySet[Matrix]]:
-    """The search, the order, and the team's matrices that match, in that order."""
-    search = request.GET.get("q", "").strip()[:100].replace("\0", "")
-    rows = Matrix.objects.select_related("created_by")
-    if not request.GET.get("archived"):
-        rows = rows.filter(archived_at=None)
-    if search:
-        rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
-    sort = request.GET.get("sort", "")
-    sort = sort if sort in SORTS else "newest"
-    return search, sort, rows.order_by(SORTS[sort], "-created_at", "pk")
+    return [MatrixLine(row, progress[row.pk]) for row in rows]
 
 
 @team_required("GET")
-def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+def matrices_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same search as comma-separated values or JSON."""
-    _, _, rows = _searched(request)
-    return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MAX_ROWS])))
-
-
-def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
-    by = matrix.created_by.get_username() if matrix.created_by else ""
-    counts = progress.counts.values()
-    return [
-        matrix.pk, matrix.name, matrix.purpose, progress.status_word, *counts, by, matrix.created_at,
-        matrix.submitted_at, matrix.tags, matrix.notes,
-    ]  # fmt: skip
+    rows = MatrixFilter(request.GET).apply()
+    return export(form, "matrices", COLUMNS, _with_progress(rows[:MAX_ROWS]))
 
 
 @team_required("GET", "POST", role=Role.RUNNER)

@@ -70,7 +70,9 @@ class Progress:
             return CANCELLING
         if self.unfinished:
             # Between two runs none is running, and the matrix is.
-            return "queued" if self.queued == self.total else "running"
+            if self.queued == self.total:
+                return "queued"
+            return "running"
         return next((name for name in ("failed", "cancelled", "succeeded") if getattr(self, name)), "")
 
     @property

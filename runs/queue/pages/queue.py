@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
@@ -160,7 +161,9 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     """
     now = now or timezone.now()
     shown_ids = list(shown.values_list("pk", flat=True))
-    placed: list[tuple[int, UUID]] = _rows(PLACES, shown_ids) if shown_ids else []
+    placed: list[tuple[int, UUID]] = []
+    if shown_ids:
+        placed = _rows(PLACES, shown_ids)
     paces: dict[UUID | None, float] = dict(_rows(PACES))
     places = [place for place, _ in placed]
     work: list[Work] = _rows(WORK, places or [0], list(paces), list(paces.values()))
@@ -187,7 +190,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)
     rows = [(run, 0) for run in holding] + [(waiting[pk], place) for place, pk in placed if pk in waiting]
-    known = Machine.objects.in_bulk({machine for run, _ in rows for machine in machines[_lane(run)]})
+    known = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
         ends_at = forecasts[queued.id].ends_at
@@ -232,7 +235,9 @@ def _in_order(
         after[number if placed else 0][cluster, key] = seconds
     runs = []
     for number, (_, pk) in enumerate([(0, None), *placed]):
-        run = waiting.get(pk) if pk else None
+        run = None
+        if pk:
+            run = waiting.get(pk)
         if run is not None:
             runs.append(Queued(run.pk, machines[_lane(run)], run.expected_s, needs=run.needs_id))
             if _lane(run) in after[number]:  # The sums are from another query: they may not include this run.

@@ -36,7 +36,9 @@ class ArtifactAnswer(Schema):
 
     @staticmethod
     def resolve_client(artifact: Artifact) -> int | None:
-        return artifact.client_run.number if artifact.client_run else None
+        if artifact.client_run:
+            return artifact.client_run.number
+        return None
 
     @staticmethod
     def resolve_download(artifact: Artifact) -> str:

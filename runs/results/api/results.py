@@ -282,7 +282,9 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Que
     kept = _cut(run, query)
     try:
         stored = stored_intervals(run)
-        histogram = merged_histogram(kept, stored, operation, query.latency_kind) if stored else None
+        histogram = None
+        if stored:
+            histogram = merged_histogram(kept, stored, operation, query.latency_kind)
     except (OSError, YcsbError) as error:
         raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
     if histogram is None:

@@ -195,7 +195,9 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
     # A run that decides what the curve leaves open, after the end of the search, takes no answer away while it runs.
     values = [step.decision.value_ops_s for step in path if step.decision.value_ops_s is not None]
-    known = values[-1] if values and last.state != State.SEARCHING else None
+    known = None
+    if values and last.state != State.SEARCHING:
+        known = values[-1]
     return {**answer, "throughput_ops_s": known, "trials": path}
 
 

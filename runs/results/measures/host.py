@@ -39,7 +39,9 @@ class Samples:
         total = np.sum([self.columns[name] for name in names], axis=0)
         known = np.isfinite(total)
         weights = self.columns["interval_s"][known]
-        return float(np.average(total[known], weights=weights)) if known.any() else float("nan")
+        if known.any():
+            return float(np.average(total[known], weights=weights))
+        return float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,7 +69,7 @@ def read_columns(text: str) -> Columns | None:
     header, *lines = text.splitlines() or [""]
     names = header.split(",")
     try:
-        values = np.array([[float(value) for value in line.split(",")] for line in lines])
+        values = np.array([list(map(float, line.split(","))) for line in lines])
     except ValueError:
         return None
     if values.ndim != 2 or values.shape[1] != len(names) or not set(names) >= _REQUIRED:

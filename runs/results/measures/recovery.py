@@ -49,8 +49,12 @@ def level_before(seconds: Floats, rate_ops_s: Floats, *, begin_s: float, end_s: 
     """The median of the whole seconds from `begin_s` to `end_s`, of the last 60 at most; None where there is none."""
     inside = (seconds >= begin_s - 0.5) & (seconds + 1 <= end_s + EPSILON_S) & np.isfinite(rate_ops_s)
     rates = rate_ops_s[inside][-MAX_LEVEL_S:]
-    level = float(np.median(rates)) if rates.size else 0.0
-    return level if level > 0 else None
+    level = 0.0
+    if rates.size:
+        level = float(np.median(rates))
+    if level > 0:
+        return level
+    return None
 
 
 def recoveries(
@@ -80,7 +84,9 @@ def recoveries(
     for (fault_s, ended_s), next_s in zip(faults_s, next_begins_s, strict=True):
         ends = seconds + 1
         inside = known & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
-        lasted_s = None if ended_s is None else ended_s - fault_s
+        lasted_s = None
+        if ended_s is not None:
+            lasted_s = ended_s - fault_s
         after_s = ends[inside] - fault_s
         measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, lasted_s, target_ops_s))
     return measured
@@ -117,7 +123,9 @@ def _recovery(
 
 
 def _mean(rate: Floats) -> float | None:
-    return float(rate.mean()) if rate.size else None
+    if rate.size:
+        return float(rate.mean())
+    return None
 
 
 def _recovered_at(low: npt.NDArray[np.bool_]) -> int | None:
@@ -137,4 +145,6 @@ def _first_success_s(after_s: Floats, rate: Floats) -> float | None:
         return 0.0
     first_empty = int(np.argmax(empty))
     successes = np.flatnonzero(~empty[first_empty:])
-    return float(after_s[first_empty + successes[0]]) if successes.size else None
+    if successes.size:
+        return float(after_s[first_empty + successes[0]])
+    return None

@@ -51,7 +51,9 @@ def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:
         squares += math.fsum((log - mean) ** 2 for log in logs)
         degrees += len(logs) - 1
         configurations += 1
-    return Repeatability(math.sqrt(squares / degrees), degrees, configurations) if degrees else None
+    if degrees:
+        return Repeatability(math.sqrt(squares / degrees), degrees, configurations)
+    return None
 
 
 def drift(first: float, again: float) -> float | None:

@@ -181,7 +181,9 @@ def _has_flattened(values: Mapping[int, float]) -> bool:
 def _selected(trials: Sequence[Trial], load: int) -> float:
     """By what a load is compared: its first trial's throughput; 0 where most of its trials broke a limit."""
     ran = [trial for trial in trials if trial.load == load]
-    return ran[0].throughput_ops_s if 2 * sum(trial.sustained for trial in ran) >= len(ran) else 0.0
+    if 2 * sum(trial.sustained for trial in ran) >= len(ran):
+        return ran[0].throughput_ops_s
+    return 0.0
 
 
 def _limited(step: Step, trials: int, goal: Goal) -> Step:
@@ -189,7 +191,9 @@ def _limited(step: Step, trials: int, goal: Goal) -> Step:
     assert step.next_load is not None
     if goal.max_load is not None and step.next_load > goal.max_load:
         return Step(State.CLIENT_LIMITED, Rule.END, step.low, step.high)
-    return Step(State.SPENT, Rule.END, step.low, step.high) if trials >= goal.max_trials else step
+    if trials >= goal.max_trials:
+        return Step(State.SPENT, Rule.END, step.low, step.high)
+    return step
 
 
 def _narrowed(low: int | None, high: int | None, goal: Goal, start: int, failed: int) -> tuple[Rule, int | None]:
@@ -245,7 +249,9 @@ def classify(trials: Sequence[Trial], load: int) -> bool | None:
     """Whether most trials of a load were sustained; None while there are as many of one kind as of the other."""
     ran = [trial.sustained for trial in trials if trial.load == load]
     passes = sum(ran)
-    return None if 2 * passes == len(ran) else 2 * passes > len(ran)
+    if 2 * passes == len(ran):
+        return None
+    return 2 * passes > len(ran)
 
 
 def next_target(
@@ -255,7 +261,9 @@ def next_target(
     goal = goal or Goal()
     if low and high:
         middle = round(math.sqrt(low * high))
-        return None if high / low <= 1 + goal.width or middle in (round(low), round(high)) else middle
+        if high / low <= 1 + goal.width or middle in (round(low), round(high)):
+            return None
+        return middle
     if low:
         return round(low * goal.step)
     if high:
@@ -340,7 +348,9 @@ def _measured(probe_ops_s: float, trials: Sequence[Trial]) -> list[float]:
 def _mean_above(z: float, standard: statistics.NormalDist) -> float:
     """Mean of a standard normal variable above z: the inverse Mills ratio; about z itself far out."""
     tail = standard.cdf(-z)
-    return standard.pdf(z) / tail if tail > 1e-9 else z
+    if tail > 1e-9:
+        return standard.pdf(z) / tail
+    return z
 
 
 def _loads(trials: Sequence[Trial]) -> list[int]:

@@ -66,7 +66,9 @@ def busiest_sentence(uses: Sequence[Use]) -> str:
     busiest, nodes = uses[0], {use.node for use in uses}
     where = busiest.machine if len(nodes) == 1 else f"node {busiest.node} ({busiest.machine})"
     others = [f"{use.resource} {percent(round(use.share, 3))}" for use in uses[1:] if use.node == busiest.node]
-    beside = f"; {', '.join(others)}" if others else ""
+    beside = ""
+    if others:
+        beside = f"; {', '.join(others)}"
     return f"Busiest: {busiest.resource} of {where}, {percent(round(busiest.share, 3))} utilised{beside}."
 
 
@@ -84,7 +86,9 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
         for part_hits, part_misses in zip(np.array_split(hits, PARTS), np.array_split(misses, PARTS), strict=True)
     ]
     total = hits.sum() + misses.sum()
-    whole = float(hits.sum() / total) if total > 0 else None
+    whole = None
+    if total > 0:
+        whole = float(hits.sum() / total)
     first, last = ratios[0], ratios[-1]
     return whole, last - first if first is not None and last is not None else None
 
@@ -92,8 +96,12 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
 def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str, Any]:
     """What is kept with a measurement set, as plain JSON; empty without samples. Both are within the window."""
     uses = rank_uses(hosts)
-    names = [name for name in counters.columns if name not in ("at_s", "interval_s")] if counters else []
-    means = {name: counters.mean(name) for name in names} if counters is not None and len(counters) else {}
+    names = []
+    if counters:
+        names = [name for name in counters.columns if name not in ("at_s", "interval_s")]
+    means = {}
+    if counters is not None and len(counters):
+        means = {name: counters.mean(name) for name in names}
     ratio, trend = hit_ratio(counters)
     kept = {
         "uses": [{"machine": u.machine, "node": u.node, "resource": u.resource, "share": u.share} for u in uses],

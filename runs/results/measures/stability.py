@@ -27,7 +27,9 @@ class Stability:
         """In one word; the limits are judgements (2 % and 0.1 % of slow seconds, 10 %)."""
         if self.cv <= 0.02 and self.slow_share <= 0.001:
             return "flat"
-        return "variable" if self.cv <= 0.10 else "erratic"
+        if self.cv <= 0.10:
+            return "variable"
+        return "erratic"
 
 
 def stability(series: Sequence[float]) -> Stability | None:

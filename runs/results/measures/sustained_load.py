@@ -16,7 +16,9 @@ def judge_target(throughput_ops_s: float, target_ops_s: float, error_ratio: floa
     """By the throughput that was reached and the share of failed operations."""
     ratio = throughput_ops_s / target_ops_s
     if ratio >= MARGINAL and error_ratio <= MAX_ERRORS:
-        return "sustained" if ratio >= SUSTAINED else "marginal"
+        if ratio >= SUSTAINED:
+            return "sustained"
+        return "marginal"
     return "failed"
 
 

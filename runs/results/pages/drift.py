@@ -27,7 +27,9 @@ class Drift:
     @property
     def floor(self) -> float | None:
         """As a share: repeats on this cluster differ by more in one case of twenty only."""
-        return self.noise.limit if self.noise else None
+        if self.noise:
+            return self.noise.limit
+        return None
 
     @property
     def above(self) -> bool:
@@ -74,4 +76,6 @@ def estimate_noise(matrix: Matrix, bracket: Run) -> Repeatability | None:
     )[:MAX_RUNS]:
         cells[tuple(cell)].append(value or 0.0)
     finding = repeatability(cells.values())
-    return finding if finding and finding.cells >= MIN_CELLS else None
+    if finding and finding.cells >= MIN_CELLS:
+        return finding
+    return None

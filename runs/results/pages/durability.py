@@ -74,8 +74,12 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
 def _loss_window(record: Durability) -> str:
     if record.loss_window_s is None:
         return "unbounded"
-    worst = f" (worst {formatting.exact(record.worst_loss_window_s)} s)" if record.worst_loss_window_s else ""
-    return f"{formatting.exact(record.loss_window_s)} s{worst}" if record.loss_window_s else "0 s"
+    worst = ""
+    if record.worst_loss_window_s:
+        worst = f" (worst {formatting.exact(record.worst_loss_window_s)} s)"
+    if record.loss_window_s:
+        return f"{formatting.exact(record.loss_window_s)} s{worst}"
+    return "0 s"
 
 
 def lines(

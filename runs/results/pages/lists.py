@@ -1,24 +1,21 @@
-"""What all lists share: filters that live in the address, pages, and downloads as CSV and JSON of the same filter.
+"""What all lists share: filters in the address, pages, and streamed exports (CSV, JSON) of the same filter."""
 
-Downloads are streamed, with cells that no spreadsheet takes for a formula.
-"""
-
-import csv
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, Self, TypeVar
+from itertools import chain
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
 
+from django import forms
 from django.core.paginator import Page, Paginator
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest, HttpResponseBase, QueryDict, StreamingHttpResponse
+from django.db.models.expressions import OrderBy
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path
 
-from benchsite.core.formatting import not_a_formula
+from benchsite.core.table import Columns, csv_line, read_row
 from runs.identifiers import parse_uuid
 from runs.models.run import Phase
 
@@ -29,60 +26,111 @@ CONTENT_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/j
 # Nobody turns more pages than these rows have; counting a million rows for each page would take longer than the page.
 MAX_ROWS = 2_000
 PER_PAGE = 50
+BOTH = "any"  # phases
 
 
-class AddressFilter:
-    """A base for frozen dataclasses of texts: each field is one parameter of the address, empty means no restriction.
-
-    `phase` is "measure" unless the address says otherwise, because loads are a means; "any" shows both.
+class Menu(forms.ChoiceField):
+    """A filter of the rows whose `column` has the chosen value. Without `choices`, any value may be asked for and the
+    page offers those of its rows (`offer`). With an `initial` choice there is always one.
     """
 
-    __slots__ = ()
-    q: str
-    phase: str
-    sort: str
-    COLUMNS: ClassVar[Mapping[str, str]]  # field -> the column that must have its value
-    CHOICES: ClassVar[Mapping[str, Collection[str]]]  # field -> the values that it may have
-    IDS: ClassVar[Collection[str]] = ()  # fields that name a row
+    def __init__(self, label: str, column: str = "", choices: Any = (), **options: Any) -> None:
+        super().__init__(label=label, required=False, **options)
+        self.column = column
+        self.is_open = not choices
+        self.offer(choices)
 
-    @classmethod
-    def from_query(cls, query: QueryDict | Mapping[str, str]) -> Self:
-        """Reads the address; a value that cannot be meant is no restriction instead of an empty page."""
-        choices = {"phase": {*Phase.values, "any"}, **cls.CHOICES}
-        values = {}
-        for name in (field.name for field in fields(cls)):  # type: ignore[arg-type]
-            text = "".join(c for c in query.get(name) or "" if c.isprintable()).strip()[:MAX_CHARACTERS]
-            if name in cls.IDS:
-                text = str(parse_uuid(text) or "")
-            if text and (name not in choices or text in choices[name]):
-                values[name] = text
-        return cls(**values)
+    def offer(self, choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:
+        """Values, or values with their texts."""
+        pairs = [(choice, choice) if isinstance(choice, str) else choice for choice in choices]
+        self.choices = pairs if self.initial else [("", "any"), *pairs]
 
-    def query(self, **changes: str) -> str:
-        """The query string, only with what differs from the defaults and in one order, so that equal lists have
-        equal addresses."""
-        changed, plain = replace(self, **changes), type(self)()  # type: ignore[type-var]
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        return urlencode([(name, v) for name in names if (v := getattr(changed, name)) != getattr(plain, name)])
+    def valid_value(self, value: str) -> bool:
+        return self.is_open or super().valid_value(value)
+
+
+class KeyMenu(Menu):
+    """A menu of rows."""
+
+    def valid_value(self, value: str) -> bool:
+        return parse_uuid(value) is not None
+
+
+def search_field(placeholder: str) -> forms.CharField:
+    return forms.CharField(label="Search", required=False, widget=forms.SearchInput({"placeholder": placeholder}))
+
+
+def phase_menu() -> Menu:
+    """The measured phase unless the address says otherwise, because loads are a means."""
+    return Menu("Phase", "phase", [*Phase.choices, (BOTH, "both")], initial=Phase.MEASURE.value)
+
+
+class Order(forms.ChoiceField):
+    """The orders of a list's rows by their names; `initial` unless the address says otherwise."""
+
+    def __init__(self, sorts: Mapping[str, Sequence[str | OrderBy]], initial: str = "newest") -> None:
+        names = [(name, name) for name in sorts]
+        super().__init__(choices=names, required=False, initial=initial, widget=forms.HiddenInput)
+        self.sorts = sorts
+
+
+class ListFilter(forms.Form):
+    """Search, filters and order of a list, from its address. A value that is not valid restricts nothing."""
+
+    noun: ClassVar[str]
+    plural: ClassVar[str]  # also begins the names of its exports' addresses
+    fields: dict[str, Any]
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        super().__init__({name: _plain(query.get(name) or "") for name in self.base_fields})
+        self.full_clean()
+        self.defaults = {name: field.initial or "" for name, field in self.fields.items()}
+        self.values = {name: self.cleaned_data.get(name) or usual for name, usual in self.defaults.items()}
+        self.data = self.values
+
+    @property
+    def query(self) -> str:
+        """The query string, only with what differs from the defaults and in one order: equal lists have equal
+        addresses.
+        """
+        return urlencode([(name, value) for name, value in self.values.items() if value != self.defaults[name]])
 
     @property
     def active(self) -> bool:
         """Whether anything is restricted; sorting is no restriction."""
-        plain = type(self)()
-        names = [field.name for field in fields(self) if field.name != "sort"]  # type: ignore[arg-type]
-        return any(getattr(self, name) != getattr(plain, name) for name in names)
+        return {**self.values, "sort": ""} != {**self.defaults, "sort": ""}
 
     @property
     def words(self) -> list[str]:
         """Of the search."""
-        return self.q.split()[:MAX_WORDS]
+        return self.values["q"].split()[:MAX_WORDS]
 
-    def narrowed(self, rows: QuerySet[M]) -> QuerySet[M]:
+    def offer(self, **choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:
+        """What the open menus show."""
+        for name, values in choices.items():
+            self.fields[name].offer(values)
+
+    def offer_values(self, rows: QuerySet[M], *names: str) -> None:
+        """The values that the rows have in the columns of these menus; one query."""
+        columns = [self.fields[name].column for name in names]
+        values = list(rows.order_by().values_list(*columns).distinct())
+        for at, name in enumerate(names):
+            self.fields[name].offer(sorted({row[at] for row in values} - {""}))
+
+    def narrow(self, rows: QuerySet[M]) -> QuerySet[M]:
         """The rows that have the chosen values in their columns and are of the chosen phase."""
-        chosen = {column: value for name, column in self.COLUMNS.items() if (value := getattr(self, name))}
-        if self.phase != "any":
-            chosen["phase"] = self.phase
-        return rows.filter(Q(**chosen))
+        for name, field in self.fields.items():
+            column, value = getattr(field, "column", ""), self.values[name]
+            if column and value and (name, value) != ("phase", BOTH):
+                rows = rows.filter(Q((column, value)))
+        return rows
+
+    def order(self, rows: QuerySet[M], *ties: str) -> QuerySet[M]:
+        return rows.order_by(*self.fields["sort"].sorts[self.values["sort"]], *ties)
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in text if c.isprintable()).strip()[:MAX_CHARACTERS]
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
@@ -116,7 +164,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
         return self._counted > MAX_ROWS
 
     @property
-    def said(self) -> str:
+    def count_text(self) -> str:
         return f"{self.count:,}{'+' if self.beyond else ''}"
 
 
@@ -125,40 +173,21 @@ def get_page(request: HttpRequest, rows: QuerySet[M], per_page: int = PER_PAGE, 
     return BoundedPaginator(rows, per_page, by_keys=by_keys).get_page(request.GET.get("page"))
 
 
-def twin_urls(view: Callable[..., HttpResponseBase], name: str) -> list[URLPattern]:
+def export_urls(view: Callable[..., HttpResponseBase], name: str) -> list[URLPattern]:
     """`name.csv` and `name.json`, for a view that takes `form`; their names end in -csv and -json."""
     return [path(f"{name}.{form}", view, {"form": form}, name=f"{name}-{form}") for form in CONTENT_TYPES]
 
 
-def twin(form: str, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
+def export(form: str, name: str, columns: Columns, rows: Iterable[object]) -> StreamingHttpResponse:
     """The rows as a download."""
-    pieces = _csv(columns, rows) if form == "csv" else _json(columns, rows)
+    cells = (read_row(columns, row) for row in rows)
+    pieces = map(csv_line, chain([tuple(columns)], cells)) if form == "csv" else _json(columns, cells)
     response = StreamingHttpResponse(pieces, content_type=CONTENT_TYPES[form])
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return response
 
 
-class _Echo:
-    """A file that hands each written line back, for streaming."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
-    yield writer.writerow(columns)
-    for row in rows:
-        yield writer.writerow([not_a_formula(_cell(value)) for value in row])
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return ", ".join(value) if isinstance(value, list) else value
-
-
-def _json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _json(columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """A list with one object a line."""
     before = "[\n"
     for row in rows:

@@ -43,7 +43,9 @@ class AppliedFault:
 
     @property
     def lasted_s(self) -> float | None:
-        return None if self.began_at is None or self.ended_at is None else self.ended_at - self.began_at
+        if self.began_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.began_at
 
 
 def applied_faults(run: Run) -> list[AppliedFault]:
@@ -66,7 +68,9 @@ def applied_faults_by_run(runs: Sequence[Run]) -> dict[Run, list[AppliedFault]]:
 
 def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
     records = run.evidence.get("faults") or ()
-    begin_at = cut["window_from"].timestamp() if cut and cut["window_from"] else None
+    begin_at = None
+    if cut and cut["window_from"]:
+        begin_at = cut["window_from"].timestamp()
     applied = [record for record in records if record["began_at"] is not None]
     measures: list[Recovery] | None = None
     if cut and begin_at is not None and series:
@@ -74,7 +78,8 @@ def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[Un
         seconds, rate, failed = _totals(series, base_s)
         # The clients begin their seconds when they have started, a little after the instant that they agreed on.
         late_s = begin_at - cut["warmup_s"] - base_s
-        seconds += late_s if 0 < late_s < 1 else 0.0
+        if 0 < late_s < 1:
+            seconds += late_s
         measures = recoveries(
             seconds,
             rate,
@@ -107,14 +112,18 @@ def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Fl
 
     Service and response times are of the same operations, so one kind counts. A read-modify-write counts once.
     """
-    kind = "service" if any(stored.kind == "service" for stored in series) else "response"
+    kind = "response"
+    if any(stored.kind == "service" for stored in series):
+        kind = "service"
     parts = [stored for stored in series if stored.kind == kind and stored.points.size]
     begins = [stored.points["second"] + round(stored.base_s - base_s) for stored in parts]
     seconds = np.unique(np.concatenate(begins)) if begins else np.array([], dtype=np.int64)
     rate, failed = np.zeros(seconds.size), np.zeros(seconds.size)
     for stored, begin in zip(parts, begins, strict=True):
         at = np.searchsorted(seconds, begin)
-        sign = -1.0 if stored.operation == COMPOSITE else 1.0
+        sign = 1.0
+        if stored.operation == COMPOSITE:
+            sign = -1.0
         rate[at] += sign * np.nan_to_num(stored.points["rate_ops_s"])
         failed[at] += 0 if stored.operation == COMPOSITE else stored.points["failed"]
     return seconds.astype(float), rate, failed

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from math import inf
 from typing import Any
 
 import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from benchsite.core.formatting import grouped, size
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Stage, Status
 from runs.queue.failure_hints import remedy
@@ -23,59 +23,34 @@ from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.server_samples import read_host_samples
 from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
 
-DIGITS = 12  # of an id, which is unique enough for the eye
-
-
-def describe_container(evidence: Mapping[str, Any]) -> dict[str, str] | None:
-    """What a page says of it; None for a server that ran in no container."""
-    container = evidence.get("container")
-    if not isinstance(container, Mapping) or not container.get("reference"):
-        return None
-    digest = str(container.get("digest") or "").partition("@")[2]
-    network, memory, cpus = (container.get(name) for name in ("network", "memory_bytes", "cpus"))
-    circumstances = (
-        f"Docker {container.get('engine') or 'of an unknown version'}",
-        "host network" if network == "host" else f"network {network}",
-        f"memory limited to {size(memory)}" if memory else "no limit of memory",
-        f"CPUs limited to {grouped(cpus, 2).rstrip('0').rstrip('.')}" if cpus else "no limit of CPUs",
-    )
-    return {
-        "image": str(container["reference"]),
-        # The only name of an image that always means the same one.
-        "digest": digest or str(container.get("image_id") or ""),
-        "digest_kind": "digest of the registry" if digest else "image id (it came from no registry)",
-        "container": str(container.get("container") or "")[:DIGITS],
-        "circumstances": ", ".join(circumstances),
-    }
-
-
 LAST_LINES = 24
 HOST_COLUMNS = (*OWN, "other_cores", "steal_cores", "io_wait_cores")
 STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
 SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
 NOT_SHOWN = "(not shown)"
-BAD_FIRST = (
-    Finding.Severity.REJECT, Finding.Severity.WARN, Finding.Severity.INFO, Finding.Severity.NOT_ASSESSED,
-    Finding.Severity.PASS,
-)  # fmt: skip
+BAD_FIRST = ("reject", "warn", "info", "not_assessed", "pass")
 
 
 def run_page(run: Run) -> dict[str, object]:
     """Everything the page of an ended run shows, in a constant number of queries."""
     sets = list(run.measurement_sets.select_related("created_by"))
     cut = next((entry for entry in sets if entry.is_current), None)
-    # Of each operation the service times before the response times.
-    measurements = list(cut.measurements.order_by("operation", "-latency_kind")) if cut else []
+    measurements: list[Measurement] = []
+    findings: list[Finding] = []
+    if cut:
+        # Of each operation the service times before the response times.
+        measurements = list(cut.measurements.order_by("operation", "-latency_kind"))
+        findings = sorted(cut.findings.all(), key=lambda f: (BAD_FIRST.index(f.severity), f.check_id))
+    by_severity: dict[str, list[Finding]] = {severity: [] for severity in BAD_FIRST}
+    for finding in findings:
+        by_severity[finding.severity].append(finding)
     artifacts = tuple(
         run.artifacts.select_related("client_run__load_generator__machine").order_by("client_run__number", "kind")
     )
     has_intervals = any(artifact.kind == INTERVALS for artifact in artifacts)
-    findings = sorted(
-        cut.findings.all() if cut else (), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)
-    )
     events = list(get_run_events(run))
     hosts = _hosts(run, cut, artifacts)
-    overrides = [event for event in events if event.kind == "override"] if run.counts_although_rejected else []
+    clients = get_clients(run, cut)
     return {
         "cut": cut,
         "window": window_panel(run, sets, has_intervals=has_intervals),
@@ -88,40 +63,22 @@ def run_page(run: Run) -> dict[str, object]:
         "returns": _returns(measurements),
         "faults": applied_faults(run),
         "findings": findings,
-        "headline": _headline(run, findings),
+        "assessed": len(findings) - len(by_severity["not_assessed"]),
+        **by_severity,
         # What a person should read, the worst first.
-        "telling": [f for f in findings if f.severity not in ("pass", "not_assessed")],
-        "passed": [f for f in findings if f.severity == Finding.Severity.PASS],
-        # What nobody could look at, which is no pass; each message says what is missing.
-        "not_assessed": [f for f in findings if f.severity == Finding.Severity.NOT_ASSESSED],
-        "override": overrides[-1] if overrides else None,
+        "telling": [*by_severity["reject"], *by_severity["warn"], *by_severity["info"]],
+        "overrides": [event for event in events if event.kind == "override"],
         "remedy": remedy(run.reason),
-        "clients": (clients := get_clients(run, cut)),
+        "clients": clients,
         "hidden_values": sum(map(_hidden_values, clients)),
         "hosts": [_host_use(host) for host in hosts],
         "servers": _servers(run, hosts, artifacts),
         "readback": _readback(run.evidence),
         "durability": durability_sentence(run.spec["mode"].get("record", {})),
-        "container": describe_container(run.evidence),
-        "disk": run.evidence.get("disk"),  # the write + fdatasync probe of the server's data folder
-        "moments": events,
+        "events": events,
         "artifacts": artifacts,
         "tails": _tails(run, artifacts) if run.status == Status.FAILED else (),
     }
-
-
-def _headline(run: Run, findings: Sequence[Finding]) -> str:
-    """The verdict in one sentence."""
-    if not findings:
-        return "No check has looked at this run."
-    count = {s: sum(f.severity == s for f in findings) for s in Finding.Severity}
-    coverage = f"{len(findings) - count[Finding.Severity.NOT_ASSESSED]} of {len(findings)} checks assessed"
-    if rejecting := count[Finding.Severity.REJECT]:
-        stands = "it counts by a written reason" if run.counts_although_rejected else "do not compare it as it stands"
-        return f"{coverage}, {rejecting} reject: {stands}."
-    if count[Finding.Severity.WARN]:
-        return f"{coverage}, {count[Finding.Severity.WARN]} warn: read them before you quote this run."
-    return f"{coverage}, none warns or rejects."
 
 
 def _hidden_values(client: ClientRun) -> int:
@@ -135,19 +92,22 @@ def _hidden_values(client: ClientRun) -> int:
 def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     """The client runs, each with its share of the cut, and how many seconds after the first one it began."""
     clients = list(run.client_runs.select_related("load_generator__machine"))
-    merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
-    starts = {number: entry["started_s"] for number, entry in merged.items() if entry.get("started_s") is not None}
-    first = min(starts.values(), default=0.0)
+    parts = []
+    if cut:
+        parts = cut.clients
+    merged = {part.get("number"): part for part in parts}
+    starts = [part["started_s"] for part in parts if part.get("started_s") is not None]
     for client in clients:
         client.merged = merged.get(client.number, {})
-        client.start_offset_s = starts[client.number] - first if client.number in starts else None
-        properties = client.order.get("properties", {})
+        started_s = client.merged.get("started_s")
+        client.start_offset_s = None if started_s is None else started_s - min(starts)
         with allow_names(run.team.harmless_properties):
-            client.shown_properties = [
-                (name, NOT_SHOWN if is_secret(name) else redact(str(value)))
-                for name, value in sorted(properties.items())
-            ]
+            client.shown_properties = [_hide(*pair) for pair in sorted(client.order.get("properties", {}).items())]
     return clients
+
+
+def _hide(name: str, value: object) -> tuple[str, str]:
+    return name, NOT_SHOWN if is_secret(name) else redact(str(value))
 
 
 def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> list[HostSamples]:
@@ -159,7 +119,7 @@ def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) 
     except OSError:
         return []  # The list of artifacts names the files.
     begin_s, end_s = cut.window_from.timestamp(), cut.window_to.timestamp()
-    return [host for host in (host.within(begin_s, end_s) for host in hosts) if len(host)]
+    return [window for host in hosts if len(window := host.within(begin_s, end_s))]
 
 
 def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifact]) -> dict[str, object]:
@@ -174,26 +134,23 @@ def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifac
 
 
 def _host_use(host: HostSamples) -> dict[str, object]:
-    """What one machine did within the window, on average; CPU in cores."""
+    """What one machine did within the window, on average; CPU in cores; None: not sampled."""
     columns = host.columns
-    busy = (*OWN, FOREIGN[0]) if host.is_attributed else tuple(f"core{core}_busy" for core in range(host.cores))
+    means = {name: host.mean(name) for name in (*HOST_COLUMNS, "cpu_pressure", "disk_busy") if name in columns}
+    memory = columns.get("memory_available_bytes")
+    busy, other_cores = [f"core{core}_busy" for core in range(host.cores)], []
+    if host.is_attributed:
+        busy = [*OWN, FOREIGN[0]]
+        other_cores = [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))]
     return {
-        "machine": host.machine,
-        "cores": host.cores,
-        # In all, then by HOST_COLUMNS.
-        "cpu": [
-            host.mean(*busy) if busy else None,
-            *(host.mean(name) if name in columns else None for name in HOST_COLUMNS),
-        ],
-        "other_cores": [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))]
-        if host.is_attributed
-        else (),
+        "host": host,
+        "cpu": host.mean(*busy) if busy else None,
+        "cpu_by_column": [means.get(name) for name in HOST_COLUMNS],
+        "other_cores": other_cores,
         # The share of the time that some process waited for a core.
-        "cpu_pressure": host.mean("cpu_pressure") if "cpu_pressure" in columns else None,
-        "disk_busy": host.mean("disk_busy") if "disk_busy" in columns else None,
-        "memory_available_bytes": (
-            float(columns["memory_available_bytes"].min()) if "memory_available_bytes" in columns else None
-        ),
+        "cpu_pressure": means.get("cpu_pressure"),
+        "disk_busy": means.get("disk_busy"),
+        "memory_available_bytes": None if memory is None else float(memory.min()),
     }
 
 
@@ -206,10 +163,9 @@ def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:
     """Each return code with its share of the calls of its operation in the whole run."""
     returns = []
     for row in measurements:
-        total = sum(row.returns.values())
+        total = sum(row.returns.values()) or 1
         for code, count in sorted(row.returns.items(), key=lambda item: (item[0] != "OK", -item[1])):
-            share = count / total if total else 0.0
-            returns.append({"operation": row.operation, "code": code, "count": count, "share": share})
+            returns.append({"operation": row.operation, "code": code, "count": count, "share": count / total})
     return returns
 
 
@@ -218,30 +174,28 @@ def _readback(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
 
     None: nobody asked; empty is an answer.
     """
-    before, after = (evidence.get(when) or {} for when in ("before", "after"))
+    before, after = evidence.get("before") or {}, evidence.get("after") or {}
     expected = {**after.get("expected", {}), **before.get("expected", {})}
-    answers = [reading.get("found", {}) for reading in (before, after)]
+    first, last = before.get("found", {}), after.get("found", {})
     # The reading itself knows that 1GB and 1073741824 are the same.
     wrong = {*before.get("wrong", []), *after.get("wrong", [])}
     return [
         {
             "setting": setting,
-            "expected": str(expected.get(setting, "")),
-            "before": _answer(answers[0], setting),
-            "after": _answer(answers[1], setting),
+            "expected": expected.get(setting, ""),
+            "before": first.get(setting),
+            "after": last.get(setting),
             "ok": setting not in wrong,
         }
-        for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
+        for setting in {**expected, **first, **last}
     ]
-
-
-def _answer(answers: Mapping[str, Any], setting: str) -> str | None:
-    return str(answers[setting]) if setting in answers else None
 
 
 def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
     """The last lines of what is likeliest to say why: the server's log, or the log of the client that failed."""
-    kinds = ("server_log",) if run.reason in SERVER_REASONS else ("stderr", "stdout", "server_log")
+    kinds = ["stderr", "stdout", "server_log"]
+    if run.reason in SERVER_REASONS:
+        kinds = ["server_log"]
     wanted = [a for a in artifacts if a.kind in kinds and a.size]
     failed = ClientRun.State.FAILED
     wanted.sort(key=lambda a: (bool(a.client_run and a.client_run.state != failed), kinds.index(a.kind)))
@@ -258,27 +212,29 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
 
 def estimate_run_progress(run: Run) -> dict[str, object]:
     """How far an unfinished run has come, and when it should end. `share` is of the expected time."""
+    steps = _steps(run)
     if run.started_at is None:
-        return {"steps": _steps(run), "elapsed_s": None, "left_s": None, "late": False, "ends_at": None, "share": 0.0}
+        return {"steps": steps, "share": 0.0}
     elapsed = max((timezone.now() - run.started_at).total_seconds(), 0.0)
     left = run.expected_s - elapsed
     return {
-        "steps": _steps(run),
+        "steps": steps,
         "elapsed_s": elapsed,
-        "left_s": left if left > 0 else None,
+        "left_s": max(left, 0.0) or None,
         "late": left <= 0,
         "ends_at": run.started_at + timedelta(seconds=run.expected_s),
-        "share": min(elapsed / run.expected_s, 0.99) if run.expected_s else 0.0,
+        "share": min(elapsed / (run.expected_s or inf), 0.99),
     }
 
 
-def _steps(run: Run) -> list[dict[str, str]]:
-    """The stages of a run's way: done, now or ahead."""
-    load = run.phase == Phase.LOAD
-    busy = Stage.LOADING if load else Stage.MEASURING
-    stages = [Stage.PROVISIONING, *([] if load else [Stage.PREPARING]), busy, Stage.COLLECTING, Stage.JUDGING]
-    now = stages.index(Stage(run.stage)) if run.stage in stages else -1
-    return [
-        {"name": str(stage.label), "state": "done" if i < now else "now" if i == now else "ahead"}
-        for i, stage in enumerate(stages)
-    ]
+def _steps(run: Run) -> list[tuple[str, str]]:
+    """The stages of a run's way, each done, now or ahead."""
+    stages = [Stage.PROVISIONING, Stage.PREPARING, Stage.MEASURING, Stage.COLLECTING, Stage.JUDGING]
+    if run.phase == Phase.LOAD:
+        stages[1:3] = [Stage.LOADING]
+    labels = [str(stage.label) for stage in stages]
+    states = ["ahead"] * len(stages)
+    if run.stage in stages:
+        now = stages.index(Stage(run.stage))
+        states[: now + 1] = ["done"] * now + ["now"]
+    return list(zip(labels, states, strict=True))

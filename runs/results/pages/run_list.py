@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.expressions import OrderBy
@@ -14,8 +14,8 @@ from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
 from runs.models import Finding, Matrix, Run, Sweep
 from runs.models.plan import Purpose
-from runs.models.run import Phase, Status, Verdict
-from runs.results.pages.lists import AddressFilter
+from runs.models.run import Status, Verdict
+from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
 
 # So many keys are looked up one by one; of more, every second run is meant anyhow.
 MAX_KEYS = 500
@@ -81,58 +81,39 @@ SORTS: dict[str, tuple[str | OrderBy, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter(AddressFilter):
-    """Which runs are asked for."""
-
-    q: str = ""
-    status: str = ""
-    verdict: str = ""
-    system: str = ""
-    mode: str = ""
-    workload: str = ""
-    phase: str = Phase.MEASURE.value
-    purpose: str = ""
-    source: str = ""
-    matrix: str = ""
-    sweep: str = ""
-    tag: str = ""
-    sort: str = "newest"
-
-    COLUMNS = {
-        "system": "system",
-        "mode": "mode",
-        "workload": "workload_name",
-        "purpose": "purpose",
-        "source": "source",
-        "matrix": "matrix_id",
-        "sweep": "sweep_id",
-    }
-    CHOICES = {
-        "status": {*Status.values, ACTIVE},
-        "verdict": {*Verdict.values, "none", EXCLUDED},
-        "purpose": Purpose.values,
-        "source": Run.Source.values,
-        "sort": SORTS,
-    }
-    IDS = ("matrix", "sweep")
+class RunFilter(ListFilter):
+    noun, plural = "run", "runs"
+    q = search_field("name, note, tag, host …")
+    status = Menu("Status", choices=[(ACTIVE, "not finished"), *Status.choices])
+    verdict = Menu("Verdict", choices=[*Verdict.choices[1:], ("none", "not judged"), (EXCLUDED, "excluded")])
+    system = Menu("System", "system")
+    mode = Menu("Mode", "mode")
+    workload = Menu("Workload", "workload_name")
+    phase = phase_menu()
+    purpose = Menu("Purpose", "purpose", Purpose.choices)
+    source = Menu("Source", "source", Run.Source.choices)
+    matrix = KeyMenu("Matrix", "matrix_id")
+    sweep = KeyMenu("Sweep", "sweep_id", widget=forms.HiddenInput)
+    tag = Menu("Tag")
+    sort = Order(SORTS)
 
     def apply(self, team: Team) -> QuerySet[Run]:
         """The team's runs that this filter lets through, in its order."""
-        runs = self.narrowed(Run.objects.filter(team=team))
-        if self.tag:
-            runs = runs.filter(tags__contains=[self.tag])
-        if self.status == ACTIVE:
+        runs = self.narrow(Run.objects.filter(team=team))
+        status, verdict, tag = self.values["status"], self.values["verdict"], self.values["tag"]
+        if tag:
+            runs = runs.filter(tags__contains=[tag])
+        if status == ACTIVE:
             runs = runs.exclude(status__in=Status.terminal())
-        elif self.status:
-            runs = runs.filter(status=self.status)
-        if self.verdict == EXCLUDED:
+        elif status:
+            runs = runs.filter(status=status)
+        if verdict == EXCLUDED:
             runs = runs.exclude(excluded_reason="")
-        elif self.verdict:
-            runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
+        elif verdict:
+            runs = runs.filter(verdict="" if verdict == "none" else verdict)
         for word in self.words:
             runs = runs.filter(mentions(team, word))
-        return runs.order_by(*SORTS[self.sort], "pk")
+        return self.order(runs, "pk")
 
 
 def with_rejections(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -148,20 +129,20 @@ def count_rejections(runs: QuerySet[Run]) -> Sequence[Any]:
     return list(rejecting.values("check_id", "title").annotate(runs=Count("pk")).order_by("-runs", "check_id"))
 
 
-def choices(team: Team) -> dict[str, list[Any]]:
-    """What the filter's menus offer: only what the team's runs hold.
+def offer_choices(form: RunFilter, team: Team) -> None:
+    """Give the menus what the team's runs hold.
 
     Three queries, whatever the number of runs: every run is of a sweep, and of those there are few.
     """
-    held = list(Sweep.objects.filter(team=team).order_by().values_list("system", "mode", "workload_name").distinct())
-    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-created_at")
     tagged = Run.objects.filter(team=team).exclude(tags=[]).order_by("-created_at").values("pk")[:MAX_TAGGED]
     each = Func("tags", function="unnest", output_field=TextField())
     tags = Run.objects.filter(pk__in=tagged).order_by().annotate(tag=each).values_list("tag", flat=True).distinct()
-    return {
-        "systems": sorted({system for system, _, _ in held}),
-        "modes": sorted({mode for _, mode, _ in held}),
-        "workloads": sorted({workload for _, _, workload in held if workload}),
-        "tags": sorted(tags[:MAX_CHOICES]),  # of the runs that were tagged last
-        "matrices": [(str(key), name) for key, name in matrices.values_list("pk", "name")[:MAX_CHOICES]],
-    }
+    offer_sweeps_choices(form, team, Sweep.objects.filter(team=team))
+    form.offer(tag=sorted(tags[:MAX_CHOICES]))  # of the runs that were tagged last
+
+
+def offer_sweeps_choices(form: ListFilter, team: Team, sweeps: QuerySet[Sweep]) -> None:
+    """Give the menus what the sweeps hold, and the team's matrices. Two queries."""
+    form.offer_values(sweeps, "system", "mode", "workload")
+    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-created_at")
+    form.offer(matrix=[(str(key), name) for key, name in matrices.values_list("pk", "name")[:MAX_CHOICES]])

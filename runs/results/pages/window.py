@@ -37,7 +37,9 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     series = _series(run)
     base_s = min((samples.base_s for samples in series), default=whole.from_s)
     rates = Rates.of(series, whole)
-    suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s) if rates else None
+    suggestion = None
+    if rates:
+        suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s)
     to_s = whole.length_s - current.tail_s
     return panel | {
         "can_be_cut": True,
@@ -93,14 +95,18 @@ class Rates:
             values = np.full(size, np.nan)
             values[at[inside]] = samples.points["p95_us"][inside]
             p95[samples.operation] = values.tolist()
-            sign = -1.0 if samples.operation == COMPOSITE else 1.0
+            sign = 1.0
+            if samples.operation == COMPOSITE:
+                sign = -1.0
             rate[at[inside]] += sign * np.nan_to_num(samples.points["rate_ops_s"][inside])
         return cls(interval_s, rate.tolist(), p95)
 
     def mean(self, from_s: float, to_s: float) -> float:
         """Of the throughput over this part of the common time."""
         part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
-        return float(np.mean(part)) if part else 0.0
+        if part:
+            return float(np.mean(part))
+        return 0.0
 
 
 def _series(run: Run) -> list[UnpackedSeries]:
@@ -120,7 +126,9 @@ def _verdict(severities: Sequence[str]) -> str:
     if not severities:
         return ""
     worst = find_worst(severities)  # type: ignore[arg-type]  # the column's own choices
-    return worst if worst in ("warn", "reject") else "pass"
+    if worst in ("warn", "reject"):
+        return worst
+    return "pass"
 
 
 def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:

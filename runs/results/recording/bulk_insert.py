@@ -94,11 +94,15 @@ def _written(model: type[Model]) -> list[tuple[str, Write]]:
 
 
 def _hexadecimal(value: Any) -> str | None:
-    return None if value is None else "\\x" + bytes(value).hex()
+    if value is None:
+        return None
+    return "\\x" + bytes(value).hex()
 
 
 def _number(value: Any) -> Any:
-    return value if value is None or math.isfinite(value) else _NO_NUMBERS[str(float(value))]
+    if value is None or math.isfinite(value):
+        return value
+    return _NO_NUMBERS[str(float(value))]
 
 
 def _plain(value: Any) -> Any:

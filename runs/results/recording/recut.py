@@ -93,7 +93,9 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
         before = locked(run)
         for other in run.measurement_sets.filter(warmup_s=warmup_s, tail_s=tail_s):
             if (other.reader_version, other.algorithm_version) == (merged.reader_version, merged.algorithm_version):
-                instead = "" if other.is_current else " Make it current instead."
+                instead = " Make it current instead."
+                if other.is_current:
+                    instead = ""
                 raise RecutRefused(f"That is cut {other.number}.{instead}")
         kept = write_set(run, next_number(run), merged, findings, created_by=user, note=reason[:MAX_REASON_LENGTH])
         adopt(run, kept, before)

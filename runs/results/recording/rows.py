@@ -169,8 +169,12 @@ def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
     fields = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
-    evidence = {"evidence": client.evidence.as_dict()} if client.evidence is not None else {}
-    steps = {"clock_steps": client.clock_steps} if isinstance(client, MergedClient) and client.clock_steps else {}
+    evidence = {}
+    if client.evidence is not None:
+        evidence = {"evidence": client.evidence.as_dict()}
+    steps = {}
+    if isinstance(client, MergedClient) and client.clock_steps:
+        steps = {"clock_steps": client.clock_steps}
     plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
     return {**plain, **evidence, **steps}
 

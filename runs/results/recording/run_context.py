@@ -100,7 +100,9 @@ def collect_findings(
 def _divided_cpus(run: Run) -> tuple[int, int] | None:
     """How many CPUs of one machine servers and clients had each; None where they were not divided."""
     cpus = run.evidence.get("cpus")
-    return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
+    if cpus:
+        return (len(cpus["servers"]), len(cpus["clients"]))
+    return None
 
 
 def read_summary(client: ClientRun) -> Summary | None:
@@ -133,7 +135,9 @@ def _gc_share(summary: Summary | None) -> float | None:
 def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:
     """The mean service time on the lowest rung of the run's sweep, where that is another one."""
     target_ops_s, mean_us = lowest.get(run.sweep_id, (0, None))
-    return mean_us if run.target_ops_s and target_ops_s < run.target_ops_s else None
+    if run.target_ops_s and target_ops_s < run.target_ops_s:
+        return mean_us
+    return None
 
 
 def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
@@ -180,4 +184,6 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     counted = same.exclude(pk=run.pk).annotate(clients=Count("client_runs"))
     larger = counted.filter(clients__gte=math.ceil(profile.probe_clients * clients))
     probe = larger.order_by("-finished_at").first()
-    return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0) if probe else None
+    if probe:
+        return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0)
+    return None

@@ -52,7 +52,9 @@ def collect(run: Run) -> Collected:
     cut = Cut(phase="load")
     if run.phase == Phase.MEASURE:
         cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
-    base_s = run.starts_at.timestamp() if run.starts_at else None
+    base_s = None
+    if run.starts_at:
+        base_s = run.starts_at.timestamp()
     return replace(merge_logs([_logs(client) for client in clients], cut, base_s), clients=clients)
 
 
@@ -91,8 +93,12 @@ def complete(run: Run) -> None:
     late = Max("client_runs__output_stored_at") - F("finished_at")
     late_by = Run.objects.annotate(late=late).get(pk=run.pk).late
     # The previous release did not write down when output was stored.
-    late_s = max(0, round(late_by.total_seconds())) if late_by is not None else 0
-    when = f"stored {late_s} s late" if late_s else "stored in time"
+    late_s = 0
+    if late_by is not None:
+        late_s = max(0, round(late_by.total_seconds()))
+    when = "stored in time"
+    if late_s:
+        when = f"stored {late_s} s late"
     with transaction.atomic():
         findings = _write(run, collected, run.evidence.get("rows"))
         lifecycle.complete(
@@ -124,21 +130,29 @@ def missing_output(run: Run) -> list[str]:
     """For each client whose output is not complete: which client, where it ran, and which files are missing."""
     clients = get_clients(run)
     is_go = cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR
-    output = {"stdout": "stdout.txt"} if is_go else OUTPUT_FILES
+    output = OUTPUT_FILES
+    if is_go:
+        output = {"stdout": "stdout.txt"}
     lines = []
     for client in clients:
         if client.state != ClientRun.State.FINISHED:
             kinds = {artifact.kind for artifact in client.artifacts.all()}
             files = [name for kind, name in output.items() if kind not in kinds] or ["its result"]
-            place = f" on {client.load_generator.name}" if client.load_generator else ""
+            place = ""
+            if client.load_generator:
+                place = f" on {client.load_generator.name}"
             lines.append(f"client {client.number}{place}: {', '.join(files)}")
-    return lines if clients else ["no client was started"]
+    if clients:
+        return lines
+    return ["no client was started"]
 
 
 def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:
     """The caller holds the transaction."""
     merged = collected.merged
-    asked_s = cast(RunSpec, run.spec)["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
+    asked_s = None
+    if run.phase == Phase.MEASURE:
+        asked_s = cast(RunSpec, run.spec)["window"]["min_measure_s"]
     findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
     run.measurement_sets.filter(number=1).delete()
     write_set(run, 1, merged, findings)
@@ -172,9 +186,9 @@ def _reports(client: ClientRun) -> ClientFiles:
             if runs:
                 # Its own run time has the warm-up in it; what it counts has not.
                 total = runs[-1].operations.get("TOTAL")
-                measured_ms = (
-                    total.count / total.rate_ops_s * 1000 if total and total.count and total.rate_ops_s else None
-                )
+                measured_ms = None
+                if total and total.count and total.rate_ops_s:
+                    measured_ms = total.count / total.rate_ops_s * 1000
                 return ClientFiles(client.number, (artifact.name,), replace(runs[-1], runtime_ms=measured_ms), ())
     raise YcsbError(f"Client {client.number} left no report of go-ycsb.")
 

@@ -34,7 +34,9 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
     server_cpus = tuple(run.evidence.get("cpus", {}).get("servers", ()))
     hosts = []
     for artifact in artifacts_of_run:
-        columns = _columns(artifact) if artifact.kind == KIND else None
+        columns = None
+        if artifact.kind == KIND:
+            columns = _columns(artifact)
         if columns is None:
             continue
         client = artifact.client_run

@@ -103,7 +103,9 @@ def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sw
     load = uploaded.spec["load"]
     threads, target_ops_s = load["threads"], load["target_ops_s"]
     repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
-    target = f" @{target_ops_s}" if target_ops_s else ""
+    target = ""
+    if target_ops_s:
+        target = f" @{target_ops_s}"
     began, _ = get_times(uploaded.collected.merged)
     return Run(
         team_id=upload.team_id,

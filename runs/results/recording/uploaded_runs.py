@@ -99,7 +99,9 @@ def _other_system(spec: RunSpec, merged: Merged) -> str:
     bindings = {each.properties.get("db", "") for client in merged.clients if (each := client.evidence) is not None}
     slugs = {recognise(binding) for binding in bindings if binding} - {None, spec["system"]}
     is_stated = spec["system"] != OTHER_SYSTEM
-    return ", ".join(load_catalog().system(slug).name for slug in sorted(filter(None, slugs))) if is_stated else ""
+    if is_stated:
+        return ", ".join(load_catalog().system(slug).name for slug in sorted(filter(None, slugs)))
+    return ""
 
 
 @lru_cache(maxsize=256)
@@ -108,7 +110,9 @@ def _mode_properties(system: str, mode: str) -> Mapping[str, str]:
     if system == OTHER_SYSTEM or mode == UNKNOWN_MODE:
         return {}
     modes = load_catalog().system(system, STOCK_FLAVOUR).modes
-    return modes[mode].client_properties if mode in modes else {}
+    if mode in modes:
+        return modes[mode].client_properties
+    return {}
 
 
 def _judged(
@@ -139,7 +143,9 @@ def _sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], p
     """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
     if phase == Phase.MEASURE and metadata.sweep:
         return Sweep.objects.select_for_update().get(pk=metadata.sweep, team=upload.team_id, matrix=None)
-    label = metadata.workload.short_name if phase == Phase.MEASURE else "load"
+    label = "load"
+    if phase == Phase.MEASURE:
+        label = metadata.workload.short_name
     throttled = any(run.stated.target_ops_s for run in runs if run.stated.phase == phase)
     return Sweep(  # stored with its runs
         team_id=upload.team_id,

@@ -32,7 +32,9 @@ def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
     by_kind: dict[tuple[str, str], set[str]] = {}
     for blocker in rows:
         # A person knows the matrix, not the row that ties it to a database.
-        shown = blocker.matrix if isinstance(blocker, MatrixEntry) else blocker
+        shown = blocker
+        if isinstance(blocker, MatrixEntry):
+            shown = blocker.matrix
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
         by_kind.setdefault(words, set()).add(str(shown))
     return [
@@ -65,9 +67,11 @@ def matrix_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
-def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A saved import with its runs."""
-    upload = get_object_or_404(Upload, pk=pk, state=Upload.State.SAVED)
+def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """A saved import with its runs; any other is dropped on its page."""
+    upload = get_object_or_404(Upload, pk=pk)
+    if upload.state != Upload.State.SAVED:
+        return redirect("import", pk=pk)
     selection = deletion.select_runs(upload.runs.all())
     selection.roots.sort(key=lambda row: row != upload)
     return _delete_page(request, selection if upload in selection.roots else Selection([upload]))
@@ -112,7 +116,9 @@ def _delete_page(
 def run_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One run. GET asks, POST deletes."""
     run = get_object_or_404(Run, pk=pk)
-    return ask(request, [run]) if request.method == "GET" else _delete_runs(request, [run])
+    if request.method == "GET":
+        return ask(request, [run])
+    return _delete_runs(request, [run])
 
 
 @team_required("POST", role=Role.ADMIN)
@@ -125,7 +131,7 @@ def ticked(request: HttpRequest) -> list[Run]:
     """The team's runs of the form, or all of its filter. Keys of another team's runs match nothing."""
     if request.POST.get("all"):
         query = QueryDict(request.POST.get("back", ""))
-        runs = RunFilter.from_query(query).apply(get_team(request))
+        runs = RunFilter(query).apply(get_team(request))
         return list(runs.defer(*HEAVY)[: MAX_AT_ONCE + 1])
     keys = [key for key in request.POST.getlist("run") if parse_uuid(key)]
     return list(Run.objects.filter(pk__in=keys).defer(*HEAVY).order_by("name", "pk"))

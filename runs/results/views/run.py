@@ -147,7 +147,10 @@ def _seconds(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 5 else 0  # No cut has the number 0.
+    # No cut has the number 0.
+    if text.isdecimal() and len(text) < 5:
+        return int(text)
+    return 0
 
 
 @team_required("GET")

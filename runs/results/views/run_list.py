@@ -1,6 +1,5 @@
 """The runs list, its twins, and what can be done to several runs at once."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -11,59 +10,86 @@ from django.urls import reverse
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
+from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Run
-from runs.models.plan import Purpose
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
-from runs.results.pages.lists import get_page, twin
+from runs.results.pages.lists import export, get_page
 from runs.results.pages.run_list import (
     HEAVY,
     MAX_ROWS_IN_CSV,
     PER_PAGE,
     RunFilter,
-    choices,
     count_rejections,
+    offer_choices,
     with_rejections,
 )
 from runs.results.views import deletion
 
-COLUMNS = (
-    "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
-    "target_ops_s", "repeat", "status", "reason", "verdict", "rejected_by", "verdict_override", "throughput_ops_s",
-    "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes", "commit", "branch",
-)  # fmt: skip
+
+def _describe_rejections(run: Run) -> str:
+    """ "V25 Interference: 1.07 of 2 cores (limit: 0.5)", with semicolons between several."""
+    return "; ".join(
+        f"{rejection['check_id']} {rejection['title']}: {rejection['measured']} (limit: {rejection['limit']})"
+        for rejection in run.rejections  # type: ignore[attr-defined]
+    )
+
+
+COLUMNS: Columns = {
+    "id": "pk",
+    "name": "name",
+    "source": "source",
+    "matrix": or_empty("matrix.name"),
+    "sweep_id": "sweep_id",
+    "system": "system",
+    "mode": "mode",
+    "workload": "workload_name",
+    "phase": "phase",
+    "purpose": "purpose",
+    "threads": "threads",
+    "target_ops_s": "target_ops_s",
+    "repeat": "repeat",
+    "status": "status",
+    "reason": "reason",
+    "verdict": "verdict",
+    "rejected_by": _describe_rejections,
+    "verdict_override": "verdict_override",
+    "throughput_ops_s": "throughput_ops_s",
+    "excluded_reason": "excluded_reason",
+    "tags": "tags",
+    "created_at": "created_at",
+    "started_at": "started_at",
+    "finished_at": "finished_at",
+    "notes": "notes",
+    "commit": "commit",
+    "branch": "branch",
+}
 
 
 @team_required("GET")
 def runs_list(request: HttpRequest) -> HttpResponse:
-    wanted = RunFilter.from_query(request.GET)
-    runs = wanted.apply(get_team(request))
+    team, chosen = get_team(request), RunFilter(request.GET)
+    runs = chosen.apply(team)
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
-    page = get_page(request, rows, PER_PAGE, by_keys=bool(wanted.words))
+    page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
+    offer_choices(chosen, team)
     context = {
-        "filter": wanted,
+        "filter": chosen,
         "page": page,
-        "rejections": count_rejections(runs) if wanted.verdict == Verdict.REJECT else [],
-        "choices": choices(get_team(request)),
-        "statuses": [("active", "not finished"), *Status.choices],
-        "verdicts": [*[(v.value, v.label) for v in Verdict if v], ("none", "not judged"), ("excluded", "excluded")],
-        "phases": [*Phase.choices, ("any", "both")],
-        "purposes": Purpose.choices,
-        "sources": Run.Source.choices,
-        "twins": [(form.upper(), _with_query(reverse(f"runs-{form}"), wanted.query())) for form in ("csv", "json")],
-        "nothing_at_all": not page.object_list and not Run.objects.exists(),
+        "rejections": count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else [],
+        "hides_rows": not page.object_list and Run.objects.exists(),
     }
     return render(request, "runs/runs.html", context)
 
 
 @team_required("GET")
-def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+def runs_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same filter as comma-separated values or JSON."""
-    runs = RunFilter.from_query(request.GET).apply(get_team(request))
+    runs = RunFilter(request.GET).apply(get_team(request))
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
-    return twin(form, "runs", COLUMNS, map(_row, rows[:MAX_ROWS_IN_CSV].iterator(2_000)))
+    return export(form, "runs", COLUMNS, rows[:MAX_ROWS_IN_CSV].iterator(2_000))
 
 
 @team_required("POST")
@@ -85,7 +111,8 @@ def runs_compare(request: HttpRequest) -> HttpResponseBase:
 
 def _back(request: HttpRequest) -> str:
     """The list as the form left it."""
-    return _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
+    query = RunFilter(QueryDict(request.POST.get("back", ""))).query
+    return reverse("runs") + (query and f"?{query}")
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -123,24 +150,3 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         ended = [run for run in runs if run.source == Run.Source.SCHEDULED and run.status in Status.terminal()]
         return f"{lifecycle.run_all_again(ended, user)} of {len(runs)} runs are in the queue again."
     raise annotations.AnnotationRefused("Choose an action for the selected runs.")
-
-
-def _describe_rejections(run: Run) -> str:
-    """ "V25 Interference: 1.07 of 2 cores (limit: 0.5)", with semicolons between several."""
-    return "; ".join(
-        f"{rejection['check_id']} {rejection['title']}: {rejection['measured']} (limit: {rejection['limit']})"
-        for rejection in run.rejections  # type: ignore[attr-defined]
-    )
-
-
-def _row(run: Run) -> list[Any]:
-    return [
-        run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
-        run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
-        run.verdict, _describe_rejections(run), run.verdict_override, run.throughput_ops_s, run.excluded_reason,
-        run.tags, run.created_at, run.started_at, run.finished_at, run.notes, run.commit, run.branch,
-    ]  # fmt: skip
-
-
-def _with_query(url: str, query: str) -> str:
-    return f"{url}?{query}" if query else url

@@ -118,7 +118,9 @@ def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
 
 def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], answers: list[dict[str, Any]]) -> dict[str, Any]:
     measured = next((run.sweep_id for run in runs if run.phase == "measure"), None)
-    page = answers[0]["permalink"] if len(answers) == 1 else None
+    page = None
+    if len(answers) == 1:
+        page = answers[0]["permalink"]
     if page is None and runs and runs[0].sweep_id:
         page = request.build_absolute_uri(reverse("sweep", args=[measured or runs[0].sweep_id]))
     return {

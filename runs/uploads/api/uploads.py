@@ -118,7 +118,9 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """
     upload = _upload(upload_id)
     if upload.state != State.FAILED:
-        reason = "The runs are stored: delete those." if upload.state == State.SAVED else "It is being worked on: wait."
+        reason = "It is being worked on: wait."
+        if upload.state == State.SAVED:
+            reason = "The runs are stored: delete those."
         raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {upload.state}. {reason}")
     upload_lifecycle.discard(upload)
     return HttpResponse(status=204)
@@ -179,12 +181,16 @@ def _problems() -> Iterator[None]:
         raise Problem("validation-error", str(error), errors=faults) from error
     except ResultRefused as error:
         places = [{"pointer": "#/files", "detail": message, **asdict(place)} for place, message in error.faults]
-        first = asdict(error.faults[0][0]) if error.faults else {}
+        first = {}
+        if error.faults:
+            first = asdict(error.faults[0][0])
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
 
 
 def _reused(earlier: UploadKey) -> Problem:
-    where = upload_url(earlier.upload) if earlier.upload is not None else None
+    where = None
+    if earlier.upload is not None:
+        where = upload_url(earlier.upload)
     message = "This idempotency key was used for another manifest or other files: use a new one."
     if earlier.upload is not None and earlier.upload.state == State.FAILED:
         message += f" What it names has failed: DELETE {where} frees the key."
@@ -198,7 +204,9 @@ def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResp
         status, body = _state(request, key)
     elif key.upload is not None and body["runs"]:
         # What others say of the runs is asked each time: baselines move.
-        runs = list(key.upload.runs.order_by("position")) if request.GET else []
+        runs = []
+        if request.GET:
+            runs = list(key.upload.runs.order_by("position"))
         for addition in settings.UPLOAD_ADDITIONS if runs else ():
             body = {**body, **import_string(addition)(request, runs)}
     response = JsonResponse(body, status=status)

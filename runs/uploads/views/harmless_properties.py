@@ -40,7 +40,9 @@ class HarmlessPropertiesForm(DescribedForm):
 @team_required("GET", "POST", role=Role.ADMIN)
 def harmless_properties(request: HttpRequest) -> HttpResponse:
     team = get_team(request)
-    posted = request.POST if request.method == "POST" else None
+    posted = None
+    if request.method == "POST":
+        posted = request.POST
     form = HarmlessPropertiesForm(posted, initial={"names": "\n".join(team.harmless_properties)})
     if form.is_valid():
         team.harmless_properties = form.cleaned_data["names"]
@@ -50,5 +52,7 @@ def harmless_properties(request: HttpRequest) -> HttpResponse:
             audit.note("harmless_properties_changed", team=team, actor=get_user(request), subject=listed)
         messages.success(request, "Saved. Values that are uploaded from now on are shown under these names.")
         return redirect("harmless-properties")
-    status = 422 if form.is_bound else 200
+    status = 200
+    if form.is_bound:
+        status = 422
     return render(request, "runs/harmless_properties.html", {"form": form}, status=status)

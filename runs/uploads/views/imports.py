@@ -69,7 +69,9 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     row = get_object_or_404(Upload.objects.select_related("user"), pk=pk)
     if request.method == "POST" and row.state != State.RECOGNISED:
         return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
-    form = ImportForm(request.POST if request.method == "POST" else None, upload=row) if completable(row) else None
+    form = None
+    if completable(row):
+        form = ImportForm(request.POST if request.method == "POST" else None, upload=row)
     if form is not None and form.is_bound and form.is_valid():
         return _save(request, row, form)
     return _show(request, row, form, GroupingForm(None, upload=row))
@@ -119,7 +121,9 @@ def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def _told(upload: Upload) -> dict[str, object]:
     """How long it has been worked on, and how much of it is done."""
-    began = upload.began_at if upload.claim else None
+    began = None
+    if upload.claim:
+        began = upload.began_at
     return {
         "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
         "share": upload.bytes_done / upload.bytes_total if upload.bytes_total else None,

@@ -190,12 +190,15 @@ def _check_directory(stream: IO[bytes]) -> None:
     stream.seek(max(end - _ZIP_COMMENT - _ZIP_END.size - _ZIP64_END_LOCATOR.size, 0))
     tail = stream.read()
     at = tail.rfind(b"PK\x05\x06")
-    size = _ZIP_END.unpack_from(tail, at)[5] if 0 <= at <= len(tail) - _ZIP_END.size else 0
+    size = 0
+    if 0 <= at <= len(tail) - _ZIP_END.size:
+        size = _ZIP_END.unpack_from(tail, at)[5]
     locator = at - _ZIP64_END_LOCATOR.size
     if locator >= 0 and tail[locator : locator + 4] == b"PK\x06\x07":
         stream.seek(min(_ZIP64_END_LOCATOR.unpack_from(tail, locator)[2], end))
         record = stream.read(_ZIP64_END.size)
-        size = _ZIP64_END.unpack(record)[8] if len(record) == _ZIP64_END.size else size
+        if len(record) == _ZIP64_END.size:
+            size = _ZIP64_END.unpack(record)[8]
     if size > _MAX_DIRECTORY:
         raise LimitExceeded("The zip archive has too many members. Pack only the outputs of the clients.")
     stream.seek(0)

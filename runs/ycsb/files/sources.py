@@ -54,7 +54,9 @@ def read_full(source: Source, size: int) -> bytes:
             break
         pieces.append(piece)
         missing -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    if len(pieces) == 1:
+        return pieces[0]
+    return b"".join(pieces)
 
 
 class Meter:

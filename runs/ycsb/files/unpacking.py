@@ -111,7 +111,9 @@ def _unzstd(source: Source) -> Iterator[bytes]:
                 if piece:
                     is_empty = False
                     yield piece
-                part = frame.unused_data if frame.eof else b""
+                part = b""
+                if frame.eof:
+                    part = frame.unused_data
     if not frame.eof:
         raise _cut_off("zstd")
 

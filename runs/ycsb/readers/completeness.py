@@ -67,7 +67,9 @@ def _without_twin(names: Iterable[str]) -> str:
 
 def _always(drafts: Sequence[MetricDraft]) -> frozenset[str]:
     """With measurement.raw.no_summary metrics have counts and return codes alone, and so have all of them."""
-    return _ALWAYS if any(draft.keys - _COUNTED for draft in drafts) else _COUNTED
+    if any(draft.keys - _COUNTED for draft in drafts):
+        return _ALWAYS
+    return _COUNTED
 
 
 def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untouched: bool) -> bool:
@@ -122,7 +124,9 @@ def find_spans(
     sums = compare_sums(
         {name: operations[name] for name in operations if name not in spans}, runtime_ms, throughput_ops_s
     )
-    return spans if sums is not None and sums.total and sums.agree else ()
+    if sums is not None and sums.total and sums.agree:
+        return spans
+    return ()
 
 
 def counted(operations: Mapping[str, ReadOperation], logs: Sequence[IntervalLog]) -> Mapping[str, ReadOperation]:
@@ -151,7 +155,8 @@ def compare_sums(
             continue  # failures that other metrics may count too
         count = operation.count or 0
         counts[parsed.operation] = counts.get(parsed.operation, 0) + count
-        failed_inserts += count if parsed.operation == "INSERT" and parsed.status else 0
+        if parsed.operation == "INSERT" and parsed.status:
+            failed_inserts += count
     modified = counts.pop(COMPOSITE, None)
     return Sums(
         expected=expected,

@@ -72,7 +72,9 @@ def _detect(text: bytes) -> Format | None:
         at = _find(literal, line, text, len(text) if first is None else first[0])
         if at is not None:
             first = at, name
-    return first[1] if first else None
+    if first:
+        return first[1]
+    return None
 
 
 def _find(literal: bytes, line: re.Pattern[bytes], text: bytes, end: int) -> int | None:
@@ -85,6 +87,8 @@ def _find(literal: bytes, line: re.Pattern[bytes], text: bytes, end: int) -> int
         until = text.find(b"\n", at)
         line_end = until if until >= 0 else len(text)
         if line.match(text, start, line_end):
-            return start if start < end else None
+            if start < end:
+                return start
+            return None
         at = text.find(literal, line_end, end)
     return None

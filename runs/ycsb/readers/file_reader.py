@@ -115,14 +115,18 @@ class _Front:
             self._held_size -= len(self._held.pop(1).data)
 
     def done(self) -> tuple[ReadRun, ...]:
-        return self._reader.done() if self._reader is not None else ()
+        if self._reader is not None:
+            return self._reader.done()
+        return ()
 
     @property
     def closest(self) -> Sequence[OtherLine]:
         """Without a run: the lines that looked most like a result."""
         if self._reader is not None:
             return self._reader.closest
-        return closest_lines(self._held[0]) if self._held else ()
+        if self._held:
+            return closest_lines(self._held[0])
+        return ()
 
 
 def make_reader(name: Format, file_name: str, *, summed: bool = False) -> Reader:

@@ -155,17 +155,25 @@ class GoDraft:
         rate = total.read().rate_ops_s
         if len(lines) < len(self._final or self._latest):
             done = sum(line.count for name, line in lines.items() if name != _TOTAL and not name.endswith(_FAILED))
-            rate = done / total.takes_s if total.takes_s else None
-        return rate * self._batch_size if rate is not None and _are_batches(lines) else rate
+            rate = None
+            if total.takes_s:
+                rate = done / total.takes_s
+        if rate is not None and _are_batches(lines):
+            return rate * self._batch_size
+        return rate
 
     def _measured_ms(self, total: ReportLine | None) -> float | None:
         """Without the warm-up, in which nothing is measured: `takes` counts from before it, the rates from its end."""
-        rate = total.read().rate_ops_s if total is not None else None
+        rate = None
+        if total is not None:
+            rate = total.read().rate_ops_s
         if total is None or not rate or self._runtime_ms is None or not total.takes_s:
             return self._runtime_ms
         takes_ms = total.takes_s * 1000
         is_measured = abs(total.count / total.takes_s - rate) <= _EXACT * rate
-        return takes_ms if is_measured and takes_ms < self._runtime_ms * (1 - _EXACT) - 1000 else self._runtime_ms
+        if is_measured and takes_ms < self._runtime_ms * (1 - _EXACT) - 1000:
+            return takes_ms
+        return self._runtime_ms
 
     def _covers_all(self, report: Mapping[str, ReportLine]) -> bool:
         """Whether a report has all operations: those of earlier ones, and what its total counts.
@@ -203,10 +211,14 @@ class GoDraft:
         if stated not in ("load", "run") and any(not name.startswith("INSERT") for name in operations):
             stated = "run"
         if stated is None and self.command:
-            stated = "load" if " load " in f"{self.command} " else "run"
+            stated = "run"
+            if " load " in f"{self.command} ":
+                stated = "load"
         if stated is None:
             return None
-        return "load" if stated == "load" else "measure"
+        if stated == "load":
+            return "load"
+        return "measure"
 
     def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
         notes = list(self._notes)
@@ -296,7 +308,9 @@ class LiveReports:
         Counts are of the interval; latencies are of the whole measurement, as go-ycsb prints them.
         """
         ends = bool(self._report) and line.operation <= next(reversed(self._report))
-        status = self._status() if ends else None
+        status = None
+        if ends:
+            status = self._status()
         self._report = {} if ends else self._report
         self._report[line.operation] = line
         return status
@@ -311,6 +325,8 @@ class LiveReports:
             operations[_in_words_of_ycsb(name)] = StatusOperation(
                 count=count, max=read.max_us, avg=read.mean_us, p99=read.percentiles_us.get("99")
             )
-        rate = (done - _done(self._counts)) / length_s if length_s > 0 else None
+        rate = None
+        if length_s > 0:
+            rate = (done - _done(self._counts)) / length_s
         self._counts, self._takes_s = counts, takes_s
         return StatusLine(int(takes_s), done, rate, operations)

@@ -49,7 +49,9 @@ class ReportLine:
         """None where the operations are not counted."""
         count = whole(columns.get("count", ""))
         takes_s = finite(columns.get("takes(s)", ""))
-        return None if count is None or count < 0 else cls(operation, count, takes_s or 0.0, columns)
+        if count is None or count < 0:
+            return None
+        return cls(operation, count, takes_s or 0.0, columns)
 
     def read(self) -> ReadOperation:
         latencies: dict[str, float] = {}
@@ -141,7 +143,9 @@ class BlockLines:
         if name and not self._operation:
             self._operation = name[1]
             return True
-        row = _BLOCK_ROW.fullmatch(text) if self._operation else None
+        row = None
+        if self._operation:
+            row = _BLOCK_ROW.fullmatch(text)
         if row is None:
             return False
         key = row[1].lower()

@@ -67,7 +67,9 @@ class HdrReader:
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """Why there is no run."""
-        return (OtherLine(self._damage.line_number or 1, str(self._damage)),) if self._damage is not None else ()
+        if self._damage is not None:
+            return (OtherLine(self._damage.line_number or 1, str(self._damage)),)
+        return ()
 
     def _take(self, batches: Iterator[Batch]) -> None:
         try:
@@ -84,7 +86,9 @@ class HdrReader:
         if not any(len(log) for log in logs):
             yield Note("There is no interval in the log.")
         if self._kept.length_s:
-            longer = " or longer" if isinstance(self._kept, _Sums) else ""
+            longer = ""
+            if isinstance(self._kept, _Sums):
+                longer = " or longer"
             yield Note(f"The log is long: its intervals were put together to {self._kept.length_s} s{longer}.")
 
 
@@ -153,7 +157,9 @@ class _Sums:
     @property
     def length_s(self) -> int:
         """What the intervals are at least when the log is read whole; 0 where they stay as they are."""
-        return _LENGTHS_S[0] if self._size > MAX_COUNTS else 0
+        if self._size > MAX_COUNTS:
+            return _LENGTHS_S[0]
+        return 0
 
     @property
     def batches(self) -> list[Batch]:

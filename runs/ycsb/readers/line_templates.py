@@ -52,7 +52,9 @@ def detect_kind(sample: bytes) -> Kind | None:
         status, end = head
         fields = line.fields(end)
         elapsed, done = line.place(*match.span(4), signed=True), line.place(*match.span(5))
-        rate = None if status.rate_ops_s is None else line.place(*match.span(6), signed=True)
+        rate = None
+        if status.rate_ops_s is not None:
+            rate = line.place(*match.span(6), signed=True)
     except _NotByPlace:
         return None
     if match.start(1) < 0:
@@ -93,12 +95,16 @@ class _Line:
     def place(self, start: int, end: int, *, signed: bool = False) -> Place:
         """The place of the number between two positions."""
         text = self.text[start:end]
-        sign = -1 if signed and text.startswith("-") else 1
+        sign = 1
+        if signed and text.startswith("-"):
+            sign = -1
         match = _NUMBER.fullmatch(text.removeprefix("-") if signed else text)
         runs = self.runs_in(start, end)
         if match is None or len(runs) != sum(group is not None for group in match.groups()):
             raise _NotByPlace
-        whole = runs[0] if match[1] is not None else NOWHERE
+        whole = NOWHERE
+        if match[1] is not None:
+            whole = runs[0]
         return Place(whole, runs[-1] if match[2] is not None else NOWHERE, sign)
 
     def fields(self, start: int) -> tuple[Place, ...]:

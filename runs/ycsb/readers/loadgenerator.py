@@ -29,7 +29,9 @@ _MAX_OPERATIONS: Final = 200
 def latency_us(text: str) -> float | None:
     """A latency with its unit: `401.87us`, `2ms`, `2.11s`."""
     match = _LATENCY.fullmatch(text.strip())
-    return float(match[1]) * _US[match[2]] if match else None
+    if match:
+        return float(match[1]) * _US[match[2]]
+    return None
 
 
 class LoadGeneratorReader(LineReader):
@@ -85,7 +87,9 @@ class _Draft:
         operations = {name: draft.done() for name, draft in self._operations.items() if draft.is_measured}
         if not operations and not self._overall:
             return None
-        notes = [Note("Percentiles are the upper ends of buckets whose width doubles.")] if operations else []
+        notes = []
+        if operations:
+            notes = [Note("Percentiles are the upper ends of buckets whose width doubles.")]
         is_whole = all(_is_whole(operation) for operation in operations.values())
         if not is_whole:
             notes.append(Note(f"The results of {list(operations)[-1]} break off."))

@@ -75,13 +75,17 @@ class Preamble:
             return "load"
         for word in reversed(words):
             if word in ("-load", "-t"):
-                return "load" if word == "-load" else "measure"
+                if word == "-load":
+                    return "load"
+                return "measure"
         return None
 
     @property
     def properties(self) -> dict[str, str]:
         """Properties by -p and by the options that stand for one, without their secrets."""
-        properties = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
+        properties = {}
+        if self.limit_s is not None:
+            properties = {"maxexecutiontime": self.limit_s}
         properties.update(_properties(self._words))
         return redacted(properties)
 
@@ -91,12 +95,16 @@ class Preamble:
         if self.arguments is not None:
             return self.arguments.split()
         match = _CLIENT.search(self.echo or "")
-        return match.string[match.end() :].split() if match else []
+        if match:
+            return match.string[match.end() :].split()
+        return []
 
 
 def is_echo(line: str) -> bool:
     """Whether the line is a launcher's java command."""
-    client = None if line.lstrip().startswith("Usage:") else _CLIENT.search(line)
+    if ".ycsb.Client" not in line or line.lstrip().startswith("Usage:"):
+        return False
+    client = _CLIENT.search(line)
     return client is not None and _JAVA.search(line, 0, client.start()) is not None
 
 
@@ -110,7 +118,9 @@ def _properties(words: list[str]) -> dict[str, str]:
     properties: dict[str, str] = {}
     name = ""
     for at, word in enumerate(words):
-        before = words[at - 1] if at else ""
+        before = ""
+        if at:
+            before = words[at - 1]
         if before == "-p" and "=" in word:
             name, _, value = word.partition("=")
             properties[name] = value

@@ -64,13 +64,16 @@ def kind_of_binary(head: bytes) -> str | None:
 def closest_lines(block: Block) -> tuple[OtherLine, ...]:
     """The lines of the beginning of a file that have most of a result, in their order."""
     lines = block.data.decode(errors="replace").split("\n")[:_LOOKED_AT]
-    closest: list[tuple[int, int, str]] = []
-    for number, line in enumerate(lines, block.first_line):
-        if line.strip():
-            rank = next((rank for rank, hint in enumerate(_HINTS) if hint.search(line[:1_000])), len(_HINTS))
-            closest.append((rank, number, line))
-    best = sorted(sorted(closest)[:_SHOWN], key=lambda entry: entry[1])
-    return tuple(OtherLine(number, redact(line)) for _, number, line in best)
+    others = [(number, line) for number, line in enumerate(lines, block.first_line) if line.strip()]
+    closest: list[tuple[int, str]] = []
+    for hint in _HINTS:
+        matching = [entry for entry in others if hint.search(entry[1], 0, 1_000)]
+        closest += matching
+        if len(closest) >= _SHOWN:
+            break
+        others = [entry for entry in others if entry not in matching]
+    best = sorted([*closest, *others][:_SHOWN])
+    return tuple(OtherLine(number, redact(line)) for number, line in best)
 
 
 def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> str:
@@ -84,11 +87,15 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
         reason = "These are properties for a client, and not what it printed."
     elif name is None:
-        number = "its only line" if lines == 1 else f"its {lines:,} lines"
+        number = "its only line"
+        if lines != 1:
+            number = f"its {lines:,} lines"
         reason = f"This is not an output of YCSB or of its relatives: nothing of one is in {number}."
     else:
         reason = "The client printed no result: it was killed, or ended before it could write one."
     quoted = " | ".join(
         f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
     )
-    return f"{reason} What comes closest: {quoted}" if quoted else reason
+    if quoted:
+        return f"{reason} What comes closest: {quoted}"
+    return reason

@@ -78,7 +78,9 @@ class ReadRun:
     @property
     def exact_version(self) -> str:
         """Empty where only the layout tells it."""
-        return "" if self.version is None or re.match(r"[\d.]+-\d", self.version) else self.version
+        if self.version is None or re.match(r"[\d.]+-\d", self.version):
+            return ""
+        return self.version
 
 
 @dataclass(frozen=True, slots=True)

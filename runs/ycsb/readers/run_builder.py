@@ -1,7 +1,7 @@
 """One run while its lines are read."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -13,12 +13,12 @@ from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
-from runs.ycsb.readers.completeness import compare_sums, counted, find_spans, what_breaks_off
+from runs.ycsb.readers.completeness import Sums, compare_sums, counted, find_spans, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
-from runs.ycsb.readers.versions import Layout, Range, corrected, detect_version, find_contradiction
+from runs.ycsb.readers.versions import Layout, corrected, detect_version, find_contradiction
 from runs.ycsb.summary import is_process
 from runs.ycsb.symptoms import SymptomCounter
 
@@ -200,7 +200,9 @@ class RunDraft:
 
     def done(self, run_format: Format, source: str) -> ReadRun:
         """The run as it stands; applying the exceptions of its version and saying what is doubtful."""
-        rates = [name for name, draft in self.metrics.items() if draft.take_rows_for_rates(self.runtime_ms)]
+        runtime_ms, throughput_ops_s = self.runtime_ms, self.throughput_ops_s
+        rates = [name for name, draft in self.metrics.items() if draft.take_rows_for_rates(runtime_ms)]
+        is_thumbtack = self.is_thumbtack
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
         layout = Layout(
@@ -210,27 +212,32 @@ class RunDraft:
             has_gc=self._has_gc,
             is_master=status.has_median,
         )
-        version = None if self.is_thumbtack else detect_version(layout)
+        version = None if is_thumbtack else detect_version(layout)
+        detected_version = str(version) if version else None
         logs = self.points.logs()
         counts = counted(measured, logs)
         properties = self.preamble.properties
         operations, sentences = corrected(measured, self.metrics, version, properties)
-        if spans := find_spans(operations, self.runtime_ms, self.throughput_ops_s):
+        if spans := find_spans(operations, runtime_ms, throughput_ops_s):
             sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
             operations = {name: entry for name, entry in operations.items() if name not in spans}
             counts = {name: entry for name, entry in counts.items() if name not in spans}
-        is_complete = self._is_complete(measured, counts)
+        sums = compare_sums(counts, runtime_ms, throughput_ops_s)
+        is_complete = self._is_complete(measured, sums)
         if rates:
             sentences.append(f"The rows of {', '.join(rates)} are operations of a second each, and no latencies.")
         self._notes = [Note(text) for text in sentences] + self._notes
-        self._note_what_is_doubtful(layout, counts)
+        if any(operation.is_average for operation in counts.values()):
+            self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
+        doubts = (None, None) if is_thumbtack else (find_contradiction(layout), sums)
+        self._note_what_is_doubtful(*doubts)
         return ReadRun(
-            format="thumbtack" if self.is_thumbtack and run_format == "ycsb-text" else run_format,
+            format="thumbtack" if is_thumbtack and run_format == "ycsb-text" else run_format,
             phase=self.preamble.phase or detect_phase(counts or (status[-1].operations if status else ())),
-            runtime_ms=self.runtime_ms,
-            throughput_ops_s=self.throughput_ops_s,
+            runtime_ms=runtime_ms,
+            throughput_ops_s=throughput_ops_s,
             complete=is_complete,
-            version=self._version_name(version),
+            version=self.preamble.jar or _THUMBTACK_VERSION if is_thumbtack else detected_version,
             operations=operations,
             status=status,
             logs=logs,
@@ -248,16 +255,11 @@ class RunDraft:
         digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
         return None if digits is None else finite(digits)
 
-    def _version_name(self, version: Range | None) -> str | None:
-        if self.is_thumbtack:
-            return self.preamble.jar or _THUMBTACK_VERSION
-        return None if version is None else str(version)
-
     @property
     def _has_gc(self) -> bool:
         return any(name.startswith("TOTAL_GC") for name in self.process)
 
-    def _is_complete(self, measured: dict[str, ReadOperation], counts: Mapping[str, ReadOperation]) -> bool:
+    def _is_complete(self, measured: dict[str, ReadOperation], sums: Sums | None) -> bool:
         if self.is_cut or RUNTIME not in self.overall or THROUGHPUT not in self.overall:
             return False
         # With the totals at the end, nothing can be missing before them.
@@ -267,20 +269,15 @@ class RunDraft:
         if broken is not None:
             self.note(broken, self.last_line)
             return False
-        sums = compare_sums(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is None or not sums.tell_of_missing:
             return True
         # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
         return bool(measured) and not self._has_gc
 
-    def _note_what_is_doubtful(self, layout: Layout, counts: Mapping[str, ReadOperation]) -> None:
-        contradiction = None if self.is_thumbtack else find_contradiction(layout)
+    def _note_what_is_doubtful(self, contradiction: str | None, sums: Sums | None) -> None:
         if contradiction is not None:
             self.note(contradiction)
-        if any(operation.is_average for operation in counts.values()):
-            self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
-        sums = compare_sums(counts, self.runtime_ms, self.throughput_ops_s)
-        if sums is not None and not sums.agree and not self.is_thumbtack:
+        if sums is not None and not sums.agree:
             self.note(str(sums))
         if self.has_statuses and not self.has_summary:
             elapsed_s, operations, _ = self.last_status

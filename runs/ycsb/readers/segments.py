@@ -228,7 +228,9 @@ class Segments:
         self._next(self._run.last_line)
         drafts: list[RunDraft] = []
         for run in self._ended:
-            earlier = drafts[-1] if drafts else None
+            earlier = None
+            if drafts:
+                earlier = drafts[-1]
             if earlier is not None and run.has_same_statuses(earlier):
                 continue
             if earlier is not None and _is_same_run(earlier, run):
@@ -258,7 +260,9 @@ def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
     if goes_on.sum() > 1:
         return int(later[goes_on][0])
     # With intervals of a second or more only the last second can have two lines.
-    return int(twice[0]) if twice.size >= max(_MIN_TWICE, len(statuses) // 3) else 0
+    if twice.size >= max(_MIN_TWICE, len(statuses) // 3):
+        return int(twice[0])
+    return 0
 
 
 def _repeated(statuses: Statuses, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:

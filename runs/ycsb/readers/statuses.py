@@ -105,7 +105,7 @@ class Statuses:
             self.operations_done[positions],
             self.rate_ops_s[positions],
             self.at_s[positions],
-            [self.kinds[at] for at in places],
+            self.kinds[positions] if isinstance(positions, slice) else [self.kinds[at] for at in positions],
             self.numbers[positions],
             {new: self.irregular[at] for new, at in irregular if at in self.irregular},
         )
@@ -208,23 +208,25 @@ class StatusTable(Sequence[StatusLine]):
         parts = []
         for part in self._parts:
             values = np.full(len(part), np.nan)
-            for kind in set(part.kinds):
-                if kind is not None:
-                    _fill(values, part, kind, operation, name)
+            kinds = set(part.kinds)
+            for kind in filter(None, kinds):
+                _fill(values, part, kind, operation, name, is_only=len(kinds) == 1)
             for at, line in part.irregular.items():
                 numbers = line.operations.get(operation)
-                value = None if numbers is None else getattr(numbers, name)
+                value = None
+                if numbers is not None:
+                    value = getattr(numbers, name)
                 values[at] = np.nan if value is None else value
             parts.append(values)
         return _joined(parts, np.float64)
 
 
-def _fill(values: Floats, part: Statuses, kind: Kind, operation: str, name: str) -> None:
+def _fill(values: Floats, part: Statuses, kind: Kind, operation: str, name: str, *, is_only: bool) -> None:
     """The field's values into the lines of one kind."""
     columns = {place.field: at for at, place in enumerate(kind.fields) if place.operation == operation}
     if name not in columns:
         return
-    lines = np.array([at for at, other in enumerate(part.kinds) if other is kind])
+    lines = slice(None) if is_only else [at for at, other in enumerate(part.kinds) if other is kind]
     numbers = part.numbers[lines, columns[name]]
     if name != "count" and "count" in columns:
         numbers = np.where(part.numbers[lines, columns["count"]] == 0, np.nan, numbers)

@@ -19,6 +19,7 @@ from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
 from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS
 from runs.ycsb.readers.writers import Writers, has_front
 from runs.ycsb.redact import redact_beginning
+from runs.ycsb.stated_failures import BEGINNING
 from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
 
@@ -34,9 +35,7 @@ _STOCK_KEY: Final = re.compile(
 _SHORTENED: Final = re.compile(re.escape(COMMAND_LINE) + r" -\.\.\.")  # PowerShell quotes it a second time
 _TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
 _GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
-_MARKS: Final = re.compile(
-    b"|".join(map(re.escape, (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))))
-)
+_MARKS: Final = (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))
 _CHATTER: Final = 1
 _STATUS: Final = 2
 _TELLING: Final = 3
@@ -120,7 +119,9 @@ class TextReader:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        last = lines.pop() if block.unterminated and lines else None
+        last = None
+        if block.unterminated and lines:
+            last = lines.pop()
         shapes, status = self._shapes, self._main.status
         for number, line in enumerate(lines, block.first_line):
             shape = line.translate(None, DIGITS)
@@ -196,7 +197,7 @@ class TextReader:
             and not (self._writers.names or has_front(shape))
         ):
             looks_like = _STATUS
-        elif b" sec: " in shape or b"]," in shape or _MARKS.search(shape):
+        elif b" sec: " in shape or b"]," in shape or any(map(shape.__contains__, _MARKS)) or BEGINNING.match(shape):
             looks_like = _TELLING
         else:
             looks_like = _CHATTER
@@ -236,8 +237,13 @@ class TextReader:
         elif measurement is not None:
             self._find_segments(line).cut(*measurement, number)
         else:
-            if b"[" in line:
-                self._find_segments(line).broke_off()
+            segments = self._find_segments(line)
+            doubtful = [segments] if b"[" in line else []
+            if self._writers.names and not segments.has_results:
+                # It ends within what stands in front of lines: it may be of any of the writers.
+                doubtful = list(self._sources.values())
+            for part in doubtful:
+                part.broke_off()
             self._marked(line, number)
 
     def _keep(self, line: bytes, number: int) -> None:
@@ -315,8 +321,6 @@ def _measurement_in(text: str) -> tuple[str, str, str] | None:
     measurement = split_line(text[bracketed.start() :])
     if measurement is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
         return None
-    return (
-        measurement
-        if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS
-        else None
-    )
+    if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS:
+        return measurement
+    return None

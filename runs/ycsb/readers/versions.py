@@ -44,7 +44,9 @@ class Range:
 
     def __str__(self) -> str:
         names = [_MASTER_NAME if version == _MASTER else _text(version) for version in (self.low, self.high)]
-        return names[0] if self.low == self.high else "-".join(names)
+        if self.low == self.high:
+            return names[0]
+        return "-".join(names)
 
 
 def _text(version: Version) -> str:
@@ -60,7 +62,9 @@ def detect_version(layout: Layout) -> Range | None:
     low, high = max(lows), min(highs)
     if high == _MASTER and low != _MASTER:
         high = _LATEST
-    return None if low > high or (len(lows), len(highs)) == (1, 1) else Range(low, high)
+    if low > high or (len(lows), len(highs)) == (1, 1):
+        return None
+    return Range(low, high)
 
 
 def find_contradiction(layout: Layout) -> str | None:
@@ -81,7 +85,9 @@ def find_contradiction(layout: Layout) -> str | None:
 
 def _stated(preamble: Preamble) -> Version | None:
     for name in (preamble.jar, preamble.banner):
-        stated = None if name in (None, _OLD_BANNER) else _parsed(str(name))
+        stated = None
+        if name not in (None, _OLD_BANNER):
+            stated = _parsed(str(name))
         if stated is not None:
             return stated
     return None
@@ -242,7 +248,9 @@ def _shifted(percentiles: Mapping[str, float]) -> dict[str, float]:
 
 def _thousandfold(operation: ReadOperation) -> ReadOperation:
     def times(value: float | None, factor: float = 1000.0) -> float | None:
-        return None if value is None else value * factor
+        if value is None:
+            return None
+        return value * factor
 
     return replace(
         operation,

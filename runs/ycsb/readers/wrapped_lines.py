@@ -65,7 +65,9 @@ def _unwrapped(line: str) -> str:
     texts = [text for match in strings if (text := _decoded(match[0])) and _is_text(text, len(strings))]
     if not texts:
         return line
-    front = _front(line) if line.lstrip().startswith("{") else ""
+    front = ""
+    if line.lstrip().startswith("{"):
+        front = _front(line)
     parts = "\n".join(texts).rstrip("\n").split("\n")
     return "\n".join(front + part for part in parts)
 
@@ -86,4 +88,6 @@ def _front(line: str) -> str:
     """The writer in front of the line, as docker compose names it."""
     names = [_decoded(match[1]) for match in _WRITER.finditer(line)]
     writers = list(dict.fromkeys(name.replace(" ", "_") for name in names if name not in _NO_WRITER))[:_MAX_WRITERS]
-    return f"{'/'.join(writers)} | " if writers else ""
+    if writers:
+        return f"{'/'.join(writers)} | "
+    return ""

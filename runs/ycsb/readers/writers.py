@@ -55,19 +55,25 @@ class Writers:
     def name(self, line: bytes) -> str:
         """Whose line this is; empty where nothing tells."""
         front = self._front(line)
-        return front.decode(errors="replace") if front else self.section
+        if front:
+            return front.decode(errors="replace")
+        return self.section
 
     def _front(self, line: bytes) -> bytes:
         begin = _BEGIN.search(line, 0, _LOOKED_AT)
         if begin is None:
             text = _without_varying(line[:_MAX_FRONT])
             return next((name for name in self.names if text.startswith(name)), b"")
-        front = _without_varying(line[: begin.start()]) if 0 < begin.start() <= _MAX_FRONT else b""
+        front = b""
+        if 0 < begin.start() <= _MAX_FRONT:
+            front = _without_varying(line[: begin.start()])
         if front and (_STANDS_FIRST.match(line, begin.start()) or _PIPED.match(line, 0, _LOOKED_AT)):
             self.names.add(front)
         if front in self.names:
             return front
-        return next(iter(self.names)) if front and len(self.names) == 1 else b""
+        if front and len(self.names) == 1:
+            return next(iter(self.names))
+        return b""
 
     def begins_section(self, line: bytes) -> bool:
         """Whether the line is the headline of what one writer left."""
@@ -100,4 +106,6 @@ def has_front(shape: bytes) -> bool:
 def _without_varying(front: bytes) -> bytes:
     words = _VARYING.sub(b" ", front).split()
     name = _EMPTY.sub(b"", b" ".join(words)).strip(_SIGNS)
-    return name[1:-1] if name.startswith(b"[") and name.endswith(b"]") else name
+    if name.startswith(b"[") and name.endswith(b"]"):
+        return name[1:-1]
+    return name

@@ -39,7 +39,8 @@ def recorded(name: str, number: int, **more) -> ClientLogs:
 
 
 def made(number: int, *logs: IntervalLog, **more) -> ClientLogs:
-    return ClientLogs(number, [source(build_file(get_lines(log))) for log in logs], **more)
+    sources = [source(build_file(get_lines(log))) for log in logs]
+    return ClientLogs(number, sources, **{"clock_steps": (), **more})
 
 
 def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:

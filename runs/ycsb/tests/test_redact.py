@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.ycsb.known_names import NAMES
-from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
+from runs.ycsb.redact import HIDDEN, allow_names, find_secrets, is_secret, redact
 from runs.ycsb.tests.samples import DATA
 
 
@@ -120,3 +120,19 @@ def test_every_documented_secret_is_hidden():
         "postgrenosql.passwd", "redis.password", "redis.tls_key", "s3.accessKeyId", "s3.secretKey", "scylla.password",
         "spanner.credentials", "voltdb.password",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["open sesame", "a,b;c&d", "semi;colon and blank, too"])
+def test_value_of_a_property_line_is_hidden_to_its_end(value):
+    text = redact(f"redis.password={value}\nthreadcount=8\n")
+
+    assert text == f"redis.password={HIDDEN}\nthreadcount=8\n"
+
+
+def test_secrets_of_properties_are_found_in_other_texts():
+    properties = {"redis.password": "p@ss word", "db.url": "jdbc:x://h/d?user=u&password=q%2Cw1", "threadcount": "8"}
+    secrets = find_secrets(properties)
+
+    text = redact("ERR p@ss word, p%40ss%20word, q%2Cw1 and q,w1 are refused", secrets)
+
+    assert text == f"ERR {HIDDEN}, {HIDDEN}, {HIDDEN} and {HIDDEN} are refused"

@@ -23,6 +23,7 @@ from benchsite.core.addresses import split_address
 from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import duration, size
 from runs.catalog import System, load_catalog
+from runs.ycsb.redact import find_secrets, redact
 from workers.provision.administration import admin_program
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
@@ -321,7 +322,8 @@ class ProgramAdministration(Administration):
         if "name_taken" in answer:
             raise MarkerNameTaken(plain_text(answer["name_taken"]))
         if "error" in answer:
-            text = plain_text(answer["error"], MAX_ERROR_LENGTH)
+            secrets = find_secrets({**self.properties, "password": self.address.password})
+            text = plain_text(redact(str(answer["error"]), secrets), MAX_ERROR_LENGTH)
             if self._is_java:
                 text = f"{self._where}: the driver says: {plain_text(text)}"
             raise AdministrationError(f"{text}{program.describe_refusal()}")

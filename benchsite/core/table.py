@@ -1,11 +1,12 @@
-"""A table twin and the forms in which it leaves the site: CSV, Markdown, LaTeX. Every cell is somebody's text."""
+"""A table and its exports: CSV, Markdown, LaTeX. Every cell may be a text that a stranger wrote."""
 
 import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import datetime
+from typing import Any
 
 from benchsite.core.formatting import not_a_formula, significant
 
@@ -43,61 +44,91 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "rows": [[_plain(cell) for cell in row] for row in self.rows]}
+        return {"columns": list(self.columns), "rows": [list(map(_plain, row)) for row in self.rows]}
 
     def as_csv(self) -> str:
-        """Comma-separated, whole numbers, and never a formula to a spreadsheet."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow([not_a_formula(column) for column in self.columns])
-        writer.writerows([[not_a_formula(_plain(cell)) for cell in row] for row in self.rows])
-        return out.getvalue()
+        return "".join(map(csv_line, (self.columns, *self.rows)))
 
     def as_markdown(self) -> str:
         """A table of GitHub's Markdown, numbers to the right with six digits."""
         lines = [[_markdown(column) for column in self.columns]]
         lines.append(["---:" if number else "---" for number in self._numeric()])
-        lines += [[_markdown(_said(cell)) for cell in row] for row in self.rows]
+        lines += [list(map(_markdown, map(_said, row))) for row in self.rows]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def as_latex(self) -> str:
         """A tabular that needs no package, numbers to the right with six digits."""
         places = "".join("r" if number else "l" for number in self._numeric())
-        head = " & ".join(_latex(column) for column in self.columns)
-        body = "".join(f"{' & '.join(_latex(_said(cell)) for cell in row)} \\\\\n" for row in self.rows)
+        head = " & ".join(map(_latex, self.columns))
+        lines = [" & ".join(map(_latex, map(_said, row))) for row in self.rows]
+        body = "".join(f"{line} \\\\\n" for line in lines)
         return f"\\begin{{tabular}}{{{places}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
 
     def _numeric(self) -> list[bool]:
-        return [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(self.columns))]
+        if not self.rows:
+            return [False] * len(self.columns)
+        return [any(map(_is_number, column)) for column in zip(*self.rows, strict=True)]
 
 
 # The columns of a table by their titles: a path of attributes ("curve.mode"), or a function of the row.
-Columns = Mapping[str, str | Callable[[Any], Cell]]
+Columns = Mapping[str, str | Callable[[Any], Any]]
 
 
 def tabulated(columns: Columns, rows: Iterable[object]) -> Table:
     """A table of these columns. A path that leads over None is an empty cell."""
-    return Table(tuple(columns), tuple(tuple(_read(row, column) for column in columns.values()) for row in rows))
+    return Table(tuple(columns), tuple(read_row(columns, row) for row in rows))
 
 
-def _read(row: Any, column: str | Callable[[Any], Cell]) -> Cell:
+def read_row(columns: Columns, row: object) -> tuple[Any, ...]:
+    return tuple(_read(row, column) for column in columns.values())
+
+
+def or_empty(path: str) -> Callable[[Any], Any]:
+    """A column of texts: what is missing is the empty text."""
+    return lambda row: _read(row, path) or ""
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """Numbers in full, lists with commas, times as ISO 8601; no cell is a formula to a spreadsheet."""
+    out = io.StringIO()
+    csv.writer(out).writerow([_csv_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _csv_cell(cell: Any) -> Any:
+    if isinstance(cell, datetime):
+        cell = cell.isoformat()
+    elif isinstance(cell, list):
+        cell = ", ".join(cell)
+    return not_a_formula(_plain(cell))
+
+
+def _read(row: Any, column: str | Callable[[Any], Any]) -> Any:
     if not isinstance(column, str):
         return column(row)
     for name in column.split("."):
         row = None if row is None else getattr(row, name)
-    return cast(Cell, row)
+    return row
 
 
 def bounded_percent(share: float | None, sign: str | None) -> Cell:
     """Per cent as a number; with its sign as a text where it is a bound, nothing where it may be anything."""
     if share is None or sign is None:
         return None
-    return f"{sign}{significant(share * 100, 4)}" if sign else share * 100
+    if sign:
+        return f"{sign}{significant(share * 100, 4)}"
+    return share * 100
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float)
 
 
 def _plain(cell: Cell) -> Cell:
     """Neither JSON nor a spreadsheet knows what is not finite: it is nothing."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell
 
 
 def _said(cell: Cell) -> str:
@@ -109,7 +140,9 @@ def _said(cell: Cell) -> str:
         text = (
             f"{cell:.0f}" if abs(cell) >= WHOLE_FROM else f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
         )
-        return "0" if text in ("-0", "") else text
+        if text in ("-0", ""):
+            return "0"
+        return text
     return str(cell)
 
 

@@ -1,0 +1,77 @@
+"""Version against version: commits, branches and weeks from menus and from an address, test by test."""
+
+import pytest
+from django.urls import reverse
+
+from reports.compare.analysis.differences import differences
+from reports.compare.figures.theme import get_labels
+from reports.compare.pages.baseline_ratios import choose_baseline
+from reports.compare.queries import curves
+from reports.tests.verdicts import commit_runs, make_test
+from runs.models import Run, Sweep
+from runs.tests.factories import make_sweep
+from runs.tests.pages import get_text
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+@pytest.fixture
+def measured(team):
+    """Two weeks of one test, and a branch."""
+    sweep = make_test(team)
+    for number in range(14):
+        level = 1000.0 if number < 7 else 1210.0
+        commit_runs(sweep, f"aaaa{number:04}", level, days_ago=13.5 - number, repeats=1)
+    commit_runs(sweep, "bbbb0001", 900.0, days_ago=0.1, repeats=2, branch="topic")
+    return sweep
+
+
+def get_rows(client, **query):
+    response = client.get(reverse("versions"), query)
+    assert response.status_code == 200
+    return response, response.context["rows"]
+
+
+def test_last_week_against_this_week_states_ratio_and_interval(client_in, measured):
+    response, ((test, document),) = get_rows(client_in, base="last-week", new="this-week")
+    metric = document.metrics[0]
+    assert metric.ratio == pytest.approx(1.21, rel=0.01) and document.verdict == "improvement"
+    page = get_text(response)
+    assert "Improvement: throughput 21" in page and metric.reason[:40] in page and str(test) in page
+
+
+def test_commit_against_commit_by_their_beginnings(client_in, measured):
+    _, ((_, document),) = get_rows(client_in, base="aaaa0003", new="aaaa0010")
+    assert document.metrics[0].ratio == pytest.approx(1.21, rel=0.01)
+    assert (document.base.commit, document.new.commit) == ("aaaa0003", "aaaa0010")
+
+
+def test_branch_against_main(client_in, measured):
+    _, ((_, document),) = get_rows(client_in, base="branch:main", new="branch:topic")
+    assert (document.base.commit, document.new.commit) == ("aaaa0013", "bbbb0001")
+
+
+def test_two_newest_commits_without_a_choice(client_in, measured):
+    response, _ = get_rows(client_in)
+    assert (response.context["base"], response.context["new"]) == ("aaaa0013", "bbbb0001")
+
+
+def test_unknown_side_is_named(client_in, measured):
+    response, rows = get_rows(client_in, base="branch:none", new="aaaa0003")
+    assert not rows and "none" in response.context["problem"]
+
+
+def test_sides_are_commits_and_the_older_is_the_reference(team, measured):
+    """An upload makes a sweep for each commit."""
+    other = make_sweep(team=team, matrix=measured.matrix, database=measured.database, workload=measured.workload)
+    commit_runs(other, "cccc1111222233", 1100.0, days_ago=0.1, repeats=1)
+    Run.objects.filter(sweep=measured).exclude(commit="aaaa0003").delete()
+    sides = curves(Sweep.objects.filter(pk__in=[measured.pk, other.pk]).order_by("-created_at"))
+    assert sorted(label.split(" · ")[-1] for label in get_labels(sides).values()) == ["aaaa0003", "cccc111122"]
+    assert [side.label for side in differences(sides) if side.label == "commit"] == ["commit"]
+    assert choose_baseline(sides, None).commit == "aaaa0003"
+
+
+def test_list_of_sweeps_finds_a_commit_and_shows_it(client_in, measured):
+    page = get_text(client_in.get(reverse("sweeps"), {"q": "bbbb00"}))
+    assert measured.name in page
