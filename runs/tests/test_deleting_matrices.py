@@ -207,7 +207,8 @@ def test_another_team_sees_and_restores_nothing(team, user, stranger, measured):
 def test_only_admins_delete_and_restore(client_in, measured):
     assert client_in.get(f"/matrices/{measured.pk}/delete/").status_code == 403
     assert client_in.post(f"/matrices/{measured.pk}/delete/").status_code == 403
-    assert client_in.get("/deleted/").status_code == 403
+    assert client_in.get("/deleted/").status_code == 200
+    assert client_in.post("/deleted/", {"restore": str(measured.pk)}).status_code == 403
 
 
 def test_an_archived_matrix_is_left_out_of_the_list(client_in, measured):

@@ -137,7 +137,7 @@ def test_it_sorts_matrices_by_column(team, operator, query, names):
     html = operator.get(reverse("matrices") + query).content.decode()
     assert re.findall(r'<th scope="row"><a [^>]*>(\w)<', html) == names
     assert html.count("aria-sort") == 1
-    assert f'href="/matrices.csv{query or "?"}"' in html.replace("&amp;", "&")
+    assert f'href="/matrices.csv{query.replace("?sort=none", "")}"' in html.replace("&amp;", "&")
 
 
 @pytest.mark.parametrize("search", ["nothing like it", "%", "'", "\0%", "x" * 500])

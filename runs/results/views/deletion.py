@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.module_loading import import_string
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from runs.identifiers import parse_uuid
 from runs.models import Artifact, Deletion, Matrix, MatrixEntry, Run, Schedule, Sweep, Upload
 from runs.results import deletion
@@ -180,10 +181,12 @@ def _say_deleted(request: HttpRequest, text: str) -> None:
     messages.success(request, link)
 
 
-@team_required("GET", "POST", role=Role.ADMIN)
+@team_required("GET", "POST")
 def deleted(request: HttpRequest) -> HttpResponse:
-    """What was deleted in the last 30 days. POST restores one (`restore`), or forgets it (`forget`)."""
+    """What was deleted in the last 30 days. An admin restores one (`restore`), or forgets it (`forget`), by POST."""
     if request.method == "POST":
+        if not has_role(request, Role.ADMIN):
+            raise PermissionDenied
         _restore_or_forget(request)
         return redirect("deleted")
     return render(
