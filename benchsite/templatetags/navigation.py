@@ -31,7 +31,7 @@ GROUPS = {
         ("Runs", "runs"),
         ("Queue", "queue"),
         ("Import", "imports"),
-        ("Deleted", "deleted"),
+        ("Trash", "deleted"),
     ),
     "Setup": (
         ("Databases", "databases"),

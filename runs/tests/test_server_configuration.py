@@ -112,7 +112,7 @@ def test_it_gives_clients_the_address_and_the_mode():
         "redis.wait.replicas": "1",
         "redis.wait.timeout_ms": "1000",
     }
-    assert secret_properties(REDIS) == ["redis.password"]
+    assert secret_properties(REDIS) == ["redis.password", "redis.tls.ca", "redis.tls.certificate", "redis.tls.key"]
 
 
 @pytest.mark.parametrize(("share", "index"), [("0", None), ("0.95", "true"), ("", None)])
