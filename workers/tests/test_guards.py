@@ -184,7 +184,7 @@ def test_full_work_disk_ends_the_client(monkeypatch, tmp_path):
     reporter = SimpleNamespace(lines=[], run_ended=False)
     client = Client(
         None,
-        {"order": {"deadline_s": 60, "binding": "redis"}, "label": "test"},
+        {"order": {"deadline_s": 60, "binding": "redis", "properties": {}}, "label": "test"},
         SimpleNamespace(path=tmp_path, client_run_id="1"),
         reporter,
     )
