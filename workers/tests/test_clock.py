@@ -21,7 +21,7 @@ def wall_clock(monkeypatch):
 @pytest.fixture
 def client(tmp_path):
     """A client that was told when to start, and waits."""
-    order = {"order": {"deadline_s": 60, "binding": "redis"}, "label": "test"}
+    order = {"order": {"deadline_s": 60, "binding": "redis", "properties": {}}, "label": "test"}
     waiting = Client(None, order, SimpleNamespace(path=tmp_path), SimpleNamespace(lines=[], run_ended=False))
     waiting.begun, waiting.told_at_s = True, waiting.clock.local_s()
     return waiting

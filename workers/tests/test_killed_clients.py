@@ -22,7 +22,7 @@ def conclude(tmp_path):
     def run(program, strike=lambda running: None):
         argv = [sys.executable, "-I", "-S", "-c", program]
         ended = run_process(argv, registry=tmp_path / "registry", label="test", on_started=strike)
-        claimed = {"order": {"deadline_s": 60, "binding": "redis"}, "window": {}, "label": "test"}
+        claimed = {"order": {"deadline_s": 60, "binding": "redis", "properties": {}}, "window": {}, "label": "test"}
         client = Client(None, claimed, SimpleNamespace(path=tmp_path), None)
         client.begun = True
         return client._conclude(ended)

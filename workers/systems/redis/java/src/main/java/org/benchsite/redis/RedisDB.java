@@ -92,6 +92,8 @@ public final class RedisDB extends BenchsiteDB {
             : Servers.single(new HostAndPort(given.text("redis.host"), given.whole("redis.port")), config);
     }
 
+    // Jedis' successor of these methods reads key stores, and no certificate authority in PEM.
+    @SuppressWarnings("deprecation")
     private static JedisClientConfig config(Settings given, int timeout) throws DBException {
         String user = given.text("redis.user");
         String password = given.text("redis.password");
