@@ -108,13 +108,15 @@ def test_what_was_looked_at_is_not_judged_again(asked, test, monkeypatch):
 
 def test_a_look_judges_some_and_the_next_goes_on(asked, test):
     for number in range(3):
-        uploaded(test, f"bbbb000{number}", 850.0, days_ago=0.2 - number / 100, branch=f"topic{number}", minutes=9 - number)
+        age = {"days_ago": 0.2 - number / 100, "minutes": 9 - number}
+        uploaded(test, f"bbbb000{number}", 850.0, branch=f"topic{number}", **age)
     assert [upload_alerts.look(2), upload_alerts.look(2), upload_alerts.look(2)] == [2, 1, 0]
 
 
 def test_a_look_that_takes_long_leaves_the_rest_to_the_next(asked, test, monkeypatch):
     for number in range(2):
-        uploaded(test, f"bbbb000{number}", 850.0, days_ago=0.2 - number / 100, branch=f"topic{number}", minutes=9 - number)
+        age = {"days_ago": 0.2 - number / 100, "minutes": 9 - number}
+        uploaded(test, f"bbbb000{number}", 850.0, branch=f"topic{number}", **age)
     monkeypatch.setattr(upload_alerts, "MAX_S", 0)
     assert [upload_alerts.look(), upload_alerts.look(), upload_alerts.look()] == [1, 1, 0]
 

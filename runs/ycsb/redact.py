@@ -35,10 +35,10 @@ _IS: Final = r"""["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}"""
 _VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\(?:.|\n[ \t]{0,200})|[^\s,;&"'\\])+)"""
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(rf"(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}{_IS}){_VALUE}", re.IGNORECASE)
-# A line of a property file: its value ends with the line, whatever is in it.
+# A line of a property file: its value ends with the line, whatever is in it. A hidden one may stand in a list.
 _LINE: Final = re.compile(
     rf"^(?P<name>[ \t]{{0,20}}[\w.-]{{0,80}}?{_SECRET_WORD}[\w.-]{{0,80}}[ \t]{{0,20}}[=:](?!//)[ \t]{{0,20}})"
-    r"""(?P<value>(?:\\\r?\n[ \t]{0,200}|[^\s"'])(?:\\\r?\n|.)*)""",
+    r"""(?P<value>(?!\[redacted\])(?:\\\r?\n[ \t]{0,200}|[^\s"'])(?:\\\r?\n|.)*)""",
     re.IGNORECASE | re.MULTILINE,
 )
 # A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
