@@ -70,11 +70,11 @@ class Checkout:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
 
-    def run(self, command: str, status: int = 0) -> str:
+    def run(self, command: str, *, fails: bool = False) -> str:
         done = subprocess.run(
             ["bash", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode == status, f"{command}: {done.stdout[-2000:]}{done.stderr[-3000:]}"
+        assert (done.returncode != 0) == fails, f"{command}: {done.stdout[-2000:]}{done.stderr[-3000:]}"
         return f"{done.stdout}{done.stderr}"
 
     def shell(self, code: str) -> str:
@@ -122,7 +122,7 @@ def test_compose_reads_the_file(docker_config, tmp_path):
     site.run(command)
     for name in ("BENCHSITE_RELEASE", "POSTGRES_PASSWORD"):
         write_settings(site.folder, **{name: ""})
-        assert f"required variable {name} is missing" in site.run(command, status=1)
+        assert f"required variable {name} is missing" in site.run(command, fails=True)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_site_of_compose_outlives_faults_restore_and_upgrade(site, tmp_path):
     backup = tmp_path / "backup"
     site.run(documented(r"^    deploy/backup /backup$").replace(" /backup", f" {backup}"))
     restore = documented(r"^    deploy/restore /backup$").replace(" /backup", f" {backup}")
-    assert "being accessed by other users" in site.run(restore, status=1)
+    assert "being accessed by other users" in site.run(restore, fails=True)
     site.run("docker compose --profile target down --volumes --timeout 20")
     assert "Every table is as it was" in site.run(restore)
     assert site.shell(COUNT_RUNS.format("succeeded")) == runs
