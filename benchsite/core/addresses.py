@@ -80,21 +80,21 @@ def refuse_webhook_address(
     own = {(address, own_port) for name, own_port in own_servers for address in _resolve_own(name, own_port, timeout_s)}
     here = own_addresses()
     for address in addresses:
-        shown = host
+        server = host
         if host != str(address):
-            shown = f"{host} ({address})"
+            server = f"{host} ({address})"
         if (address, port) in own:
-            raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
+            raise AddressRefused(f"{server} port {port} is a server of this site itself.")
         if any(address in network for network in networks):
             continue
         if reason := _never(address, here) or ("" if _is_public(address) else "no public address"):
-            raise AddressRefused(f"{shown} is {reason}, and lies in no network that the operator allows for webhooks.")
+            raise AddressRefused(f"{server} is {reason}, and lies in no network that the operator allows for webhooks.")
         if not encrypted:
-            raise AddressRefused(f"{shown} would be told over plain http: write https://.")
+            raise AddressRefused(f"{server} would be told over plain http: write https://.")
         if port not in allowed_ports:
             ports = ", ".join(map(str, allowed_ports))
             raise AddressRefused(
-                f"Port {port} of {shown} is not among the ports of webhooks that the operator allows: {ports}."
+                f"Port {port} of {server} is not among the ports of webhooks that the operator allows: {ports}."
             )
     return str(addresses[0])
 
@@ -141,17 +141,17 @@ def refuse_address(
         for address in _resolve_own(name, own_port, timeout_s)
     }
     for address in addresses:
-        shown = host
+        server = host
         if host != str(address):
-            shown = f"{host} ({address})"
+            server = f"{host} ({address})"
         local = _is_local(address, here)
         reason = _never(address, here)
         if (_LOCAL if local else address, port) in own:
             raise AddressRefused(
-                f"{shown} port {port} is a server of this site itself: {NETWORKS_SETTING} cannot allow it."
+                f"{server} port {port} is a server of this site itself: {NETWORKS_SETTING} cannot allow it."
             )
         if reason and not local:
-            raise AddressRefused(f"{shown} is {reason}: {NETWORKS_SETTING} cannot allow it.")
+            raise AddressRefused(f"{server} is {reason}: {NETWORKS_SETTING} cannot allow it.")
         # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
         own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
         if local and not any(address in network for network in own_networks):
@@ -161,13 +161,13 @@ def refuse_address(
                 if address.version == 4:
                     example = "127.0.0.0/8"
             raise AddressRefused(
-                f"{shown} is {reason}: the operator of this site can allow it by adding {example} to "
+                f"{server} is {reason}: the operator of this site can allow it by adding {example} to "
                 f"{NETWORKS_SETTING}."
             )
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
             raise AddressRefused(
-                f"{shown} lies outside the networks ({allowed}) that the operator of this site allows "
+                f"{server} lies outside the networks ({allowed}) that the operator of this site allows "
                 f"with {NETWORKS_SETTING}."
             )
     return str(addresses[0])

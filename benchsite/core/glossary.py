@@ -1,7 +1,6 @@
 """The terms of docs/glossary.md, for the glossary page and for tooltips."""
 
 import re
-from collections import ChainMap
 from functools import cache
 from pathlib import Path
 
@@ -21,4 +20,7 @@ def sections() -> dict[str, dict[str, str]]:
 @cache
 def definitions() -> dict[str, str]:
     """Term -> definition, over all sections."""
-    return dict(ChainMap(*sections().values()))
+    terms: dict[str, str] = {}
+    for section in sections().values():
+        terms |= section
+    return terms

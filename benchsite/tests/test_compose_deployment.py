@@ -63,10 +63,10 @@ class Checkout:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder, self.environment = folder, environment
         folder.mkdir()
-        kept = subprocess.run(
+        listed = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
         )
-        for name in kept.stdout.splitlines():
+        for name in listed.stdout.splitlines():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
 

@@ -72,10 +72,10 @@ def parse_draft(stored: Mapping[str, Any]) -> Draft:
 
     def texts(name: str, most: int) -> tuple[str, ...]:
         value = stored.get(name, ())
-        kept = []
+        strings = []
         if isinstance(value, list | tuple):
-            kept = [text for text in value if isinstance(text, str)]
-        return tuple(_kept(text, MAX_KEPT_LENGTH) for text in kept[:most])
+            strings = [text for text in value if isinstance(text, str)]
+        return tuple(_kept(text, MAX_KEPT_LENGTH) for text in strings[:most])
 
     return Draft(
         query=text("query", MAX_QUERY_LENGTH),

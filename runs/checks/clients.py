@@ -386,11 +386,13 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
         if not client.clock_steps
         for _, by_s in _printed_steps(client)
     )
+    severity = warn_if(steps)
     consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
     if unread:
+        severity = "reject"
         consequence = "The times of its points cannot be corrected."
     return Outcome(
-        "reject" if unread else "warn" if steps else "pass", ", ".join(steps[:MAX_STEPS]) or "0 steps",
+        severity, ", ".join(steps[:MAX_STEPS]) or "0 steps",
         f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. {consequence}",
         "Let an NTP service slew the clocks, and set them before a run.",
         good="No clock of a client was seen to be set while it ran.",

@@ -11,7 +11,7 @@ from itertools import groupby, islice
 from typing import Any, Final
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 from django.db.models.deletion import Collector, ProtectedError
 from django.db.models.functions import Now
 
@@ -83,16 +83,17 @@ class Selection(Collector):
     def keys(self, model: type[Model]) -> list[Any]:
         return [row.pk for row in self.data.get(model, ())]
 
+    def unfinished_runs(self) -> QuerySet[Run]:
+        return Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal()).only("pk", "name")
+
     def blockers(self) -> set[Model]:
         """Rows outside that need one of these, and those of these runs that have not ended."""
-        unfinished = Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal())
-        return {*self.protected, *unfinished.only("pk", "name")}
+        return {*self.protected, *self.unfinished_runs()}
 
     def blocked_runs(self) -> set[Any]:
         """Keys of the runs that have not ended, or that a row outside needs."""
-        unfinished = Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal())
         needed = {key for row in self.protected for key in _keys_of_runs(row)}
-        return needed.intersection(self.keys(Run)) | set(unfinished.values_list("pk", flat=True))
+        return needed.intersection(self.keys(Run)) | {run.pk for run in self.unfinished_runs()}
 
 
 def select_runs(runs: Iterable[Run]) -> Selection:

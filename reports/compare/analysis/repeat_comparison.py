@@ -173,7 +173,7 @@ def compare_values(
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
-    known = replace(
+    result = replace(
         base,
         ratio=ratio,
         cv=math.sqrt(squares / df) if df else None,
@@ -183,23 +183,25 @@ def compare_values(
     )
     if look and not look.after:
         return replace(
-            known, reason=f"The plan takes its first verdict after {look.looks[0]} repeats.", needs_more=look.lacking
+            result,
+            reason=f"The plan takes its first verdict after {look.looks[0]} repeats.",
+            needs_more=look.lacking,
         )
-    confidence = 1 - known.level
+    confidence = 1 - result.level
     if blocks and (blocked := blocked_interval(blocks, confidence)):
-        return judged(_blocked(known, *blocked, len(blocks.common)))
+        return judged(_blocked(result, *blocked, len(blocks.common)))
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
     analysis = "Welch's t, with the variation between sessions." if spread else "Welch's t."
-    known = replace(known, analysis=analysis)
+    result = replace(result, analysis=analysis)
     if interval and noises:
         ordered = noises if higher_is_better else (noises[1], noises[0])
-        known = replace(
-            known,
+        result = replace(
+            result,
             sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)),
             analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
         )
         interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
-    return judged(_with(known, interval)) if interval else _without_interval(known)
+    return judged(_with(result, interval)) if interval else _without_interval(result)
 
 
 def compare_sessions(

@@ -333,18 +333,18 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         interval_text(comparison) not in comparison.reason
     ):
         ratio += f" {interval_text(comparison)}"
-    shown = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
+    measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
     if state is State.HELD:
-        return f"{shown} A loss of {plain_percent(comparison.threshold)} or more is excluded."
+        return f"{measured} A loss of {plain_percent(comparison.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:
-        return f"{shown} Not judged, because the environments are not comparable."
+        return f"{measured} Not judged, because the environments are not comparable."
     if state is State.FLAGGED:
-        return f"{shown} One session does not decide: measure it again in a new one."
+        return f"{measured} One session does not decide: measure it again in a new one."
     if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
-        return f"{shown} {comparison.reason}"
+        return f"{measured} {comparison.reason}"
     if comparison.n_a > 1:
-        return f"{shown} No later session confirms it."
-    return f"{shown} One session does not decide."
+        return f"{measured} No later session confirms it."
+    return f"{measured} One session does not decide."
 
 
 def _listed(names: Sequence[str]) -> str:
