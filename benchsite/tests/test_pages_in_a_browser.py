@@ -53,8 +53,13 @@ def test_zooming_into_a_run_fills_in_its_next_cut(site, team, artifact_folder):
     page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value !== planned", arg=planned[0])
     assert float(warmup.input_value()) > 1.5
     assert float(tail.input_value()) > 0
-    page.mouse.dblclick(box["x"] + box["width"] / 2, middle)
-    page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value === planned", arg=planned[0])
+    # Plotly takes two clicks for two single ones while it draws the part that was asked for: a hand clicks again.
+    for _ in range(10):
+        page.mouse.dblclick(box["x"] + box["width"] / 2, middle)
+        page.wait_for_timeout(500)
+        if warmup.input_value() == planned[0]:
+            break
+    assert warmup.input_value() == planned[0]
     assert tail.input_value() == planned[1]
     warmup.fill("2")
     page.get_by_role("button", name="Cut again").click()
