@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -93,6 +94,47 @@ class BindingMismatch(ManifestError):
     """This load generator's jars are not those that the run was submitted with."""
 
 
+def prepare_command(order: ClientOrder, folder: WorkFolder) -> list[str]:
+    """The 0600 property file in the folder, and the command line. Raises ManifestError and StartError."""
+    manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, order["binding"])
+    if manifest.digest != order["digest"]:
+        raise BindingMismatch(
+            f"This load generator holds build {manifest.digest[:12]} of the {order['binding']} binding, the "
+            f"run was submitted with {order['digest'][:12]}: {how_to_align(order['binding'])}"
+        )
+    if problem := host_problem():
+        raise StartError(problem)
+    base, properties = folder.path, folder.properties
+    outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
+    write_properties(properties, {**order["properties"], **outputs})
+    java_phase, go_phase = PHASES[order["phase"]]
+    if order["binding"].startswith(GO_YCSB):
+        return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)]
+    arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
+    java_class = manifest.java_class or order["java_class"]
+    arguments += ["-threads", str(order["threads"]), "-db", java_class]
+    if order["target_ops_s"]:
+        arguments += ["-target", str(order["target_ops_s"])]
+    options: tuple[str, ...] = JVM_OPTIONS
+    if 0 < (order["duration_s"] or 0) < SHORT_RUN_S:
+        options = SHORT_RUN_JVM_OPTIONS
+    if cpus := order.get("cpus"):
+        options = (*options, f"-XX:ActiveProcessorCount={len(cpus)}")
+    return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=_site_files(order, base))
+
+
+def _site_files(order: ClientOrder, base: Path) -> list[str]:
+    """The folder of the configuration files that are found on the class path; nothing where there are none."""
+    files = order.get("site_files")
+    if not files:
+        return []
+    folder = base / "site"
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [str(folder)]
+
+
 class Client:
     """The YCSB process of one client run."""
 
@@ -117,7 +159,7 @@ class Client:
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
-            command = self._prepare()
+            command = prepare_command(self.order, self.folder)
             self.clock.offset_s = retry_with_backoff(
                 lambda: self.site.clock_offset_s(self.clock), errors=(SiteUnreachable,)
             )
@@ -171,45 +213,6 @@ class Client:
             on_tick=self._tick,
             **options,
         )
-
-    def _prepare(self) -> list[str]:
-        """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
-        manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
-        if manifest.digest != self.order["digest"]:
-            raise BindingMismatch(
-                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, the "
-                f"run was submitted with {self.order['digest'][:12]}: {how_to_align(self.order['binding'])}"
-            )
-        if problem := host_problem():
-            raise StartError(problem)
-        base, properties = self.folder.path, self.folder.properties
-        outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
-        write_properties(properties, {**self.order["properties"], **outputs})
-        java_phase, go_phase = PHASES[self.order["phase"]]
-        if self.is_go:
-            return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)]
-        arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
-        java_class = manifest.java_class or self.order["java_class"]
-        arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
-        if self.order["target_ops_s"]:
-            arguments += ["-target", str(self.order["target_ops_s"])]
-        options: tuple[str, ...] = JVM_OPTIONS
-        if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S:
-            options = SHORT_RUN_JVM_OPTIONS
-        if self.cpus:
-            options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
-        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=self._site_files())
-
-    def _site_files(self) -> list[str]:
-        """The folder of the configuration files that are found on the class path; nothing where there are none."""
-        files = self.order.get("site_files")
-        if not files:
-            return []
-        folder = self.folder.path / "site"
-        folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [str(folder)]
 
     def _create_table(self, command: list[str]) -> ProcessResult:
         """Runs go-ycsb without threads: it creates the table as it connects, and ends.
