@@ -183,7 +183,7 @@ class FirstMatrixForm(DescribedForm):
     workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
     records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
 
-    def __init__(self, *args: Any, modes: Mapping[str, str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, modes: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["mode"].initial = next(reversed(modes), "")  # the strongest
         # Modes that the server is not in would fail the first run.

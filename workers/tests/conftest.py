@@ -39,7 +39,7 @@ def site_below_var_tmp() -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def started_server(system: System, mode: str, *, version: str = "", **server_settings: object) -> Iterator[Server]:
+def started_server(system: System, mode: str, version: str = "", **server_settings: object) -> Iterator[Server]:
     """A server of its own in this mode, removed at the end."""
     with site_below_var_tmp() as site:
         spec = ServerSpec(

@@ -12,9 +12,9 @@ from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
 from workers.generator.host_identity import host_key
-from workers.probe.server_checks import MAX_CHECKS_OF_TEAM
 from workers.probe.target_checks import check_target
 from workers.provision.process import ProcessProvisioner
+from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM
 from workers.provision.servers import ServerSpec
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS

@@ -17,7 +17,7 @@ from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
 from workers.probe.client_checks import ClientResult, build_key, build_orders
-from workers.probe.target_checks import TargetChecks, check_target
+from workers.probe.target_checks import RunClients, TargetChecks, check_target
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server, ServerSpec
@@ -72,9 +72,11 @@ def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]
     return [ClientResult("here", result.outcome, result.detail, writes)]
 
 
-def check(system: System, target: Target, **options) -> TargetChecks:
-    options = {"run_clients": run_here, "record": RECORD, "deadline": time.monotonic() + TIMEOUT_S} | options
-    return check_target(system, [target.address], properties_for(system, target), **options)
+def check(system: System, target: Target, run_clients: RunClients = run_here) -> TargetChecks:
+    return check_target(
+        system, [target.address], properties_for(system, target), deadline=time.monotonic() + TIMEOUT_S,
+        run_clients=run_clients, record=RECORD,
+    )  # fmt: skip
 
 
 def run_killed(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
