@@ -58,7 +58,7 @@ class ExternalProvisioner:
         )
         try:
             server.client_properties()
-        except PropertyError as error:
+        except PropertyError as error:  # Without properties there is no administration to close.
             raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error
         try:
             _ping(server)
