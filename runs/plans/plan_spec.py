@@ -233,6 +233,9 @@ class PlanSpec(Table):
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."
     )
+    min_operations: Annotated[int, Between(0, 2**62), Shown("Operations at least")] = Field(
+        default=0, description="Of targets: a rung that makes fewer in its seconds lasts longer. 0: time alone."
+    )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
         description="Repeats after which verdicts are taken, as in 3, 5, 9: they share the error of 5 %, and the "
@@ -253,7 +256,6 @@ class PlanColumns(PlanSpec):
     """Beside these, what a matrix and a plan file can say and no release carries out yet."""
 
     max_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = 180
-    min_operations: Annotated[int, Between(0, 2**62)] = 0
     resets: dict[Level, Reset] = Field(default_factory=dict)
 
 

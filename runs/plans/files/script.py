@@ -21,10 +21,9 @@ from runs.catalog import (
     server_settings,
 )
 from runs.catalog.records import GO_FLAVOUR
-from runs.plans.expansion import PlannedRun, expand
+from runs.plans.expansion import PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
-from runs.plans.plan import TAIL_S
 from runs.ycsb.command import (
     JVM_OPTIONS,
     SHORT_RUN_JVM_OPTIONS,
@@ -185,7 +184,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             clients=count,
             threads=threads[number],
             target_ops_s=target,
-            duration_s=_duration_s(plan) if run.phase == "measure" else None,
+            duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
             binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
         )
@@ -193,15 +192,11 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     )
 
 
-def _duration_s(plan: PlanFile) -> int:
-    return plan.matrix.warmup_s + plan.matrix.min_measure_s + TAIL_S
-
-
 def _flag_lines(plan: PlanFile) -> list[str]:
     """The options of Java, as load generators use them, so that the same machine gives the same heap."""
     options = {
         "load_flags": JVM_OPTIONS,
-        "run_flags": SHORT_RUN_JVM_OPTIONS if _duration_s(plan) < SHORT_RUN_S else JVM_OPTIONS,
+        "run_flags": SHORT_RUN_JVM_OPTIONS if duration_s(plan.matrix, None) < SHORT_RUN_S else JVM_OPTIONS,
     }
     lines = []
     for name, jvm_options in options.items():
