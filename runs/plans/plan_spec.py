@@ -46,7 +46,12 @@ PURPOSES: Final = {
 }
 LOAD_POLICIES: Final = {value: label for value, label in Matrix.LoadPolicy.choices if value != Matrix.LoadPolicy.REUSE}
 STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_STATISTICS}
-RESETS: Final = {"keep": "keep everything", "restart": "restart the server", "reload": "reload the data"}
+RESETS: Final = {
+    "keep": "keep everything",
+    "restart": "restart the server",
+    "drop_caches": "empty the page caches, by the operator's command",
+    "reload": "reload the data",
+}
 
 
 class Limit:

@@ -24,7 +24,7 @@ from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
-from runs.plans.plan_spec import MAX_SECONDS
+from runs.plans.plan_spec import MAX_SECONDS, RESETS
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
 from runs.ycsb.properties import list_own_properties
@@ -173,7 +173,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     yield from _duration_problems(plan)
     for level, policy in plan.resets.items():
-        known = ("keep", "restart", "reload") if level == "rung" else ("keep",)
+        known = tuple(RESETS) if level == "rung" else ("keep",)
         if policy not in known:
             yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
     if plan.load_policy == "reuse":
