@@ -164,7 +164,9 @@ def search_changes(team: Team, since: datetime) -> dict[str, object]:
     )
     newest = grown.filter(runs__gte=MIN_HISTORY).order_by("-last_at")[:MAX_HISTORIES]
     lines = history_lines(team, newest, MAX_RUNS)
-    changes = [(line, change) for line in lines for change in line.changes if change.point.at >= since]
+    changes = []
+    for line in lines:
+        changes += [(line, change) for change in line.changes if change.point.at >= since]
     return {
         "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),
         "searched": len(lines),

@@ -97,7 +97,7 @@ class Command(BaseCommand):
         faults = [FAULT_NAMES[options["fault"]]] if options["fault"] else list(Fault)
         numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in faults}
         nodes = options["nodes"]
-        prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
+        prepare = partial(prepared_bench, nodes=nodes, disk=disk) if not options["guest"] else prepared_guest
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
         table: list[Sequence[str]] = [STALENESS_COLUMNS if options["staleness"] else COLUMNS]
         default_name = "durability"
