@@ -134,9 +134,12 @@ def _line(metric: Metric, entry: HistoryChange) -> str:
 
 def _data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
     change, point = entry.change, entry.point
+    unit = "ops/s"
+    if metric.operation:
+        unit = "us"
     return {
         "metric": str(metric),
-        "unit": "us" if metric.operation else "ops/s",
+        "unit": unit,
         "before": change.before,
         "after": change.after,
         "relative": change.relative,

@@ -41,13 +41,19 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
     unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda stored: (stored.operation, stored.kind))
     base_s = min((stored.base_s for stored in unpacked), default=0.0)
     unpacked = list(_parts(unpacked, part, base_s))
+    window_from_s = None
+    if cut and cut["window_from"]:
+        window_from_s = cut["window_from"].timestamp()
+    window_s = 0.0
+    if cut:
+        window_s = cut["window_s"]
     return StoredSeries(
         series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
         finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
         interval_s=interval_s,
         base_s=base_s,
-        window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
-        window_s=cut["window_s"] if cut else 0.0,
+        window_from_s=window_from_s,
+        window_s=window_s,
     )
 
 
@@ -81,17 +87,21 @@ def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -
     """
     files = list(get_sample_artifacts(run))
     try:
-        lines = (
-            counter_lines(read_counters(files), base_s)
-            if counters
-            else machine_lines(read_host_samples(run, files), base_s)
-        )
+        if counters:
+            lines = counter_lines(read_counters(files), base_s)
+        else:
+            lines = machine_lines(read_host_samples(run, files), base_s)
     except OSError:
         lines = []
+    subject = "The machines of the servers"
+    lacking = NO_SAMPLES
+    if counters:
+        subject = "What the servers counted"
+        lacking = NO_COUNTERS
     return ServerMetricsFigure(
         f"{'counters' if counters else 'servers'}-{run.pk}",
         lines,
         window,
-        subject="What the servers counted" if counters else "The machines of the servers",
-        lacking=NO_COUNTERS if counters else NO_SAMPLES,
+        subject=subject,
+        lacking=lacking,
     )

@@ -71,7 +71,8 @@ def sides_by_sweep(
     curves: Sequence[Curve], submitted: Mapping[uuid.UUID, Submitted] | None = None
 ) -> dict[uuid.UUID, SideFacts]:
     """The facts of each sweep, in the order of the curves. One query; none where they are known already."""
-    stated = load_submissions(curves) if submitted is None else submitted
+    if submitted is None:
+        submitted = load_submissions(curves)
     called = Counter(curve.label for curve in curves)
     return {
         curve.sweep_id: side_facts(
@@ -81,7 +82,7 @@ def sides_by_sweep(
             server_use=run.server_use,
         )
         for curve in curves
-        if (run := stated.get(curve.sweep_id))
+        if (run := submitted.get(curve.sweep_id))
     }
 
 

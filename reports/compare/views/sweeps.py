@@ -52,7 +52,9 @@ class SweepLine(NamedTuple):
 
 
 def _describe_ceiling(line: SweepLine) -> str:
-    return ladder_says(line.curve.ceiling) if line.curve.ceiling else ""
+    if not line.curve.ceiling:
+        return ""
+    return ladder_says(line.curve.ceiling)
 
 
 SWEEP_COLUMNS: Columns = {
