@@ -80,11 +80,14 @@ def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -
     inserted = None
     if run.phase == Phase.LOAD:
         inserted = sum(client.facts.get("inserted") or 0 for client in run.client_runs.all())
+    loaded = None
+    if confirmation is not None:
+        loaded = confirmation.fingerprint
     return StatedTarget(
         name=name,
         page=f"the page of the cluster {run.cluster}",
         fingerprint=run.spec["dataset"]["fingerprint"],
-        loaded=confirmation.fingerprint if confirmation is not None else None,
+        loaded=loaded,
         inserted=inserted,
         note_loaded=note_loaded,
     )

@@ -317,7 +317,9 @@ class LibraryBench(Bench):
                 writes = client.end_without_closing()
             if fault is Fault.POWER_CUT:
                 self.keep_survivors()
-            mounts_of = None if fault is Fault.POWER_CUT else storage.pid
+            mounts_of = None
+            if fault is not Fault.POWER_CUT:
+                mounts_of = storage.pid
             return self.read_after(fault, after_s, fault_us, writes, self._opened_again(mounts_of))
         finally:
             storage.kill()
@@ -436,10 +438,13 @@ def has_copies(system: System, nodes: int) -> bool:
 
 
 def _build_spec(system: System, mode: Mode, nodes: int = 1) -> ServerSpec:
+    settings = {}
+    if nodes > 1:
+        settings = {"nodes": nodes}
     return ServerSpec(
         deployment=f"durability-{system.slug}-{mode.slug}",
         system=system,
         mode=mode,
-        settings={"nodes": nodes} if nodes > 1 else {},
+        settings=settings,
         replication_factor=min(nodes, MAX_COPIES),
     )
