@@ -119,11 +119,14 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
         for run_id in run_ids:
             _look_after(run_id)
     if to != Status.SUCCEEDED:
+        reason = Reason.LOAD_FAILED
+        if to == Status.CANCELLED:
+            reason = Reason.CANCELLED_BY_USER
         transition_all(
             Run.objects.filter(needs__in=run_ids, status=Status.QUEUED),
             Status.CANCELLED,
             actor="lifecycle",
-            reason=Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED,
+            reason=reason,
             reason_detail="The load it needs did not succeed.",
         )
     # For `runs.queue.run_completion`, which looks whether these were the last runs of their matrices.

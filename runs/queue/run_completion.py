@@ -65,11 +65,14 @@ def note_finished(matrix: Matrix) -> bool:
     numbers = _numbers(matrix)
     # What failed first, a load or a run: what was cancelled after it mostly is for its sake.
     first = Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
+    first_failure = None
+    if first:
+        first_failure = _as_data(first)
     data = {
         "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
         "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
         "loads": {"failed": numbers["loads_failed"]},
-        "first_failure": _as_data(first) if first else None,
+        "first_failure": first_failure,
         "highest": _highest(matrix),
     }
     last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]

@@ -90,7 +90,9 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     stored = list(upload.files.all())
     # What was read before is only to be grouped otherwise.
     is_read = any(file.sha256 or file.error for file in stored)
-    kept = stored if is_read else redact_all(upload.pk, stored, progress)
+    kept = stored
+    if not is_read:
+        kept = redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
     stated = None
     if state is not None:
@@ -132,7 +134,9 @@ def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None,
         report = None
         if progress is not None:
             report = progress.file(member.size)
-        file = None if whole else _read_before(member)
+        file = None
+        if not whole:
+            file = _read_before(member)
         if file is None:
             file = _read(member, report, summed=not whole)
             if not whole:

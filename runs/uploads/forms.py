@@ -288,10 +288,17 @@ def _initial(recognised: Recognised) -> dict[str, Any]:
         return {}
     system = recognise(first["binding"], first["connection"])
     letter = first["letter"]
+    mode = database = ""
+    if system:
+        mode = f"{system}:{UNKNOWN_MODE}"
+        database = load_catalog().system(system).name
+    workload_name = ""
+    if letter:
+        workload_name = f"YCSB {letter}"
     return {
-        "mode": f"{system}:{UNKNOWN_MODE}" if system else "",
-        "database": load_catalog().system(system).name if system else "",
-        "workload_name": f"YCSB {letter}" if letter else "",
+        "mode": mode,
+        "database": database,
+        "workload_name": workload_name,
         "properties": in_order({name: value for name, value in first["properties"].items() if name != "recordcount"}),
         "records": first["records"],
     }

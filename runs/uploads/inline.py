@@ -46,7 +46,9 @@ def read_at_once(
                         raise TooMuchAtOnce
 
                 read = redacted(member, own_name(member.name, names), write, raises=(LimitExceeded,))
-                read.content = None if read.error else expanded.getvalue()
+                read.content = None
+                if not read.error:
+                    read.content = expanded.getvalue()
                 members.append(read)
                 names.add(read.name)
         except LimitExceeded:

@@ -44,11 +44,14 @@ class _Merge:
     def metadata(self) -> RunMetadata:
         manifest = self.manifest
         system, name = self._system()
+        system_name = ""
+        if system == OTHER_SYSTEM:
+            system_name = name
         fields = {
             **manifest.model_dump(include=set(CommonMetadata.model_fields)),
             **manifest.cluster.model_dump(include=set(HostFacts.model_fields)),
             "system": system,
-            "system_name": name if system == OTHER_SYSTEM else "",
+            "system_name": system_name,
             "mode": self._mode(system),
             "database": manifest.database or name,
         }
@@ -177,7 +180,9 @@ class _Merge:
         entry, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
         threads = stated.threads or entry.threads or hints.threads or manifest.threads
         if threads is None:
-            place = "threads" if alone else f"runs/{index}/threads"
+            place = "threads"
+            if not alone:
+                place = f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
         return StatedRun(
             index=index,

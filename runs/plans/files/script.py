@@ -199,9 +199,10 @@ def _duration_s(plan: PlanFile) -> int:
 
 def _flag_lines(plan: PlanFile) -> list[str]:
     """The options of Java, as load generators use them, so that the same machine gives the same heap."""
+    run_flags = SHORT_RUN_JVM_OPTIONS if _duration_s(plan) < SHORT_RUN_S else JVM_OPTIONS
     options = {
         "load_flags": JVM_OPTIONS,
-        "run_flags": SHORT_RUN_JVM_OPTIONS if _duration_s(plan) < SHORT_RUN_S else JVM_OPTIONS,
+        "run_flags": run_flags,
     }
     lines = []
     for name, jvm_options in options.items():
@@ -215,10 +216,14 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
     system, binding = station.system, station.system.binding
     mode = system.mode(station.mode)
     port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""
-    stock = binding.name if not system.own_client else ""
+    stock = ""
+    if not system.own_client:
+        stock = binding.name
     if system.slug in STOCK_ALIKE and not mode.client_properties:
         stock = system.recognition.bindings[0]
-    ours = binding.java_class if system.own_client else ""
+    ours = ""
+    if system.own_client:
+        ours = binding.java_class
     words = ("station", station.name, binding.endpoint.host, binding.endpoint.port, port or "",
              binding.endpoint.password, ours, stock)  # fmt: skip
     lines = [_quoted(words)]
@@ -306,7 +311,9 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         for role, cluster in plan.clusters.items()
     ]
     for role, generator in plan.generators.items():
-        shared = f", on a machine of {', '.join(generator.shares)}" if generator.shares else ""
+        shared = ""
+        if generator.shares:
+            shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
     lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]

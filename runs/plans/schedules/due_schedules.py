@@ -102,7 +102,9 @@ def _still_running(schedule: Schedule) -> Matrix | None:
     if last is None or last.matrix is None:
         return None
     unfinished = Run.objects.filter(matrix=last.matrix).exclude(status__in=Status.terminal())
-    return last.matrix if unfinished.exists() else None
+    if not unfinished.exists():
+        return None
+    return last.matrix
 
 
 def _after_a_failure(schedule: Schedule, occasion: Occasion) -> None:

@@ -51,7 +51,9 @@ def merged_histogram(
         return None
     numbers = sorted({int(client["number"]) for client in kept.clients})
     is_load = kept.run.phase == Phase.LOAD
-    cut = WHOLE if is_load else Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
+    cut = WHOLE
+    if not is_load:
+        cut = Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
     window = windowed([entry.timeline for entry in stored], numbers, cut)
     if any(len(entry.kept) != len(entry.timeline) for entry in stored):
         window = regrouped(window, [entry.kept for entry in stored])
@@ -325,9 +327,12 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
         rows = rows.filter(operation=query.operation)
     unpacked = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
     base_s = min((part.base_s for part in unpacked), default=None)
+    begins_at = None
+    if base_s is not None:
+        begins_at = datetime.fromtimestamp(base_s, UTC)
     return SeriesAnswer(
         run=run.pk,
-        begins_at=None if base_s is None else datetime.fromtimestamp(base_s, UTC),
+        begins_at=begins_at,
         interval_s=interval_s,
         series=[
             SeriesOf(

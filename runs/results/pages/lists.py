@@ -43,7 +43,9 @@ class Menu(forms.ChoiceField):
     def offer(self, choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:
         """Values, or values with their texts."""
         pairs = [(choice, choice) if isinstance(choice, str) else choice for choice in choices]
-        self.choices = pairs if self.initial else [("", "any"), *pairs]
+        self.choices = pairs
+        if not self.initial:
+            self.choices = [("", "any"), *pairs]
 
     def valid_value(self, value: str) -> bool:
         return self.is_open or super().valid_value(value)

@@ -100,7 +100,9 @@ def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     for client in clients:
         client.merged = merged.get(client.number, {})
         started_s = client.merged.get("started_s")
-        client.start_offset_s = None if started_s is None else started_s - min(starts)
+        client.start_offset_s = None
+        if started_s is not None:
+            client.start_offset_s = started_s - min(starts)
         with allow_names(run.team.harmless_properties):
             client.shown_properties = [_hide(*pair) for pair in sorted(client.order.get("properties", {}).items())]
     return clients

@@ -135,9 +135,12 @@ def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None
     """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
     share = 100 / whole.length_s
     warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
+    suggested = None
+    if suggestion and not suggestion.at_limit:
+        suggested = suggestion.cut_s * share
     return {
         "warmup": warmup,
         "measured": max(100.0 - warmup - tail, 0.0),
         "tail": tail,
-        "suggested": suggestion.cut_s * share if suggestion and not suggestion.at_limit else None,
+        "suggested": suggested,
     }

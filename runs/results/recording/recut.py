@@ -213,9 +213,12 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
 
 def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
     evidence = stated.get("evidence")  # An earlier release stored none.
+    summary = None
+    if stated.get("printed_counts") is not None:
+        summary = _summary(stated)
     return ClientStatement(
         number=row.number,
-        summary=_summary(stated) if stated.get("printed_counts") is not None else None,
+        summary=summary,
         threads=stated.get("threads"),
         truncated=bool(stated.get("truncated")),
         evidence=ClientEvidence(**evidence) if evidence else None,

@@ -75,10 +75,11 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
     offer_choices(chosen, team)
+    rejections = count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else []
     context = {
         "filter": chosen,
         "page": page,
-        "rejections": count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else [],
+        "rejections": rejections,
         "hides_rows": not page.object_list and Run.objects.exists(),
     }
     return render(request, "runs/runs.html", context)
