@@ -5,8 +5,7 @@ import uuid
 
 import pytest
 from django.http import QueryDict
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from reports.compare.analysis.comparability import VARIES
 from reports.compare.selection import FACETS, NAMES, Selection, read

@@ -22,7 +22,7 @@ from runs.checks.team_thresholds import (
     replace_threshold,
     restore_default,
 )
-from runs.models.plan import Purpose
+from runs.models import Purpose
 
 EVERY_PURPOSE = "every purpose"
 

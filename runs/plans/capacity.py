@@ -15,7 +15,7 @@ from typing import Final
 from benchsite.core.formatting import counted, percent, size, throughput
 from runs.catalog import load_catalog
 from runs.catalog.generators import get_capacity
-from runs.models.plan import Provisioner
+from runs.models import Provisioner
 from runs.plans.expansion import PlannedRun
 from runs.plans.plan import PlannedGenerator
 from runs.results.measures.host import MAX_DISK_SHARE

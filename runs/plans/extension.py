@@ -11,8 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from benchsite.accounts.models import User
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase, Status
+from runs.models import Matrix, Phase, Run, Status, Sweep
 from runs.queue import lifecycle
 from runs.results.measures.search import State
 from runs.results.measures.sustained_load import MARGINAL

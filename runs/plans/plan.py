@@ -11,8 +11,7 @@ from pydantic import ConfigDict
 
 from runs.catalog import OwnMode, load_catalog
 from runs.checks.facts import fact, parse_number
-from runs.models import Database, LoadGenerator, Matrix, Run, Workload
-from runs.models.run import Phase, Status
+from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
 from runs.queue.bindings import Capacity

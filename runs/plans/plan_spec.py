@@ -19,9 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from benchsite.core.formatting import exact
 from benchsite.rest.schemas import Text, plain
-from runs.models import Matrix
-from runs.models.plan import Purpose
-from runs.models.result import LatencyKind
+from runs.models import LatencyKind, Matrix, Purpose
 from runs.plans import sizes
 from runs.plans.faults import KINDS, MAX_FAULTS
 from runs.queue.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS

@@ -9,9 +9,7 @@ from django.db.models.functions import Now
 from benchsite.accounts import limits
 from benchsite.accounts.models import User
 from runs.catalog.generators import get_generators
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
-from runs.models.plan import Provisioner
-from runs.models.run import Phase
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Phase, Provisioner, Run, SearchDecision
 from runs.plans import rows
 from runs.plans.drafts import Draft
 from runs.plans.expansion import PlannedRun, expand

@@ -10,9 +10,7 @@ from django.db import transaction
 
 from benchsite.accounts.models import User
 from runs.catalog import load_catalog
-from runs.models import Matrix
-from runs.models.plan import Provisioner, Purpose
-from runs.models.run import Status
+from runs.models import Matrix, Provisioner, Purpose, Status
 from runs.plans.plan import PlanError, Problem
 from runs.plans.submission import clone, submit
 from runs.ycsb.properties import WORKLOAD_PROPERTIES

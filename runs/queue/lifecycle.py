@@ -26,8 +26,20 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import User
-from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
-from runs.models.run import Phase, Stage, Status, Verdict
+from runs.models import (
+    ClientRun,
+    Conductor,
+    Ending,
+    Matrix,
+    Phase,
+    Run,
+    RunEvent,
+    SearchDecision,
+    Stage,
+    Status,
+    Sweep,
+    Verdict,
+)
 from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON

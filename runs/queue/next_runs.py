@@ -20,8 +20,7 @@ from django.utils.text import capfirst
 
 from benchsite.core.formatting import counted, latency, percent, throughput
 from runs.checks import CLIENT_LIMITS, RUN_CHECKS
-from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Finding, Matrix, Measurement, MeasurementSet, Phase, Run, SearchDecision, Status, Sweep, Verdict
 from runs.queue import lifecycle
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.queue.reasons import Reason

@@ -14,8 +14,7 @@ from django.urls import reverse
 
 from benchsite.core.formatting import short
 from benchsite.notifications import notices
-from runs.models import Ending, Matrix, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Ending, Matrix, Phase, Run, Status, Sweep, Verdict
 from runs.queue import next_runs
 from runs.queue.database_retries import contained
 from runs.queue.reasons import Reason

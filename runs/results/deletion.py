@@ -26,13 +26,13 @@ from runs.models import (
     Deployment,
     Matrix,
     Run,
+    Status,
     Sweep,
     Upload,
     UploadedFile,
     Workload,
 )
 from runs.models.deletion import RESTORABLE_FOR
-from runs.models.run import Status
 from runs.results import artifacts
 
 MAX_AT_ONCE: Final = 5_000  # runs

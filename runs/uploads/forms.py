@@ -11,9 +11,7 @@ from pydantic import ValidationError as ModelError
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
-from runs.models import Sweep, Upload, Workload
-from runs.models.plan import Purpose
-from runs.models.run import Phase
+from runs.models import Phase, Purpose, Sweep, Upload, Workload
 from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset

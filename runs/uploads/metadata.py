@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.models.plan import Purpose
+from runs.models import Purpose
 from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,

@@ -9,9 +9,7 @@ from itertools import chain
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.identifiers import parse_uuid
-from runs.models import Sweep
-from runs.models import Workload as WorkloadRow
-from runs.models.run import Phase
+from runs.models import Phase, Sweep, Workload as WorkloadRow
 from runs.uploads.manifest import Manifest, ManifestRefused, Workload
 from runs.uploads.metadata import (
     CommonMetadata,

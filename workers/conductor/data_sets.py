@@ -6,9 +6,7 @@ from django.db.models import QuerySet
 
 from runs.catalog import data_target, load_catalog
 from runs.catalog.data_confirmations import find_confirmation
-from runs.models import DataConfirmation, Deployment, Run
-from runs.models.plan import Provisioner
-from runs.models.run import Phase
+from runs.models import DataConfirmation, Deployment, Phase, Provisioner, Run
 from runs.queue.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES

@@ -5,8 +5,7 @@ from typing import Any
 
 from benchsite.accounts.models import Team
 from benchsite.accounts.tenancy import all_teams
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 from runs.queue.pages.queue import Queue, QueueRow, silent_parts
 
 

@@ -14,9 +14,19 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
-from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run, Workload
-from runs.models.plan import Provisioner, Purpose
-from runs.models.run import Phase, Status
+from runs.models import (
+    Cluster,
+    Database,
+    LoadGenerator,
+    Matrix,
+    Node,
+    Phase,
+    Provisioner,
+    Purpose,
+    Run,
+    Status,
+    Workload,
+)
 from runs.plans import Draft, preview, stored_plan, submit
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.queue.run_completion import is_over

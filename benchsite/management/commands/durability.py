@@ -22,9 +22,12 @@ from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
-from workers.durability.staleness import COLUMNS as STALENESS_COLUMNS
-from workers.durability.staleness import StalenessError, measure_staleness
-from workers.durability.staleness import cells as staleness_cells
+from workers.durability.staleness import (
+    COLUMNS as STALENESS_COLUMNS,
+    StalenessError,
+    cells as staleness_cells,
+    measure_staleness,
+)
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.summary import COLUMNS, cells, markdown_table, summarise
 from workers.durability.trials import (

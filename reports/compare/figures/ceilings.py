@@ -22,8 +22,13 @@ from reports.compare.figures import bars, captions
 from reports.compare.figures.bars import Bar, bars_figure, by_value
 from reports.compare.figures.figure import CurvesFigure, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
-from reports.compare.figures.overlay import NAMED, Published, is_drawn, published_said
-from reports.compare.figures.overlay import build_hover_text as published_hover
+from reports.compare.figures.overlay import (
+    NAMED,
+    Published,
+    build_hover_text as published_hover,
+    is_drawn,
+    published_said,
+)
 from reports.compare.figures.theme import Look, Theme, looks
 from reports.compare.ladder_text import (
     MEASURED_ONCE,

@@ -10,8 +10,7 @@ from typing import Final
 
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Point, collect_points, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends

@@ -11,8 +11,7 @@ from typing import Any, Final
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
 from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves

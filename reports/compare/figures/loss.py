@@ -10,8 +10,7 @@ from typing import Any, Final
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.compare.figures.labels import Box, Label, pixels, place
 from reports.compare.figures.layout import (

@@ -11,10 +11,8 @@ from typing import Final, Self
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Operation, Point, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
-from reports.compare.figures.figure import RUNG as RUNG_COLUMNS
-from reports.compare.figures.figure import SIDE, CurvesFigure, Figure, named, sentences
+from reports.compare.figures import captions, points as marks
+from reports.compare.figures.figure import RUNG as RUNG_COLUMNS, SIDE, CurvesFigure, Figure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
 from reports.compare.figures.theme import Look, looks
 

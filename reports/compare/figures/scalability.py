@@ -12,8 +12,7 @@ from benchsite.core.table import Cell, Columns, Table, bounded_percent, tabulate
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.scalability import Scalability, score
 from reports.compare.curves import Curve, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import CurvesFigure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, End, label_ends

@@ -37,8 +37,7 @@ from reports.models import StoredCurve
 from runs.checks import CLIENT_LIMITS
 from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts
-from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
-from runs.models.run import Status
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
 from runs.queue.spec import MachineSpec, RunSpec, SloSpec
 from runs.ycsb.numbers import add_known_parts

@@ -9,9 +9,7 @@ from django.db.models import Func, QuerySet, TextField
 
 from benchsite.accounts.models import Team
 from reports.compare.queries.sweep_selection import get_sweeps
-from runs.models import Matrix, Run, Sweep
-from runs.models.plan import Purpose
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Purpose, Run, Sweep
 
 MAX_MATRICES = 50
 MAX_LABELS = 100

@@ -11,8 +11,7 @@ from django.db.models import Q
 from benchsite.accounts.models import Team
 from reports.compare.curves import PUBLISHABLE, Curve, Setup
 from reports.compare.queries.curves import build_setup
-from runs.models import Run
-from runs.models.run import Status, Verdict
+from runs.models import Run, Status, Verdict
 from runs.plans.faults import EXCLUDED_REASON, KINDS
 from runs.results.pages.recovery import applied_faults_by_run
 

@@ -12,8 +12,7 @@ from reports.compare.curves import Curve
 from reports.compare.queries.curves import run_curve, run_points
 from runs.checks import CheckResult, Severity
 from runs.checks.spec_facts import side_facts
-from runs.models import ClientRun, Finding, MeasurementSet, Run
-from runs.models.run import Status, Verdict
+from runs.models import ClientRun, Finding, MeasurementSet, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers

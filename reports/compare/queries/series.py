@@ -7,8 +7,7 @@ from reports.compare.figures.run_series import Window
 from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
 from runs.models import MeasurementSet, Run, Series
 from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import unpack
+from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 # A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
 MAX_ROWS = 2_000

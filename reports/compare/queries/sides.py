@@ -15,9 +15,7 @@ from reports.compare.curves import Curve
 from runs.checks import Profile, SideFacts
 from runs.checks.spec_facts import side_facts
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import MeasurementSet, Run
-from runs.models.plan import Purpose
-from runs.models.run import Status, Verdict
+from runs.models import MeasurementSet, Purpose, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 
 # A run that succeeded has asked its server for its version.

@@ -11,8 +11,7 @@ from reports.compare.curves import PUBLISHABLE, Curve, in_order
 from reports.compare.queries.computed_cache import sweep_digests
 from reports.compare.queries.curves import curves
 from reports.compare.selection import ALL, FACETS, SOURCES, Selection
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60

@@ -32,8 +32,7 @@ from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, server_metrics
 from reports.compare.selection import read
 from reports.trends.queries.over_time import fault_bands, get_events, over_time
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
 DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {

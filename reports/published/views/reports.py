@@ -22,8 +22,7 @@ from reports.compare.queries.computed_cache import build_key, cache_values, cach
 from reports.compare.views.compare import selection_in
 from reports.compare.views.figures import answer_to
 from reports.models import Report
-from reports.published import forms as forms
-from reports.published import links, publication, rights
+from reports.published import forms as forms, links, publication, rights
 from reports.published.content import Content, digest
 from reports.published.drafts import parse_draft
 from reports.published.figures import ReportFigure

@@ -25,8 +25,7 @@ from reports.compare.analysis.points import Spread, spread
 from reports.compare.curves import Operation, Point, Standing
 from reports.compare.queries.run_pair import COUNTS
 from reports.models import EVERY_METRIC, Baseline, ChangePoint
-from runs.models import Measurement, Run
-from runs.models.run import Phase, Status
+from runs.models import Measurement, Phase, Run, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")

@@ -17,8 +17,7 @@ from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquer
 from reports.compare.curves import Standing
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.compare.queries.curves import COLUMNS
-from reports.models import EVERY_METRIC, ChangePoint, HistoryNote
-from reports.models import History as HistoryRow
+from reports.models import EVERY_METRIC, ChangePoint, History as HistoryRow, HistoryNote
 from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
 from reports.trends.histories import (
     HISTORY_STATISTICS,
@@ -32,8 +31,7 @@ from reports.trends.histories import (
     build_points,
 )
 from runs.checks.facts import fact
-from runs.models import Measurement, Run
-from runs.models.run import Status, Verdict
+from runs.models import Measurement, Run, Status, Verdict
 
 NEWEST: Final = 20  # runs that say what can be followed
 LATELY: Final = 200  # runs in which changes are looked for that somebody is to be told of

@@ -17,8 +17,7 @@ from reports.trends.queries.baselines import DEFAULT_BRANCHES
 from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
 from runs.identifiers import parse_uuid
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 from runs.queue.spec import RunSpec
 
 RULE: Final = (

@@ -22,9 +22,7 @@ from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
 from runs.checks import Profile, judge_pair
 from runs.checks.spec_facts import side_facts
-from runs.models import Run
-from runs.models.run import Status
-from runs.models.run import Verdict as Validity
+from runs.models import Run, Status, Verdict as Validity
 from runs.queue.spec import RunSpec
 
 T = TypeVar("T")

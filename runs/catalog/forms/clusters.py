@@ -14,8 +14,7 @@ from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field
-from runs.models import Cluster, Machine, Node
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Machine, Node, Provisioner
 
 MAX_NODES = 64
 MORE_ROWS = 2

@@ -13,8 +13,7 @@ from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_prope
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
-from runs.models import Cluster, Database
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, Provisioner
 from runs.plans.forms.matrices import generators_for
 from runs.ycsb.property_schema import PropertyError
 

@@ -13,8 +13,7 @@ from benchsite.accounts.permissions import get_team, get_user, has_role, is_oper
 from benchsite.core.responses import get_posted
 from runs.catalog.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.catalog.forms.clusters import MORE_ROWS, ClusterForm
-from runs.models import Cluster
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Provisioner
 from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
 

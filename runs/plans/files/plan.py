@@ -26,7 +26,7 @@ from runs.catalog import (
 )
 from runs.catalog.durability import ACKS, READS
 from runs.checks import THRESHOLDS
-from runs.models.plan import Database, Provisioner
+from runs.models import Database, Provisioner
 from runs.plans.expansion import PlannedRun
 from runs.plans.faults import MAX_FAULTS, list_problems
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem

@@ -7,8 +7,7 @@ from typing import Any, Final, TypeVar
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Provisioner, Workload
 from runs.plans.files.plan import (
     Cells,
     Changes,

@@ -6,8 +6,7 @@ from typing import Any, Final
 from django.db.models import Max
 
 from runs.catalog import Mode, System, load_catalog
-from runs.models import Database, Matrix, Run, Sweep, Workload
-from runs.models.plan import Provisioner
+from runs.models import Database, Matrix, Provisioner, Run, Sweep, Workload
 from runs.plans.extension import ExtensionRefused, next_rungs
 from runs.plans.forms.proposed_workloads import match_workloads
 from runs.uploads.metadata import checked

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from runs.models import Matrix, MatrixEntry, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
 from runs.queue.lifecycle import rejected_runs

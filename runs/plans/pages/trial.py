@@ -7,8 +7,7 @@ from uuid import UUID
 
 from django.utils.text import capfirst
 
-from runs.models import Finding, Matrix, Run
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Finding, Matrix, Phase, Run, Status, Verdict
 from runs.queue.failure_hints import remedy
 from runs.queue.next_runs import OVERLOAD
 from runs.results.pages.run_list import HEAVY

@@ -12,8 +12,7 @@ from benchsite.accounts import audit
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import User
 from benchsite.notifications import notices
-from runs.models import Matrix, Occasion, Run, Schedule
-from runs.models.run import Status
+from runs.models import Matrix, Occasion, Run, Schedule, Status
 from runs.plans import PlanError, submit
 from runs.plans.schedules import schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused

@@ -19,8 +19,7 @@ from django.utils import timezone
 
 from benchsite.accounts.tenancy import all_teams
 from runs.catalog.generators import waited_for_in_vain
-from runs.models import Machine, Matrix, Node, Run
-from runs.models.run import Status
+from runs.models import Machine, Matrix, Node, Run, Status
 from runs.queue.conductor_slots import find_conductors
 
 

@@ -16,8 +16,7 @@ from benchsite.rest.authentication import Needs
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
 from runs.api.routers import runs
-from runs.models import Measurement, MeasurementSet, Run, Series
-from runs.models.run import Phase
+from runs.models import Measurement, MeasurementSet, Phase, Run, Series
 from runs.results.api.runs import team_runs
 from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals

@@ -17,7 +17,7 @@ from django.urls import URLPattern, path
 
 from benchsite.core.table import Columns, csv_line, read_row
 from runs.identifiers import parse_uuid
-from runs.models.run import Phase
+from runs.models import Phase
 
 MAX_CHARACTERS = 200  # of one value
 MAX_WORDS = 8  # of a search

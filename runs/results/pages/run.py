@@ -9,8 +9,7 @@ import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.run import Phase, Stage, Status
+from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Stage, Status
 from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
 from runs.results.artifacts import open_artifact

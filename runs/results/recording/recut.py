@@ -16,8 +16,7 @@ from benchsite.accounts.models import User
 from benchsite.core.formatting import exact, grouped
 from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.run import Phase, Status
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Status
 from runs.queue.spec import RunSpec
 from runs.results.recording.client_merge import Merged
 from runs.results.recording.intervals import INTERVALS, stored_intervals

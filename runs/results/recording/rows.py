@@ -15,8 +15,7 @@ from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Se
 from runs.results.recording.server_samples import compute_server_use
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import pack
+from runs.ycsb.series import Series as UnpackedSeries, pack
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
 # The percentiles that have columns of their own.

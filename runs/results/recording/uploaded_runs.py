@@ -12,9 +12,7 @@ from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog
 from runs.checks import CheckResult, Profile, Surroundings
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Run, Sweep, Upload
-from runs.models.plan import Matrix
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep, Upload
 from runs.queue.spec import RunSpec
 from runs.results.denormalised_columns import sweep_columns
 from runs.results.recording.client_merge import Collected, Merged, merge_upload

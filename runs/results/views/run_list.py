@@ -12,8 +12,7 @@ from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
-from runs.models import Run
-from runs.models.run import Status, Verdict
+from runs.models import Run, Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.pages.lists import export, get_page

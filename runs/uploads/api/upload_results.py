@@ -11,8 +11,7 @@ from pydantic import ConfigDict, Field
 
 from runs.api.schemas import ROOT
 from runs.checks import CheckResult, compute_verdict
-from runs.models import Finding, Run, Upload
-from runs.models.run import Verdict
+from runs.models import Finding, Run, Upload, Verdict
 from runs.results.recording.upload_rows import UploadedRun
 from runs.uploads.api_upload import JudgedUpload
 
