@@ -96,6 +96,18 @@ class SummarisedClient:
     status_coverage: float | None = None  # the part of its summary that they count line by line
     evidence: ClientEvidence | None = None
 
+    @property
+    def covered_s(self) -> float:
+        return max((self.runtime_ms or 0.0) / 1000, 0.0)
+
+    @property
+    def printed_throughput_ops_s(self) -> float | None:
+        return self.throughput_ops_s
+
+    @property
+    def truncated(self) -> bool:
+        return not self.complete
+
 
 @dataclass(frozen=True, slots=True)
 class SummarisedRun(OfClients):

@@ -167,7 +167,7 @@ def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
 
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if name in client.__slots__}
     evidence = {}
     if client.evidence is not None:
         evidence = {"evidence": client.evidence.as_dict()}
