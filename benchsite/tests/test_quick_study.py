@@ -33,7 +33,7 @@ def generators():
     return list(LoadGenerator.objects.select_related("machine").order_by("name"))
 
 
-@pytest.mark.parametrize(("entries", "cells", "minutes"), [(ENTRIES, 3, 7), (ALL_ENTRIES, 5, 12)])
+@pytest.mark.parametrize(("entries", "cells", "minutes"), [(ENTRIES, 3, 8), (ALL_ENTRIES, 5, 13)])
 def test_measures_each_mode_at_all_rungs_in_turn(team, user, generators, entries, cells, minutes):
     matrix = submit_quick_study(team, user, generators, entries)
     plan = preview(stored_plan(matrix))

@@ -79,7 +79,7 @@ public final class Record {
             }
             while (record.hasRemaining()) {
                 int length = record.get() & 0xff;
-                String name = new String(value, record.position(), length, ISO_8859_1);
+                String name = FieldNames.decode(value, record.position(), length);
                 record.position(record.position() + length);
                 int bytes = record.getInt();
                 int position = record.position();

@@ -2,23 +2,20 @@ package org.benchsite.memcached;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetSocketAddress;
+import java.io.OutputStream;
 import java.net.Socket;
 import java.security.GeneralSecurityException;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import javax.net.ssl.SSLParameters;
-import javax.net.ssl.SSLSocket;
-
 import org.benchsite.ycsb.Settings;
-import org.benchsite.ycsb.Tls;
+import org.benchsite.ycsb.WatchedSocket;
 
 /** A connection of one thread to one server, by the text protocol of memcached (doc/protocol.txt of its sources). */
 final class Connection implements Closeable {
@@ -45,47 +42,33 @@ final class Connection implements Closeable {
     }
 
     /** The request that is being written. */
-    private final ByteArrayOutputStream request = new ByteArrayOutputStream(BUFFER_BYTES);
-    private final byte[] buffer = new byte[BUFFER_BYTES];
+    private byte[] request = new byte[BUFFER_BYTES];
+    private int requestBytes;
+    private byte[] buffer = new byte[BUFFER_BYTES];
     private final Socket socket;
     private final InputStream in;
+    private final OutputStream out;
     private int position;
     private int limit;
 
     private Connection(Socket socket) throws IOException {
         this.socket = socket;
         this.in = socket.getInputStream();
+        this.out = socket.getOutputStream();
     }
 
     /** Connects, encrypts and authenticates as the binding's properties say. */
     static Connection open(String host, Settings settings) throws IOException, GeneralSecurityException {
-        int timeoutMs = settings.whole("memcached.timeout_ms");
-        Socket plain = new Socket();
+        Socket socket = WatchedSocket.connect(
+            host, settings.whole("memcached.port"), settings.whole("memcached.timeout_ms"), settings, "memcached");
         try {
-            plain.connect(new InetSocketAddress(host, settings.whole("memcached.port")), timeoutMs);
-            plain.setTcpNoDelay(true);
-            plain.setSoTimeout(timeoutMs);
-            Connection connection = new Connection(
-                Tls.isEnabled(settings, "memcached") ? encrypted(plain, host, settings) : plain);
+            Connection connection = new Connection(socket);
             connection.authenticate(settings.text("memcached.user"), settings.text("memcached.password"));
             return connection;
-        } catch (IOException | GeneralSecurityException | RuntimeException e) {
-            plain.close();
+        } catch (IOException | RuntimeException e) {
+            socket.close();
             throw e;
         }
-    }
-
-    private static Socket encrypted(Socket plain, String host, Settings settings)
-        throws IOException, GeneralSecurityException {
-        SSLSocket socket = (SSLSocket) Tls.context(settings, "memcached").getSocketFactory()
-            .createSocket(plain, host, plain.getPort(), true);
-        if (Tls.checksHost(settings, "memcached")) {
-            SSLParameters parameters = socket.getSSLParameters();
-            parameters.setEndpointIdentificationAlgorithm("HTTPS");
-            socket.setSSLParameters(parameters);
-        }
-        socket.startHandshake();
-        return socket;
     }
 
     /** A server that asks for it takes the first item of a connection as user and password; others would store it. */
@@ -116,8 +99,8 @@ final class Connection implements Closeable {
 
     /** Sends one command and reads the line that answers it. */
     String command(String text) throws IOException {
-        add(text.getBytes(ISO_8859_1));
-        add('\r', '\n');
+        add(text);
+        add("\r\n");
         send();
         return line();
     }
@@ -125,7 +108,10 @@ final class Connection implements Closeable {
     /** Sends these commands in one piece. Answers the line of each. */
     String[] commands(String verb, List<String> keys) throws IOException {
         for (String key : keys) {
-            add((verb + " " + key + "\r\n").getBytes(ISO_8859_1));
+            add(verb);
+            add(" ");
+            add(key);
+            add("\r\n");
         }
         send();
         String[] lines = new String[keys.size()];
@@ -137,43 +123,51 @@ final class Connection implements Closeable {
 
     /** The item, with its version where `verb` is gets; null where there is none. */
     Item get(String verb, byte[] key) throws IOException {
-        add(verb.getBytes(ISO_8859_1));
-        add(' ');
+        add(verb);
+        add(" ");
         add(key);
-        add('\r', '\n');
+        add("\r\n");
         send();
+        // VALUE key flags bytes [cas]
         String header = line();
         if (header.equals("END")) {
             return null;
         }
-        String[] words = header.split(" ");
-        if (!words[0].equals("VALUE")) {
+        if (!header.startsWith("VALUE ")) {
             throw new Refused(header);
         }
-        byte[] value = bytes(Integer.parseInt(words[3]));
-        String end = line();
-        if (!end.isEmpty() || !line().equals("END")) {
+        int start = header.indexOf(' ', "VALUE ".length() + key.length + 1) + 1;
+        int blank = header.indexOf(' ', start);
+        int end = blank < 0 ? header.length() : blank;
+        byte[] value = bytes(Integer.parseInt(header, start, end, 10));
+        if (!line().isEmpty() || !line().equals("END")) {
             throw new IOException("the server's answer to " + verb + " cannot be read");
         }
-        return new Item(value, words.length > 4 ? words[4] : "");
+        return new Item(value, blank < 0 ? "" : header.substring(blank + 1));
     }
 
     /** set, add, replace or cas; `cas` is the item's version, "noreply", or empty. Answers the server's line. */
     String store(String verb, byte[] key, byte[] value, String cas) throws IOException {
-        add(verb.getBytes(ISO_8859_1));
-        add(' ');
+        add(verb);
+        add(" ");
         add(key);
-        add((" 0 0 " + value.length + (cas.isEmpty() ? "" : " " + cas) + "\r\n").getBytes(ISO_8859_1));
+        add(" 0 0 ");
+        add(Integer.toString(value.length));
+        if (!cas.isEmpty()) {
+            add(" ");
+            add(cas);
+        }
+        add("\r\n");
         add(value);
-        add('\r', '\n');
+        add("\r\n");
         send();
         return cas.equals("noreply") ? "STORED" : line();
     }
 
     /** Sends a command that the server does not answer. */
     void sendOnly(String text) throws IOException {
-        add(text.getBytes(ISO_8859_1));
-        add('\r', '\n');
+        add(text);
+        add("\r\n");
         send();
     }
 
@@ -199,34 +193,45 @@ final class Connection implements Closeable {
     }
 
     private void add(byte[] bytes) {
-        request.write(bytes, 0, bytes.length);
+        reserve(bytes.length);
+        System.arraycopy(bytes, 0, request, requestBytes, bytes.length);
+        requestBytes += bytes.length;
     }
 
-    private void add(int... characters) {
-        for (int character : characters) {
-            request.write(character);
+    private void add(String text) {
+        reserve(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            request[requestBytes++] = (byte) text.charAt(i);
+        }
+    }
+
+    private void reserve(int bytes) {
+        if (requestBytes + bytes > request.length) {
+            request = Arrays.copyOf(request, Math.max(2 * request.length, requestBytes + bytes));
         }
     }
 
     private void send() throws IOException {
-        request.writeTo(socket.getOutputStream());
-        request.reset();
+        int length = requestBytes;
+        requestBytes = 0;
+        out.write(request, 0, length);
     }
 
+    /** The next line as a text. */
     private String line() throws IOException {
-        StringBuilder text = null;
+        int start = position;
         while (true) {
-            for (int i = position; i < limit; i++) {
+            for (int i = start; i < limit; i++) {
                 if (buffer[i] == '\n') {
                     int end = i > position && buffer[i - 1] == '\r' ? i - 1 : i;
-                    String part = new String(buffer, position, end - position, ISO_8859_1);
+                    String line = new String(buffer, position, end - position, ISO_8859_1);
                     position = i + 1;
-                    return text == null ? part : (text + part).replaceAll("\r$", "");
+                    return line;
                 }
             }
-            text = (text == null ? new StringBuilder() : text)
-                .append(new String(buffer, position, limit - position, ISO_8859_1));
+            int read = limit - position;
             fill();
+            start = position + read;
         }
     }
 
@@ -245,12 +250,18 @@ final class Connection implements Closeable {
         return bytes;
     }
 
+    /** Reads behind what is there already. */
     private void fill() throws IOException {
+        System.arraycopy(buffer, position, buffer, 0, limit - position);
+        limit -= position;
         position = 0;
-        limit = in.read(buffer);
-        if (limit < 0) {
-            limit = 0;
+        if (limit == buffer.length) {
+            buffer = Arrays.copyOf(buffer, 2 * limit);
+        }
+        int read = in.read(buffer, limit, buffer.length - limit);
+        if (read < 0) {
             throw new EOFException("the server closed the connection");
         }
+        limit += read;
     }
 }

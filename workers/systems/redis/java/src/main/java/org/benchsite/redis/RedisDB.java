@@ -2,8 +2,6 @@ package org.benchsite.redis;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.io.IOException;
-import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -13,17 +11,14 @@ import java.util.Vector;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import javax.net.ssl.SSLParameters;
-
 import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
+import org.benchsite.ycsb.FieldNames;
 import org.benchsite.ycsb.OperationFailed;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
 import org.benchsite.ycsb.Tls;
-import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.Protocol.Keyword;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -86,33 +81,9 @@ public final class RedisDB extends BenchsiteDB {
             throw new DBException("redis.timeout_ms must be longer than redis.wait.timeout_ms");
         }
         cluster = given.flag("redis.cluster");
-        JedisClientConfig config = config(given, timeout);
         servers = cluster
-            ? Servers.cluster(addresses(given.text("redis.host")), config)
-            : Servers.single(new HostAndPort(given.text("redis.host"), given.whole("redis.port")), config);
-    }
-
-    // Jedis' successor of these methods reads key stores, and no certificate authority in PEM.
-    @SuppressWarnings("deprecation")
-    private static JedisClientConfig config(Settings given, int timeout) throws DBException {
-        String user = given.text("redis.user");
-        String password = given.text("redis.password");
-        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().resp2().timeoutMillis(timeout)
-            .user(user.isEmpty() ? null : user).password(password.isEmpty() ? null : password)
-            .database(given.whole("redis.database"));
-        if (!Tls.isEnabled(given, "redis")) {
-            return config.build();
-        }
-        try {
-            SSLParameters parameters = new SSLParameters();
-            if (Tls.checksHost(given, "redis")) {
-                parameters.setEndpointIdentificationAlgorithm("HTTPS");
-            }
-            return config.ssl(true).sslSocketFactory(Tls.context(given, "redis").getSocketFactory())
-                .sslParameters(parameters).build();
-        } catch (GeneralSecurityException | IOException e) {
-            throw new DBException("TLS cannot be set up: " + Failure.describe(e), e);
-        }
+            ? Servers.cluster(addresses(given.text("redis.host")), given)
+            : Servers.single(new HostAndPort(given.text("redis.host"), given.whole("redis.port")), given);
     }
 
     private static List<HostAndPort> addresses(String nodes) throws DBException {
@@ -247,8 +218,8 @@ public final class RedisDB extends BenchsiteDB {
         List<?> parts = (List<?>) reply;
         if (fields == null) {
             for (int i = 0; i + 1 < parts.size(); i += 2) {
-                String name = new String((byte[]) parts.get(i), ISO_8859_1);
-                row.put(name, new ByteArrayByteIterator((byte[]) parts.get(i + 1)));
+                byte[] name = (byte[]) parts.get(i);
+                row.put(FieldNames.decode(name, 0, name.length), new ByteArrayByteIterator((byte[]) parts.get(i + 1)));
             }
             return;
         }

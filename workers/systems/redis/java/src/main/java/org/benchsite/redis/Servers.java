@@ -1,5 +1,8 @@
 package org.benchsite.redis;
 
+import java.io.IOException;
+import java.net.Socket;
+import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -7,7 +10,10 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
+import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.WatchedSocket;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol.Command;
@@ -33,8 +39,24 @@ final class Servers {
 
     /** A connection whose commands can be sent before a reply is read. */
     private static final class Link extends Connection {
-        Link(HostAndPort address, JedisClientConfig config) {
-            super(address, config);
+        Link(HostAndPort address, Settings settings) {
+            super(() -> socket(address, settings), config(settings));
+        }
+
+        private static Socket socket(HostAndPort address, Settings settings) {
+            try {
+                return WatchedSocket.connect(
+                    address.getHost(), address.getPort(), settings.whole("redis.timeout_ms"), settings, "redis");
+            } catch (GeneralSecurityException | IOException e) {
+                throw new JedisConnectionException("Failed to connect to " + address, e);
+            }
+        }
+
+        private static JedisClientConfig config(Settings settings) {
+            String user = settings.text("redis.user");
+            String password = settings.text("redis.password");
+            return DefaultJedisClientConfig.builder().resp2()
+                .user(user.isEmpty() ? null : user).password(password.isEmpty() ? null : password).build();
         }
 
         void send() {
@@ -47,14 +69,14 @@ final class Servers {
     }
 
     /** Connects to a single server. */
-    static Servers single(HostAndPort address, JedisClientConfig config) {
+    static Servers single(HostAndPort address, Settings settings) {
         Servers servers = new Servers(null);
-        servers.links.add(new Link(address, config));
+        servers.links.add(new Link(address, settings));
         try {
             // A server that asks for a password accepts the connection without one and refuses only the first command.
             servers.links.get(0).ping();
-            if (config.getDatabase() > 0) {
-                servers.links.get(0).select(config.getDatabase());
+            if (settings.whole("redis.database") > 0) {
+                servers.links.get(0).select(settings.whole("redis.database"));
             }
         } catch (RuntimeException e) {
             servers.close();
@@ -64,13 +86,13 @@ final class Servers {
     }
 
     /** Connects to the masters among these nodes. A node that does not answer is passed over if others have all slots. */
-    static Servers cluster(List<HostAndPort> addresses, JedisClientConfig config) {
+    static Servers cluster(List<HostAndPort> addresses, Settings settings) {
         Servers servers = new Servers(new Link[SLOTS]);
         JedisConnectionException unreachable = null;
         try {
             for (HostAndPort address : addresses) {
                 try {
-                    servers.join(new Link(address, config));
+                    servers.join(new Link(address, settings));
                 } catch (JedisConnectionException e) {
                     unreachable = e;
                 }
