@@ -104,11 +104,6 @@ class Selection:
             return None
         return uuid.UUID(self.matrix)
 
-    @property
-    def narrowed(self) -> bool:
-        """Whether anything restricts which sweeps are meant, beside their matrix and their ids."""
-        return any(self.facet(name) for name in FACETS) or bool(self.phase or self.since or self.until)
-
     def kind_for(self, curves: Sequence[Curve]) -> str:
         """The chosen kind of latency; where none is, the one that these curves are read by."""
         return self.kind or detect_kind(curves)

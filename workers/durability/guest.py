@@ -150,7 +150,7 @@ class GuestBench(ServerBench):
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
             self.provisioner.stop(planned=False)
-            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
+            return self.read_after(fault, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
 
