@@ -273,9 +273,7 @@ def _recognise_run(run: RunFiles) -> FoundRun:
         return describe_run(run, error, hints)
 
 
-def redact_all(
-    upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
-) -> list[UploadedFile]:
+def redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress) -> list[UploadedFile]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
     progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
     kept: list[UploadedFile] = []
@@ -284,9 +282,9 @@ def redact_all(
         with staging.opened(original.path) as stream:
             try:
                 for member in open_members(original.name, stream, progress=progress.file(original.size)):
-                    if len(kept) >= most:
+                    if len(kept) >= MAX_MEMBERS:
                         raise UnreadableFile(
-                            f"There are more than {most:,} files; the rest was not looked at: bring fewer."
+                            f"There are more than {MAX_MEMBERS:,} files; the rest was not looked at: bring fewer."
                         )
                     kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
                     names.add(kept[-1].name)

@@ -169,7 +169,7 @@ class ServerBench(Bench):
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
             if fault in NODE_LOSSES:
-                return self._lose_primary(fault, after_s)
+                return self._lose_primary(fault)
             if fault is Fault.POWER_CUT:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop_nodes(None, planned=False)
@@ -182,7 +182,7 @@ class ServerBench(Bench):
             self.provisioner.stop(planned=False)
             storage.kill()
 
-    def _lose_primary(self, fault: Fault, after_s: float) -> Trial:
+    def _lose_primary(self, fault: Fault) -> Trial:
         """A lost machine sends nothing more. The kernel of a process that ends sends what it had written, or resets the
         connection, which discards what the replica has not read yet: so the primary is cut off first and stays so.
         """

@@ -77,9 +77,9 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     return Followed(row, history, collect_metrics(row), branches, missing)
 
 
-def lately(row: HistoryRow, metric: Metric, most: int = LATELY) -> History:
+def lately(row: HistoryRow, metric: Metric) -> History:
     """One metric of one test as far as its newest runs say, without what else changed; two queries."""
-    newest = get_runs(row.team_id, row.config_key).reverse()[:most]
+    newest = get_runs(row.team_id, row.config_key).reverse()[:LATELY]
     return build_history(metric, build_points(_measured(newest, metric)[::-1]), _triage(row, metric))
 
 

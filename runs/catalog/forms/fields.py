@@ -150,7 +150,5 @@ def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:
     return forms.CharField(max_length=longest, widget=forms.TextInput(attrs={"autocomplete": "off"}), **kwargs)
 
 
-def notes_field(rows: int = 3) -> forms.CharField:
-    return forms.CharField(
-        required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": rows}), label="Notes"
-    )
+def notes_field() -> forms.CharField:
+    return forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}), label="Notes")
