@@ -70,7 +70,12 @@ def base_layout(frame: Frame) -> Layout:
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         # Room for half a number at the end of an axis: plotly.js would make it, and move everything.
-        "margin": {"l": 46 if frame.narrow else 60, "r": 16 if frame.narrow else 24, "t": 18 + 16 * len(lines), "b": 44},
+        "margin": {
+            "l": 46 if frame.narrow else 60,
+            "r": 16 if frame.narrow else 24,
+            "t": 18 + 16 * len(lines),
+            "b": 44,
+        },
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
         "legend": {
