@@ -7,7 +7,7 @@ FORMS = {
     "dataform": "csv|json|md|tex",  # the formats of a figure's data twin, as a file ending
     "configkey": "[0-9a-f]{32}",  # which test a history is of: `runs.results.denormalised_columns.config_key`
     "reporttoken": "[A-Za-z0-9_-]{8,64}",  # what `secrets.token_urlsafe` gives
-    "reportform": "json|csv|md|html",  # the whole report as one file
+    "reportform": "json|zip|md|html",  # the whole report as one file
 }
 
 

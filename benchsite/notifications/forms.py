@@ -56,7 +56,7 @@ class WebhookForm(forms.Form):
     name = forms.CharField(max_length=80, help_text="Who listens there, such as “team chat”.")
     url = forms.CharField(
         label="URL", max_length=500, help_text="It gets a signed POST.",
-        widget=forms.URLInput(attrs={"placeholder": "https://hooks.example.org/benchsite"}),
+        widget=forms.URLInput(attrs={"placeholder": "e.g. https://hooks.example.org/benchsite"}),
     )  # fmt: skip
     kinds = forms.MultipleChoiceField(label="Tell it when", choices=SENTENCES, widget=forms.CheckboxSelectMultiple)
 

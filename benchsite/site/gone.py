@@ -39,6 +39,7 @@ GONE: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"/team/hand-over/", "Invite the new owners on the page Members and make them admins."),
     (r"/scaling/", "Compare sweeps of several cluster sizes: Scalability is among “More charts”."),
+    (r"/r/[^/]+\.csv(\.sig)?", "The file with the ending .zip has one CSV for each table of the report."),
     (r"/figures/price(/|\.\w+)", "Sizing states the price of a load: /sizing/."),
     (r"/figures/durability(/|\.\w+)", "The bars of Compare state what durability costs."),
     (

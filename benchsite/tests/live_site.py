@@ -25,6 +25,7 @@ from runs.models.run import Stage, Status, Verdict
 from runs.plans import submit
 from runs.results.artifacts import mark_storage
 from runs.tests.factories import make_team, make_user
+from runs.ycsb.properties import WARM_UP
 from workers.models import Lease
 from workers.systems.build import build
 
@@ -105,7 +106,7 @@ class LiveSite:
         generators = list(LoadGenerator.objects.filter(name__in=GENERATORS).select_related("machine").order_by("name"))
         matrix = plan_study(team, user, generators)
         workload = matrix.workloads.get()
-        workload.properties.pop("warmupexecutiontime")
+        workload.properties.pop(WARM_UP)
         workload.save()
         for entry in matrix.entries.select_related("database"):
             if (entry.database.system, entry.mode) not in entries:

@@ -29,6 +29,7 @@ from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
 from benchsite.tests.live_site import GENERATORS, LiveSite, get_clients, get_servers, rejections
 from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.searching import files_with, tables_with
 from runs.models import (
     ClientRun,
     Database,
@@ -132,32 +133,6 @@ def process_texts() -> Iterator[str]:
         for name in ("cmdline", "environ"):
             with suppress(OSError):
                 yield Path(f"/proc/{pid}/{name}").read_text(errors="replace")
-
-
-def files_with(secrets: Iterable[str], folder: Path) -> set[Path]:
-    """The files below the folder that hold one of the secrets."""
-    paths = set()
-    for parent, _, names in os.walk(folder):
-        for path in (Path(parent) / name for name in names):
-            with suppress(OSError):
-                if path.is_file() and any(secret.encode() in path.read_bytes() for secret in secrets):
-                    paths.add(path)
-    return paths
-
-
-def tables_with(secrets: Iterable[str]) -> list[str]:
-    with psycopg.connect(database_url()) as database:
-        tables = database.execute(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-        )
-        return [
-            table
-            for (table,) in tables.fetchall()
-            for secret in secrets
-            if database.execute(
-                f'SELECT 1 FROM "{table}" row WHERE strpos(row::text, %s) > 0 LIMIT 1', [secret]
-            ).fetchone()
-        ]
 
 
 @dataclass

@@ -12,12 +12,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 WIDE = {"width": 1280, "height": 900}
 
 
-def compare(site, **options):
+def compare(site, *, is_awake=True, **options):
     rival = make_sweep(matrix=site.world.matrix, workload=site.world.workload, mode="off")
     for threads in (2, 4, 8):
         make_run(rival, threads=threads, throughput=1500.0 * threads)
-    page = site.open(viewport=WIDE, reduced_motion="reduce", **options)
+    page = site.open(**{"viewport": WIDE, "reduced_motion": "reduce", **options})
     page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
+    if not is_awake:
+        return page
     page.locator("#plot-ceilings").hover()
     page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
     return page
@@ -73,8 +75,9 @@ def test_drag_over_a_point_zooms_and_opens_nothing(page):
     assert page.url.startswith(address.split("#")[0])
 
 
-def test_second_touch_opens_a_point(site):
-    page = compare(site, has_touch=True)
+@pytest.mark.parametrize("viewport", [WIDE, {"width": 390, "height": 800}], ids=["tablet", "phone"])
+def test_second_touch_opens_a_point(site, viewport):
+    page = compare(site, has_touch=True, viewport=viewport)
     address = page.url
     x, y = find_middle(page, 1, ".scatterlayer .point")
     touch(page, x, y)
@@ -94,6 +97,44 @@ def test_hidden_side_is_part_of_the_address_until_reset(page):
     page.get_by_role("button", name="Reset view").click()
     page.wait_for_url(lambda url: "#" not in url)
     assert page.locator(".side-shown").first.is_checked()
+
+
+def test_back_undoes_a_hidden_side_and_a_zoom(page):
+    before = page.url
+    page.locator(".side-shown").first.uncheck()
+    page.wait_for_url("**#hide=*")
+    hidden = page.url
+    x, y = find_middle(page, 1, ".scatterlayer .point")
+    press(page, x, y, drift_px=80)
+    page.wait_for_url("**&*=*,*")
+    page.evaluate("window.isSamePage = true")
+
+    page.go_back()
+    assert page.url == hidden and not page.locator(".side-shown").first.is_checked()
+    page.go_back()
+    assert page.url == before and page.locator(".side-shown").first.is_checked()
+    page.go_forward()
+    assert not page.locator(".side-shown").first.is_checked()
+    assert page.evaluate("window.isSamePage")
+
+
+def test_tab_reaches_figures_and_focus_stays_when_drawn(site):
+    page = compare(site, is_awake=False)
+    page.wait_for_function("() => window.Plotly")  # loaded while the page is idle
+    assert page.locator(".js-plotly-plot").count() == 0
+    page.locator("#op-1").focus()
+    page.evaluate("document.querySelector('#plot-ceilings').scrollIntoView()")
+    reached = []
+    for _ in range(30):
+        page.keyboard.press("Shift+Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+        if reached[-1] == "plot-ceilings":
+            break
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 2")
+    assert page.evaluate("document.activeElement.id") == "plot-ceilings", reached
+    page.keyboard.press("ArrowRight")
+    assert page.locator("tr.is-linked").count() == 1
+    assert not site.complaints
 
 
 def test_dragged_line_is_the_load_of_the_page(page):

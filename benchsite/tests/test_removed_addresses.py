@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
         ("/matrices/templates/", "/published/"),
         ("/r/abcdefgh/kit.zip", "script"),
         ("/r/abcdefgh@2/kit.zip.sig", "script"),
+        ("/r/abcdefgh@2.csv.sig", ".zip"),
         ("/watch/", "report"),
         ("/watch/abcdefgh/figures/latency/", "report"),
         ("/reports/import/", "verify_report.py"),

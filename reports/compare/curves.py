@@ -254,8 +254,7 @@ class Setup:
     generator_machines: tuple[MachineFacts, ...] = ()
     separates_cpus: bool = False  # servers and clients on one machine used different cores
     client_on_database_host: bool | None = None  # as the uploader stated it
-    nodes: int | None = None  # of the cluster
-    server_nodes: int | None = None  # as `nodes`, but several that Benchsite started on one machine count each
+    nodes: int | None = None  # of the cluster; several that Benchsite started on one machine count each
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
 
     @property

@@ -39,6 +39,8 @@ def bound_reason(ceiling: Ceiling) -> str:
         return "of the next target no run counts"
     if ceiling.bracket and ceiling.limit:
         return f"the search sought {ceiling.limit}, not the ceiling"
+    if NON_MONOTONE in ceiling.notes:
+        return "the last target was sustained"
     return "every target was sustained" if ceiling.bracket else "the ladder is too short"
 
 
@@ -109,7 +111,7 @@ def bracket_says(ceiling: Ceiling) -> str:
     low, high = ceiling.bracket
     sustained = f"target {formatting.short(low)}" if low else "no target"
     if high is None:
-        return f"{sustained}, none failed"
+        return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
     says = "not known" if NOT_KNOWN in ceiling.notes else "failed"
     if CLIENT_LIMITED in ceiling.notes:
         says = "above the clients' limit"
@@ -120,7 +122,7 @@ def bracket_says(ceiling: Ceiling) -> str:
 
 
 NOTES_SAY = {
-    NON_MONOTONE: "non-monotone: a target was sustained above one that failed",
+    NON_MONOTONE: "non-monotone: a lower target failed",
     THREAD_LIMITED: "the first failed target lacked threads",
     CLIENT_LIMITED: "the clients were at their limit",
     NOT_KNOWN: "the next target has no counted run",

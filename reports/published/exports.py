@@ -1,11 +1,13 @@
-"""A report as files: canonical JSON, one CSV, Markdown, and a page that needs no network."""
+"""A report as files: canonical JSON, a CSV for each table, Markdown, and a page that needs no network."""
 
 import base64
 import hashlib
+import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
+from zipfile import ZipFile, ZipInfo
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
@@ -29,7 +31,7 @@ POLICY: Final = (
 )
 FORMS: Final = {
     "json": "application/json",
-    "csv": "text/csv; charset=utf-8",
+    "zip": "application/zip",
     "md": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
 }
@@ -80,13 +82,20 @@ def _file(name: str) -> str:
 
 def file_name(title: str, digest: str, form: str) -> str:
     """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
-    stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
-    return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
+    return f"{_stem(title)}-{digest[:SHORT_DIGEST]}.{form}"
 
 
-def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
-    """Every table below the other, each after its name and an empty line."""
+def _stem(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
+
+
+def as_zip(content: Content, digest: str, imported: str = "") -> bytes:
+    """One CSV for each table in the report's order, and `report.csv` with its title and what else stands above them.
+
+    Not compressed, so that the same report has the same bytes, which are signed, with every version of zlib.
+    """
     heads = [
+        ("name", "value"),
         ("report", content["title"]),
         ("headline", content["headline"]),
         ("team", content["team"]),
@@ -97,11 +106,16 @@ def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
         heads.append(("imported", imported))
     if content["demonstration"]:
         heads.append(("note", content["demonstration"]))
-    lines = list(map(csv_line, heads))
-    parts = ((part["title"], part["table"]) for part in in_order(content))
-    for name, cells in (*parts, *_method_tables(content)):
-        lines += ("\r\n", csv_line([name]), build_table(cells).as_csv())
-    return "".join(lines).encode()
+    parts = [(part["name"], part["table"]) for part in in_order(content)]
+    archive = io.BytesIO()
+    with ZipFile(archive, "w") as files:
+        files.writestr(ZipInfo("report.csv"), "".join(map(csv_line, heads)))
+        for number, (name, cells) in enumerate([*parts, *_method_tables(content)], start=1):
+            # A column without a heading on the page needs a name to be read by.
+            cells = Cells(columns=[column or "name" for column in cells["columns"]], rows=cells["rows"])
+            stem = _stem(f"{number:02d} {name}")
+            files.writestr(ZipInfo(f"{stem}.csv"), build_table(cells).as_csv())
+    return archive.getvalue()
 
 
 def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:

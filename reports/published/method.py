@@ -25,7 +25,7 @@ from reports.published.content import Source
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
-from runs.checks.spec_facts import shared_machine
+from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.queue.spec import MachineSpec
 from runs.results.measures.sustained_load import SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -139,7 +139,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "bytes of a record": "dataset.record_bytes",
     "measured": _window,
     "purpose": "purpose",
-    "nodes": lambda run: len(run.spec["cluster"]["machines"]) or None,
+    "nodes": lambda run: cluster_facts(run.spec).nodes,
     "provisioned by": "cluster.provisioner",
     "processor": _node("cpu_model"),
     "cores": _node("cores"),

@@ -26,7 +26,7 @@ _LETTERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 
 
 class NumberField(forms.CharField):
-    """A positive number: 200000, 200,000, 200k, 1.5M, 2e5. An empty text is the `default`."""
+    """A positive number: 200000, 200,000, 200k, 1.5M, 2e5. An empty text is the `initial` number."""
 
     default_error_messages = {
         "number": "“%(text)s” is no number above 0. Write it like 200000, 200k or 1.5.",
@@ -38,20 +38,23 @@ class NumberField(forms.CharField):
         self,
         label: str,
         help_text: str,
-        placeholder: object,
+        example: str = "",
         *,
         limit: float = MAX_NUMBER,
-        default: float | None = None,
+        initial: float | None = None,
         is_whole: bool = False,
     ) -> None:
-        widget = forms.TextInput({"placeholder": placeholder, "autocomplete": "off"})
-        super().__init__(label=label, help_text=help_text, required=False, max_length=80, widget=widget)
-        self.limit, self.default, self.is_whole = limit, default, is_whole
+        attrs = {"placeholder": f"e.g. {example}"} if example else {}
+        widget = forms.TextInput({**attrs, "autocomplete": "off"})
+        super().__init__(
+            label=label, help_text=help_text, required=False, max_length=80, widget=widget, initial=initial
+        )
+        self.limit, self.is_whole = limit, is_whole
 
     def clean(self, value: str | None) -> Any:
         text = super().clean(value)
         if not text:
-            return self.default
+            return self.initial
         number = math.nan
         if match := _NUMBER.fullmatch(_SEPARATOR.sub("", text)):
             number = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()]
@@ -92,9 +95,9 @@ class QuestionForm(forms.Form):
     )
     node = NumberField("A node holds, GB", "Its whole capacity.", "3200")
     headroom = NumberField(
-        "Load a node takes", "The share of the measured throughput to use.", HEADROOM, limit=1, default=HEADROOM
+        "Load a node takes", "The share of the measured throughput to use.", limit=1, initial=HEADROOM
     )
-    fill = NumberField("Fill", "The share of its capacity that data may take.", FILL, limit=1, default=FILL)
+    fill = NumberField("Fill", "The share of its capacity that data may take.", limit=1, initial=FILL)
     price = NumberField("Price of a node, US$/h", "Empty: what the machines' facts say.", "2")
     survives = forms.MultipleChoiceField(
         label="An acknowledged write survives",
@@ -106,7 +109,8 @@ class QuestionForm(forms.Form):
 
     def __init__(self, query: QueryDict) -> None:
         data = query.copy()
-        data["stat"] = query.get("stat") or self.base_fields["stat"].initial
+        for name in ("stat", "headroom", "fill"):
+            data[name] = query.get(name) or self.base_fields[name].initial
         super().__init__(data)
 
     def clean(self) -> None:

@@ -150,7 +150,7 @@ class Answer:
     @property
     def lacks_a_stopped_node(self) -> bool:
         """Whether a cluster was not measured at this load with one of its nodes stopped."""
-        return (self.curve.setup.server_nodes or 1) > 1 and STOPPED not in self.reached.conditions
+        return (self.curve.setup.nodes or 1) > 1 and STOPPED not in self.reached.conditions
 
     @property
     def node_ops_s(self) -> float:

@@ -3,6 +3,7 @@
 A cost or a ratio needs two bracketed ceilings whose repeats decide; what is a bound is called "at least".
 """
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
@@ -16,8 +17,10 @@ from reports.compare.pages.baseline_ratios import Judging
 from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
 from runs.checks import profile
 
+OLDER, NEWER = dt.datetime(2026, 11, 2, tzinfo=dt.UTC), dt.datetime(2026, 11, 9, tzinfo=dt.UTC)
 LADDER = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3700.0), (64, 3300.0))
 LEVEL = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3850.0))
+ONE_LOAD = {"ladder": ((8, 1000.0),), "rungs": (8,)}
 RISING = ((1, 1000.0), (2, 2000.0), (4, 4000.0))
 ONE_SECOND = {**MEMORY, "loss_window_s": 1.0}
 UP_TO_TWO_SECONDS = {**ONE_SECOND, "worst_loss_window_s": 2.0}
@@ -89,6 +92,31 @@ EXAMPLES = {
         [side("PostgreSQL", "on", 1, runs=1), side("Redis", "always", 2, runs=1)],
         "Losing no write, Redis · always did 7.83k ops/s and PostgreSQL · on did 3.92k ops/s.",
         "1 run each; too few to call a difference.",
+    ),
+    "single runs of two modes": (
+        [
+            side("Redis", "off", 3, runs=1, **ONE_LOAD, durability=MEMORY),
+            side("Redis", "always", 2, runs=1, **ONE_LOAD),
+        ],
+        "Redis · off did 2.99k ops/s, 1.5\N{MULTIPLICATION SIGN} the 1.99k ops/s of Redis · always.",
+        "1 run each; too few to call a difference.",
+    ),
+    "single runs of two commits": (
+        [
+            side("Redis 0f1e2d3", "always", 1, runs=1, **ONE_LOAD, created_at=OLDER),
+            side("Redis 9a8b7c6", "always", 0.83, runs=1, **ONE_LOAD, created_at=NEWER),
+        ],
+        "Losing no write, Redis 9a8b7c6 · always did 827 ops/s, "
+        "0.830\N{MULTIPLICATION SIGN} the 996 ops/s of Redis 0f1e2d3 · always.",
+        "1 run each; too few to call a difference.",
+    ),
+    "repeats of two commits": (
+        [
+            side("Redis 0f1e2d3", "always", 1, **ONE_LOAD, created_at=OLDER),
+            side("Redis 9a8b7c6", "always", 0.83, **ONE_LOAD, created_at=NEWER),
+        ],
+        "Losing no write, Redis 0f1e2d3 · always served 1.2 times as much as Redis 9a8b7c6 · always.",
+        "5 runs each.",
     ),
     "undecided": (
         [side("PostgreSQL", "on", 1.04, scatter=0.02), side("Redis", "always", 1, scatter=0.02)],

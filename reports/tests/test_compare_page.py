@@ -61,6 +61,28 @@ def test_it_shows_the_newest_matrix_with_both_pictures(client_in, team):
     assert "op=READ" in found[1]
 
 
+def test_newest_is_the_newest_matrix_with_a_result(client_in, team):
+    measured = study(team, name="Measured")
+    cancelled = make_sweep(team=team, matrix=make_matrix(team=team, name="Cancelled"))
+    make_run(cancelled, status="cancelled")
+
+    html = page(client_in)
+
+    assert "2 sweeps" in html
+    assert str(measured.pk) in sources(html)[0]
+
+
+def test_defaults_are_values_and_examples_are_called_so(client_in, team):
+    study(team)
+    html = page(client_in)
+    load = re.search(r'id="load-number"[^>]*', html)[0]
+    number = re.search(r' value="([0-9.]+)"', load)[1]
+
+    assert "placeholder" not in load and 'placeholder="e.g. 2"' in html
+    assert "Default: 80 % of the lowest ceiling" in page(client_in, f"?v=1&load={number}")
+    assert "This is a custom load." in page(client_in, "?v=1&load=123")
+
+
 def test_every_figure_of_the_page_answers(client_in, team):
     study(team)
     for url in sources(page(client_in)):

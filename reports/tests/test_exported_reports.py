@@ -3,13 +3,15 @@
 import csv
 import hashlib
 import io
+import itertools
 import json
 import re
+from zipfile import ZipFile
 
 import pytest
 
 from benchsite.core.formatting import not_a_formula
-from reports.published.exports import as_csv, as_markdown, file_name
+from reports.published.exports import as_markdown, as_zip, file_name
 from reports.published.links import find_link
 from reports.published.publication import load_content
 from reports.tests.snapshots import published
@@ -27,6 +29,11 @@ def test_the_json_is_the_canonical_bytes_with_the_digest(team, client):
     assert answer["Content-Disposition"].endswith(f'-{revision.digest[:16]}.json"')
 
 
+def unpack(data):
+    with ZipFile(io.BytesIO(data)) as files:
+        return {name: files.read(name).decode() for name in files.namelist()}
+
+
 def test_no_cell_of_the_csv_is_a_formula(team, client):
     report = published(team)
     content = load_content(report.revisions.get())
@@ -35,8 +42,8 @@ def test_no_cell_of_the_csv_is_a_formula(team, client):
     table = {"columns": list(FORMULAS), "rows": [list(FORMULAS)]}
     content["tables"] = [{**content["tables"][0], "table": table}]
     content["method"]["environment"] = content["method"]["excluded"] = table
-    for row in csv.reader(io.StringIO(as_csv(content, "0" * 64).decode(), newline="")):
-        for cell in row:
+    for text in unpack(as_zip(content, "0" * 64)).values():
+        for cell in itertools.chain(*csv.reader(io.StringIO(text, newline=""))):
             number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
             assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")), cell
     url = f"/r/{find_link(published(team, tables=content['tables'])).token}"
@@ -54,13 +61,22 @@ def test_semicolon_begins_no_formula(cell):
         assert not part.strip('" \r\t').startswith(("=", "+", "-", "@")), part
 
 
-def test_every_table_is_in_the_csv(team, client):
+def test_every_table_is_a_csv_of_the_zip(team, client):
     report = published(team)
-    text = client.get(f"/r/{find_link(report).token}.csv").content.decode()
+    url = f"/r/{find_link(report).token}"
     content = load_content(report.revisions.get())
-    for one in (*content["figures"], *content["tables"]):
-        assert f"\n{one['title']}\r\n" in text
-    assert len(content["sources"]) == text.count("0" * 64)
+
+    response = client.get(f"{url}.zip")
+    tables = unpack(response.content)
+
+    assert response["Content-Type"] == "application/zip" and response["Content-Disposition"].endswith('.zip"')
+    heads, *numbered = tables.values()
+    assert content["headline"] in heads and content["team"] in heads
+    assert len(numbered) == len(content["figures"]) + len(content["tables"]) + 4
+    ceilings = next(text for name, text in tables.items() if name.endswith("-ceilings.csv"))
+    assert ceilings.encode() == client.get(f"{url}/figures/ceilings.csv").content
+    assert tables[max(tables)] == heads and len(content["sources"]) == numbered[-1].count("0" * 64)
+    assert client.get(f"{url}.zip").content == response.content
 
 
 def test_markdown_has_text_tables_footnotes_and_no_html(team):

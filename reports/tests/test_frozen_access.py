@@ -14,7 +14,7 @@ from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PARTS = (
-    "", "@1", ".json", ".csv", ".md", ".html", "@1.json", "/embed", "/figures/ceilings/", "@1/figures/ceilings.csv",
+    "", "@1", ".json", ".zip", ".md", ".html", "@1.json", "/embed", "/figures/ceilings/", "@1/figures/ceilings.csv",
     "/tables/points.md", "@1/figures/ceilings.json",
 )  # fmt: skip
 

@@ -38,7 +38,7 @@ def test_it_is_read_without_an_account_when_no_run_is_left(team, client):
     for said in ("What durability costs Redis", "sustains 1.3k ops/s", "revision 1 of 1", "not stated", "Figure 1"):
         assert said in page
     assert client.get(f"/r/{token}@1/figures/ceilings/").json()["figure"]["data"]
-    for form in ("json", "csv", "md", "html"):
+    for form in ("json", "zip", "md", "html"):
         assert client.get(f"/r/{token}.{form}").status_code == 200
     assert client.get(f"/r/{token}/embed?figure=ceilings").status_code == 200
 

@@ -41,7 +41,7 @@ def test_a_kept_private_page_costs_those_of_its_reader_besides(team, client_in):
     assert statements <= 4  # link, session, user, membership
 
 
-@pytest.mark.parametrize("part", ["", ".json", ".csv", "/figures/ceilings/", "@1/figures/ceilings.csv"])
+@pytest.mark.parametrize("part", ["", ".json", ".zip", "/figures/ceilings/", "@1/figures/ceilings.csv"])
 def test_whoever_has_it_already_is_told_so(team, client, part):
     url = f"/r/{find_link(published(team)).token}{part}"
     first = client.get(url)

@@ -17,7 +17,7 @@ from runs.tests.factories import make_team, make_user
 
 pytestmark = pytest.mark.django_db
 SCRIPT = Path(site.BASE_DIR) / "static" / "verify_report.py"
-FILES = (".json", "@1.json", ".csv", "@1.csv", ".md", ".html", "/figures/ceilings.csv", "@1/tables/points.json")
+FILES = (".json", "@1.json", ".zip", "@1.zip", ".md", ".html", "/figures/ceilings.csv", "@1/tables/points.json")
 TRIES = 1000
 
 
@@ -74,7 +74,7 @@ def flipped(data, at, bits):
 
 def test_the_script_checks_files_offline(team, client, tmp_path):
     url = f"/r/{find_link(published(team)).token}"
-    key, files = tmp_path / "key.pem", [tmp_path / f"report{suffix}" for suffix in (".json", ".csv")]
+    key, files = tmp_path / "key.pem", [tmp_path / f"report{suffix}" for suffix in (".json", ".zip")]
     key.write_bytes(public_keys(client))
     for file in files:
         file.write_bytes(client.get(url + file.suffix).content)

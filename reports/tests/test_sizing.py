@@ -198,14 +198,14 @@ def targets(*rungs):
     return curve(points=points, setup=NODES, ladder="target")
 
 
-CONTRADICTED = ((25_000, 25_000.0, 100.0), (50_000, 45_000.0, 120.0), (100_000, 99_900.0, 150.0))
+FAILED = ((25_000, 25_000.0, 100.0), (50_000, 45_000.0, 120.0), (100_000, 89_900.0, 150.0))
 
 
 @pytest.mark.parametrize("query", ["throughput=10k&within=100", "throughput=10k"])
 def test_no_latency_limit_gives_more_than_sustained_ceiling(query):
-    qualified = only(answer([targets(*CONTRADICTED)], asked(query)))
+    qualified = only(answer([targets(*FAILED)], asked(query)))
     assert qualified.reached.throughput_ops_s == 25_000
-    capped = only(answer([targets(*CONTRADICTED)], asked("throughput=10k&within=100"))).reached
+    capped = only(answer([targets(*FAILED)], asked("throughput=10k&within=100"))).reached
     assert capped.how == "measured at a target of 25.0k, the last that was sustained"
 
 

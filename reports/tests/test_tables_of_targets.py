@@ -40,7 +40,7 @@ def test_the_twin_has_target_bracket_and_notes():
     ("points", "said"),
     [
         (FAILED, "target 75.0k, 100k failed"),
-        (CONTRADICTED, "target 25.0k, 30.0k failed, non-monotone"),
+        (CONTRADICTED, "target 40.0k, only lower ones failed"),
         (UNKNOWN, "target 25.0k, 30.0k not known"),
         (STARVED, "target 2.00k, 16.0k lacked threads"),
         (held(25_000), "target 25.0k, none failed"),

@@ -50,9 +50,19 @@ def test_a_target_behind_which_a_backlog_grew_failed():
     assert target_ceiling([rungs[0], replace(rungs[1], backlog_growing=True)]).target_ops_s == 1000
 
 
-def test_sustained_target_above_a_failed_target_is_only_noted():
+def test_failed_target_below_a_sustained_one_is_only_noted():
     ceiling = target_ceiling(ladder(((1000, 1000), (2000, 1500), (3000, 2990))))
-    assert (ceiling.target_ops_s, ceiling.notes, ceiling.bracket) == (1000, (NON_MONOTONE,), (1000, 2000))
+
+    assert (ceiling.target_ops_s, ceiling.notes, ceiling.bracket) == (3000, (NON_MONOTONE,), (3000, None))
+
+
+def test_narrowly_missed_low_target_does_not_end_the_ladder():
+    achieved = ((100, 100), (200, 195), (800, 785), (1500, 1497), (2000, 1600))
+
+    ceiling = target_ceiling(ladder(achieved))
+
+    assert (ceiling.throughput_ops_s, ceiling.bracket, ceiling.marginal) == (1497, (1500, 2000), (200,))
+    assert (ceiling.ladder, ceiling.failed_runs) == (Ladder.SATURATED, 1)
 
 
 def test_unsustained_ladder_gives_highest_with_open_bracket():
@@ -140,16 +150,16 @@ def test_rejected_target_fails_by_its_own_trusted_numbers():
 
 def test_a_rejected_target_below_a_sustained_one_contradicts_it():
     ceiling = curve(points=[*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]).ceiling
-    assert (ceiling.target_ops_s, ceiling.bracket, ceiling.notes) == (25_000, (25_000, 30_000), (NON_MONOTONE,))
+    assert (ceiling.target_ops_s, ceiling.bracket, ceiling.notes) == (40_000, (40_000, None), (NON_MONOTONE,))
 
 
-def test_a_target_of_which_no_run_counts_is_not_passed_over():
-    ceiling = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
+def test_a_target_of_which_no_run_counts_leaves_the_end_open():
+    ceiling = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05")]).ceiling
     assert (ceiling.target_ops_s, ceiling.bracket, ceiling.notes) == (25_000, (25_000, 30_000), (NOT_KNOWN,))
-    assert ceiling.is_lower_bound and ceiling.rungs == 3
-    lowest = curve(points=[rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
-    assert (lowest.target_ops_s, lowest.bracket, lowest.notes) == (None, (0.0, 30_000), (NOT_KNOWN,))
-    both = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), rejected(35_000, 1.0, "V07"), *held(40_000)])
+    assert ceiling.is_lower_bound and ceiling.rungs == 2
+    below = curve(points=[rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
+    assert (below.target_ops_s, below.bracket, below.notes) == (40_000, (40_000, None), ())
+    both = curve(points=[rejected(30_000, 30_000, "V07"), *held(40_000), rejected(50_000, 50_000, "V05")])
     assert both.ceiling.notes == (NON_MONOTONE, NOT_KNOWN)
 
 
@@ -208,12 +218,12 @@ def test_knee_of_targets_is_sustained_with_share_of_ceiling():
 
 def test_no_knee_lies_above_the_ceiling_of_targets():
     ladder = laddered(
-        (25_000, 25_000, 100.0), (50_000, 45_000, 100.0), (75_000, 75_000, 110.0), (100_000, 99_900, 900.0)
+        (25_000, 25_000, 100.0), (50_000, 50_000, 110.0), (75_000, 70_000, 100.0), (100_000, 70_500, 90.0)
     )
-    assert NON_MONOTONE in ladder.ceiling.notes
-    assert ladder.knee.target_ops_s == 25_000 and ladder.knee.share_of_ceiling == 1.0
-    rejected_low = replace(ladder, points=(ladder.points[0], rejected(30_000, 30_000, "V07"), *ladder.points[2:]))
-    assert rejected_low.knee.target_ops_s == 25_000
+    assert ladder.ceiling.target_ops_s == 50_000
+    assert ladder.knee.target_ops_s == 50_000
+    rejected_high = replace(ladder, points=(*ladder.points[:2], rejected(75_000, 75_000, "V07")))
+    assert rejected_high.knee.target_ops_s == 50_000
 
 
 def test_targets_of_which_none_was_sustained_have_no_knee():

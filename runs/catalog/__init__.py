@@ -6,8 +6,10 @@ Pure: no Django, and nothing read but the files beside this module.
 from runs.catalog.configuration import (
     RenderedServer,
     client_properties,
+    count_servers,
     data_target,
     node_count,
+    ports_problem,
     render_server,
     scans,
     secret_properties,

@@ -55,6 +55,14 @@ def node_count(system: System, mode: Mode, settings: Mapping[str, object]) -> in
     return int(server_settings(system, mode, settings).get("nodes", 1))
 
 
+def count_servers(system: System | None, provisioner: str, settings: Mapping[str, object], machines: int) -> int:
+    """The nodes of a cluster: its machines, unless Benchsite starts several servers on them."""
+    if provisioner in ("", "external"):  # Uploads have none.
+        return machines
+    recipe = system.process.settings if system and system.process else {}
+    return max(machines, int(str(settings.get("nodes", recipe.get("nodes", 0)))))
+
+
 def start_problem(system: System, mode: Mode, nodes: int) -> str:
     """Why servers that Benchsite starts cannot be in the mode; empty where they can. `nodes`: how many of them."""
     facts = system.process.facts if system.process else {}
@@ -171,16 +179,20 @@ def client_properties(
 
 def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
     """The nodes as the client takes them. Raises PropertyError."""
-    if endpoint.nodes == "hosts" and len({port for _, port in nodes}) > 1:
-        ports = ", ".join(str(port) for _, port in nodes)
-        raise PropertyError(
-            {endpoint.host: f"The client takes one port for all nodes, and theirs are {ports}: let them use one."}
-        )
+    if problem := ports_problem(endpoint, [port for _, port in nodes]):
+        raise PropertyError({endpoint.host: problem})
     used = nodes if endpoint.nodes != "first" else nodes[:1]
     with_ports = endpoint.nodes == "addresses" or endpoint.url
     if not with_ports:
         return ",".join(host for host, _ in used)
     return ",".join(join_address(host, port) for host, port in used)
+
+
+def ports_problem(endpoint: Endpoint, ports: Sequence[int]) -> str:
+    """Why the client cannot reach nodes on these ports; empty where it can."""
+    if endpoint.nodes != "hosts" or len(set(ports)) < 2:
+        return ""
+    return f"The client takes one port for all nodes, and theirs are {', '.join(map(str, ports))}: let them use one."
 
 
 def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:

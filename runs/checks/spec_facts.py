@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from runs.catalog import load_catalog
+from runs.catalog import count_servers, load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
 from runs.queue.spec import RunSpec
@@ -12,18 +12,12 @@ from runs.queue.spec import RunSpec
 
 def cluster_facts(spec: RunSpec) -> ClusterFacts:
     """The nodes that the database stood on; of an uploaded run as far as somebody stated them."""
-    machines = spec["cluster"]["machines"]
-    started = 0
-    if spec["cluster"]["provisioner"] != "external":
-        # Of nodes that Benchsite starts, several share a machine.
-        system = load_catalog().systems.get(spec["system"])
-        default = "0"
-        if system and system.process:
-            default = system.process.settings.get("nodes", "0")
-        started = int(spec["database"]["settings"].get("nodes", default))
+    database, cluster = spec["database"], spec["cluster"]
+    system = load_catalog().systems.get(spec["system"])
+    machines = cluster["machines"]
     return ClusterFacts(
-        nodes=max(len(machines), started) or None,
-        replication_factor=spec["database"]["replication_factor"],
+        nodes=count_servers(system, cluster["provisioner"], database["settings"], len(machines)) or None,
+        replication_factor=database["replication_factor"],
         machines=tuple(machine["facts"] for machine in machines),
     )
 

@@ -12,6 +12,8 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
+from benchsite.core.addresses import split_address
+from runs.catalog import count_servers, load_catalog
 from runs.models.client_properties import ClientPropertiesField
 from runs.results.facts import readable_facts
 from runs.timeouts import CONDUCTOR_SILENT_AFTER
@@ -83,6 +85,10 @@ class Cluster(Row):
     def addresses(self) -> list[str]:
         """Where an external cluster's servers listen, as host:port; none of the others."""
         return [node.address for node in self.nodes.all() if node.address]
+
+    def list_ports(self, default_port: int) -> list[int]:
+        """The ports of an external cluster's servers."""
+        return [split_address(address, default_port)[1] for address in self.addresses]
 
     @property
     def address(self) -> str:
@@ -215,6 +221,11 @@ class Database(Row):
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_database_per_team_and_name")]
+
+    def count_servers(self) -> int:
+        """The nodes of its cluster. One query, unless they were fetched before."""
+        system = load_catalog().systems.get(self.system)
+        return count_servers(system, self.cluster.provisioner, self.settings, len(self.cluster.nodes.all()))
 
 
 class Workload(Row):

@@ -50,7 +50,7 @@ def draft_matrix(
     overrides: Sequence[dict[str, Any]] = (),
 ) -> Draft:
     """A matrix of a request, not saved. Its rule for records makes overrides beside the stated ones."""
-    nodes = {str(database.pk): len(database.cluster.nodes.all()) for database, _ in entries}
+    nodes = {str(database.pk): database.count_servers() for database, _ in entries}
     records = {str(workload.pk): int(workload.properties.get("recordcount", 0)) for workload in workloads}
     columns = request.columns
     columns["name"] = columns["name"] or _make_name(entries, workloads)

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Max
 from pydantic import ConfigDict
 
-from runs.catalog import OwnMode, load_catalog
+from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.run import Phase, Status
@@ -63,6 +63,7 @@ class PlannedDatabase:
     cluster_name: str
     provisioner: str
     machine_ids: tuple[str, ...]
+    ports: tuple[int, ...] = ()  # of the servers of an external cluster
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
     separates_cpus: bool = False  # clients on its machines get half of their cores, unless the servers are external
     client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
@@ -70,6 +71,12 @@ class PlannedDatabase:
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
     own_modes: Mapping[str, OwnMode] = field(default_factory=dict)
     refused_faults: Mapping[str, str] = field(default_factory=dict)  # kind -> why its machines cannot apply it
+
+    @property
+    def servers(self) -> int:
+        """The nodes of its cluster."""
+        system = load_catalog().systems.get(self.system)
+        return count_servers(system, self.provisioner, self.settings, len(self.machine_ids))
 
     @property
     def binding(self) -> str:
@@ -264,6 +271,8 @@ def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
 
 def _database(database: Database) -> PlannedDatabase:
     cluster = database.cluster
+    system = load_catalog().get(database.system, database.flavour)
+    binding = system.binding if system else None
     return PlannedDatabase(
         id=str(database.pk),
         name=database.name,
@@ -279,6 +288,7 @@ def _database(database: Database) -> PlannedDatabase:
         cluster_name=cluster.name,
         provisioner=cluster.provisioner,
         machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
+        ports=tuple(cluster.list_ports(binding.default_port)) if binding else (),
         address=cluster.address,
         separates_cpus=cluster.separates_cpus,
         nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),

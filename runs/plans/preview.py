@@ -15,6 +15,7 @@ from runs.catalog import (
     UnknownSystem,
     load_catalog,
     node_count,
+    ports_problem,
     scans,
     start_problem,
 )
@@ -244,6 +245,8 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         system.check_binding_properties(database.binding_properties)
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
+    if problem := ports_problem(system.binding.endpoint, database.ports):
+        yield Problem("entries", f"{database.name}: {problem}")
     for message in database_problems(plan.faults, database, system, mode, nodes) if plan.faults else ():
         yield Problem("faults", message)
     if database.provisioner == "docker":

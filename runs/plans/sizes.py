@@ -52,7 +52,7 @@ def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
     by_workload: dict[str, dict[int, set[int]]] = {}
     for run in runs:
         by_size = by_workload.setdefault(run.sweep.workload.name, {})
-        by_size.setdefault(len(run.sweep.entry.database.machine_ids), set()).add(run.dataset.records)
+        by_size.setdefault(run.sweep.entry.database.servers, set()).add(run.dataset.records)
     return tuple(
         f"{_records(by_size)} records for {' / '.join(str(size) for size in sorted(by_size))} nodes ({name})"
         for name, by_size in by_workload.items()

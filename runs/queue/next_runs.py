@@ -23,7 +23,7 @@ from runs.checks import CLIENT_LIMITS, RUN_CHECKS
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
 from runs.models.run import Phase, Status, Verdict
 from runs.queue import lifecycle
-from runs.queue.database_retries import DATABASE_ERRORS
+from runs.queue.database_retries import DATABASE_ERRORS, contained
 from runs.queue.reasons import Reason
 from runs.queue.spec import SearchSpec, SloSpec
 from runs.results.measures.search import (
@@ -70,6 +70,8 @@ def steer(matrix_ids: Collection[UUID]) -> None:
     """Decide what follows in these matrices, of which runs have ended. What cannot be decided ends its search alone."""
     matrices = Matrix.objects.filter(pk__in=matrix_ids)
     for matrix in matrices:
+        with contained("Missed targets of matrix %s cannot be repeated.", matrix.pk):
+            _repeat_missed_targets(matrix)
         for sweep_id in _open_sweeps(matrix):
             try:
                 with transaction.atomic():
@@ -458,6 +460,37 @@ def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
         is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
         queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)
         _cancel(queued, Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
+
+
+def _repeat_missed_targets(matrix: Matrix) -> None:
+    """Queue one more run of each target that was missed below one that was met: the two contradict each other."""
+    if matrix.search is not None or matrix.looks or matrix.trial_of_id:
+        return
+    open_or_stopped = Run.objects.filter(TO_COME | Q(reason=Reason.CANCELLED_BY_USER), matrix=matrix).values("sweep")
+    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE, ladder=Matrix.Ladder.TARGET)
+    for sweep_id in sweeps.exclude(pk__in=open_or_stopped).values_list("pk", flat=True):
+        with transaction.atomic():
+            runs = list(_locked(sweep_id).runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
+            for run in missed_below_met(runs, matrix.repeats):
+                text = "This target was missed, and a higher one was met."
+                lifecycle.run_at(run, run.threads, run.target_ops_s, text, queued_at=None)
+
+
+def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
+    """A run of each target that was missed below one that was met, where no run has been added to the planned ones."""
+    by_target: dict[int, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_target[_load(run)].append(run)
+    met, missed = [], []
+    for target, of_target in by_target.items():
+        values = [run.throughput_ops_s for run in of_target if run.throughput_ops_s and not run.excluded_reason]
+        rejected = any(run.verdict == Verdict.REJECT and not run.verdict_override for run in of_target)
+        if values and statistics.median(values) < SUSTAINED * target:
+            missed.append(target)
+        elif values and not rejected:
+            met.append(target)
+    contradicted = [target for target in sorted(missed) if target < max(met, default=0)]
+    return [by_target[target][-1] for target in contradicted if len(by_target[target]) <= repeats]
 
 
 def _two_failures(ended: Sequence[Run]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from runs.catalog import Durability
 from runs.checks.pairs import waits_for
+from runs.checks.spec_facts import cluster_facts
 from runs.queue.spec import RunSpec
 
 LONGEST: Final = 120  # characters; names are shorter, what an uploader states is cut
@@ -19,7 +20,7 @@ def sweep_columns(spec: RunSpec) -> dict[str, Any]:
         "version": spec["database"]["version"][:LONGEST],
         "workload_name": spec["workload"]["name"][:LONGEST],
         "cluster_name": cluster["name"][:LONGEST],
-        "nodes": len(cluster["machines"]) or None,
+        "nodes": cluster_facts(spec).nodes,
         "durability_class": durability_class(spec["mode"]["record"]),
     }
 

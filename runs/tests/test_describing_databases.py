@@ -111,6 +111,16 @@ def test_it_keeps_names_apart_within_a_team_only(operator, cluster, team):
     assert operator.post(reverse("database-add"), database_data(cluster, name="Elsewhere's")).status_code == 302
 
 
+def test_it_refuses_nodes_on_ports_that_the_client_cannot_take(operator, team):
+    ring = make_cluster(team=team, machines=[make_machine(), make_machine()], provisioner="external")
+    for position, port in enumerate((9042, 9043)):
+        ring.nodes.filter(position=position).update(address=f"10.0.0.{position}:{port}")
+
+    assert "theirs are 9042, 9043" in refused(
+        operator.post(reverse("database-add"), database_data(ring, system="cassandra", settings=""))
+    )
+
+
 def test_it_edits_a_database_and_keeps_its_name(operator, cluster, team):
     database = make_database(team=team, cluster=cluster, name="Redis")
     address = reverse("database-edit", args=[database.pk])

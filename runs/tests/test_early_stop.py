@@ -7,7 +7,7 @@ from runs.models import Matrix, Run
 from runs.models.run import Status
 from runs.plans.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.plans.pages.matrix import matrix_page
-from runs.queue import lifecycle
+from runs.queue import lifecycle, run_completion
 from runs.queue.next_runs import rungs_beyond
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
@@ -77,6 +77,41 @@ def test_two_targets_below_95_percent_skip_higher_ones(team):
     for ops_s in (1000, 1800, 1850):
         end(find_next_run(sweep), ops_s, verdict="reject")
     assert statuses(sweep) == ["succeeded"] * 3 + ["skipped"] * 2
+
+
+def test_target_missed_below_a_met_one_is_repeated_once(team):
+    sweep = ladder(team, [1000, 2000, 3000, 4000], ladder="target", threads=8, repeats=1)
+    for ops_s in (1000, 1900, 3000, 3100):
+        end(find_next_run(sweep), ops_s)
+
+    again = sweep.runs.get(status="queued")
+
+    assert (again.target_ops_s, again.threads, again.repeat, again.rerun_of) == (2000, 8, 2, None)
+    end(again, 1900)
+    assert not sweep.runs.filter(status="queued").exists()
+
+
+@pytest.mark.parametrize(
+    ("achieved", "changes"),
+    [
+        pytest.param((1000, 2000, 2900), {}, id="end-of-the-ladder"),
+        pytest.param((1000, 1900, 3000) * 2, {"looks": [2], "repeats": 2, "order": "interleaved"}, id="looks"),
+    ],
+)
+def test_repeats_no_other_missed_target(team, achieved, changes):
+    sweep = ladder(team, [1000, 2000, 3000], ladder="target", threads=8, **{"repeats": 1, **changes})
+    for ops_s in achieved:
+        end(find_next_run(sweep), ops_s)
+    assert not sweep.runs.filter(status="queued").exists()
+
+
+def test_cancelled_plans_repeat_no_missed_target(team, user):
+    sweep = ladder(team, [1000, 2000, 3000, 4000], ladder="target", threads=8, repeats=1)
+    for ops_s in (1000, 1900, 3000):
+        end(find_next_run(sweep), ops_s)
+    lifecycle.request_cancel_matrix(sweep.matrix, user)
+    run_completion.look()
+    assert not sweep.runs.filter(status="queued").exists()
 
 
 def test_never_skips_a_rung_at_or_below_the_best():

@@ -91,6 +91,17 @@ def test_it_takes_every_file_for_a_run_of_its_own_when_told(client_in):
     assert sorted(sweep.runs.values_list("threads", "throughput_ops_s")) == [(8, 10_000), (16, 11_000)]
 
 
+def test_doubtful_groups_are_not_ticked(client_in):
+    files = [sent(name, summary(reads=reads)) for name, reads in (("a-1.txt", 1), ("a-2.txt", 60_000), ("b.txt", 7))]
+    upload = bring(client_in, *files)
+
+    page = client_in.get(f"/import/{upload.pk}/")
+
+    assert [len(run["clients"]) for run in upload.recognised["runs"]] == [2, 1]
+    assert [row["keep"].value() for row in page.context["form"].runs] == [False, True]
+    assert get_text(page).count('badge--warn">doubtful') == 1
+
+
 def test_it_takes_files_for_clients_of_one_run_when_told(client_in):
     upload = bring(client_in, corpus("012"), corpus("013"))  # Two minutes lie between them.
     assert len(upload.recognised["runs"]) == 2

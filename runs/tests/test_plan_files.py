@@ -101,7 +101,7 @@ def test_it_says_which_thresholds_judged(team: Team, user):
         ("repeats = 2", "repeats = 2\nrepeets = 2", "line [0-9]+, matrix: 'repeets' is not known .*'repeats'"),
         ("repeats = 2", "repeats = 51", "line [0-9]+, matrix: repeats must be a whole number from 1 to 50"),
         ("repeats = 2", "repeats = true", "repeats must be a whole number"),
-        ("version = 1", "version = 2", "line .*version 2 is not known here"),
+        ("version = 2", "version = 3", "line .*version 3 is not known here"),
         ('format = "benchsite-plan"', 'format = "other"', "another kind of file"),
         ('mode = "always"', 'mode = "allways"', "Did you mean 'always'"),
         ('database = "database-2"', 'database = "database-9"', "Did you mean 'database-"),
@@ -119,6 +119,23 @@ def test_it_refuses_what_is_not_a_plan_and_says_where(old, new, says):
     assert old in text
     with pytest.raises(PlanRefused, match=says):
         read_plan(text.replace(old, new, 1))
+
+
+def test_warm_up_of_version_1_was_in_seconds():
+    text = export_plan(a_matrix()).replace("version = 2", "version = 1")
+    stated = text.replace('recordcount = "2000"', 'recordcount = "2000"\nwarmupexecutiontime = "60"', 1)
+
+    warm_ups = [workload.properties.get("warmup.duration_ms") for workload in read_plan(stated).workloads.values()]
+
+    assert "60000" in warm_ups
+    with pytest.raises(PlanRefused, match="=60 for 60 ms"):
+        read_plan(stated.replace("version = 1", "version = 2"))
+
+
+@pytest.mark.parametrize("tables", ["workloads = 1", "workloads = {a = 2}", "overrides = [3]"])
+def test_version_1_of_another_form_is_refused(tables):
+    with pytest.raises(PlanRefused):
+        read_plan(f'format = "benchsite-plan"\nversion = 1\n{tables}')
 
 
 def test_it_refuses_names_of_several_lines_and_files_without_end():

@@ -217,6 +217,33 @@ def test_replica_modes_need_enough_started_nodes(study):
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 
 
+def test_nodes_on_ports_that_the_client_cannot_take_are_refused(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine(), make_machine()], provisioner="external")
+    for position, port in enumerate((9042, 9043)):
+        cluster.nodes.filter(position=position).update(address=f"10.0.0.{position}:{port}")
+    ring = make_database(team=cluster.team, cluster=cluster, system="cassandra")
+    documents = make_database(team=cluster.team, cluster=cluster, system="mongodb")
+
+    problems = preview(stored_plan(study(entries=[(ring, "one-periodic"), (documents, "w1")]))).problems
+
+    (message,) = [problem.message for problem in problems if "port" in problem.message]
+    assert message.startswith(f"{ring.name}: The client takes one port for all nodes, and theirs are 9042, 9043")
+
+
+def test_records_per_node_count_servers_that_share_a_machine(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()])
+    sizes = ("3", "6")
+    clusters = [
+        make_database(team=cluster.team, cluster=cluster, system="redis-cluster", settings={"nodes": nodes})
+        for nodes in sizes
+    ]
+    plan = stored_plan(study(entries=[(database, "everysec") for database in clusters]))
+
+    assert [entry.database.servers for entry in plan.entries] == [3, 6]
+    assert [database.count_servers() for database in clusters] == [3, 6]
+    assert "records for 3 / 6 nodes" in " ".join(preview(plan).sizes)
+
+
 def test_respects_clients_without_scans_and_diskless_servers(study):
     cluster = make_cluster(team=make_team(), machines=[make_machine()])
     cache = make_database(team=cluster.team, cluster=cluster, system="memcached", name="Cache")

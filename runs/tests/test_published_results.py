@@ -38,6 +38,13 @@ def test_every_number_has_its_source():
         assert str(study.year) in study.source
 
 
+def test_sources_say_who_paid():
+    sources = {study.slug: study.source for study in studies()}
+    assert "commissioned and subsidized by Couchbase" in sources["thumbtack-2014"]
+    assert "Aerospike paid for" in sources["thumbtack-2013"]
+    assert "vendor's white paper" in sources["aerospike-2017"]
+
+
 def test_digits_stay_as_printed():
     facts = {fact.id: fact for study in studies() for fact in study.facts}
     assert len(facts) == 269
@@ -51,6 +58,7 @@ def test_disputed_numbers_have_a_reason():
     disputed = {fact.id: fact.disputed for study in studies() for fact in study.disputed}
     assert len(disputed) > 20 and all(len(reason) > 20 for reason in disputed.values())
     assert "107.89 %" in disputed["tt14-008"]
+    assert "820,000" in disputed["as17-025"]
 
 
 def test_names_of_studies_come_from_their_slugs():

@@ -36,6 +36,15 @@ def test_plans_say_what_the_studies_ran():
     assert records == {20_000_000, 30_000_000, 40_000_000}
 
 
+def test_plans_invent_nothing_about_the_studies():
+    texts = {slug: plan_text(slug) for slug in SLUGS}
+
+    assert "60 s of measurement are Benchsite's" in texts["columbia-2016"]
+    assert "HBase 1.0.3" in [database.name for database in read_plan(texts["columbia-2016"]).databases.values()]
+    assert read_plan(texts["thumbtack-2013"]).matrix.stops_early and "all rungs" not in texts["thumbtack-2013"]
+    assert "subsidized by Couchbase" in texts["thumbtack-2014"]
+
+
 def test_unknown_study_has_no_plan():
     with pytest.raises(KeyError):
         plan_text("../published_results")

@@ -5,13 +5,14 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import OuterRef, Subquery
 from django.http import QueryDict
 from pydantic import ValidationError as ModelError
 
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
-from runs.models import Sweep, Upload, Workload
+from runs.models import Run, Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.plans.forms.workloads import in_order
@@ -85,7 +86,7 @@ class FoundRunForm(DescribedForm):
         prefix, hints = f"run-{number}", run["hints"]
         kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": kept,
+            "keep": kept and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
@@ -165,13 +166,12 @@ class ImportForm(DescribedForm):
         self.runs = [FoundRunForm(posted, run=run, number=number) for number, run in enumerate(recognised["runs"])]
         super().__init__(posted, initial=_initial(recognised))
         self.workloads = list(Workload.objects.filter(team=self.team))
-        self.sweeps = list(
-            Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")[:MAX_SWEEPS]
-        )
+        of_commits = Run.objects.filter(sweep=OuterRef("pk")).exclude(commit="")
+        sweeps = Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")
+        self.sweeps = list(sweeps.annotate(commit=Subquery(of_commits.values("commit")[:1]))[:MAX_SWEEPS])
         self.offer("mode", mode_choices())
         self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
-        sweeps = [(str(s.pk), f"{s.name}, {s.purpose}, of {s.created_at:%-d %b %Y}") for s in self.sweeps]
-        self.offer("sweep", [(NEW, "a new one"), *sweeps])
+        self.offer("sweep", [(NEW, "a new one"), *((str(sweep.pk), _name_sweep(sweep)) for sweep in self.sweeps)])
         if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
 
@@ -253,6 +253,12 @@ class ImportForm(DescribedForm):
             "runs": [row.stated() for row in self.kept],
         }
         return RunMetadata(**fields)
+
+
+def _name_sweep(sweep: Any) -> str:
+    """Sweeps of one test differ by commit or time."""
+    commit = f", {sweep.commit[:10]}" if sweep.commit else ""
+    return f"{sweep.name}, {sweep.purpose}{commit}, of {sweep.created_at:%-d %b %Y %H:%M}"
 
 
 def _as_above(posted: QueryDict | None, runs: int) -> QueryDict | None:

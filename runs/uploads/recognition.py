@@ -5,7 +5,7 @@ Latencies are µs, throughput is ops/s. What a file does not state is null.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final, TypedDict, TypeVar
+from typing import Any, Final, NotRequired, TypedDict, TypeVar
 
 from runs.ycsb.block import Note
 from runs.ycsb.errors import YcsbError
@@ -99,6 +99,7 @@ class FoundRun(TypedDict):
     more_operations: int
     hints: dict[str, Any]  # of `runs.ycsb.hints.Hints`
     error: str | None  # why it cannot be merged, and so not be saved
+    is_doubtful: NotRequired[bool]  # whether its clients may be runs of their own; absent: read by an earlier version
 
 
 class Recognised(TypedDict):
@@ -152,6 +153,7 @@ def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError,
         "more_operations": 0,
         "hints": asdict(hints),
         "error": None,
+        "is_doubtful": files.is_doubtful,
     }
     if isinstance(merged, YcsbError):
         run["error"] = str(merged)

@@ -3,7 +3,8 @@
 People bring a run as they have it: a folder for each client, one file for each with a number in its name, histogram
 logs without any folder, standard output and error apart, load and run in one file. What belongs together is told by
 names first, and by counts where the names say nothing: a log that counts exactly what a summary states is that
-client's. Runs of different clients are one run where the times of their status lines overlap.
+client's. Runs of different clients are one run where the times of their status lines overlap. Without times, names that
+differ by a number or equal properties in one folder group them, and the group is doubtful: it may be repeats.
 """
 
 import re
@@ -11,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from operator import attrgetter
 from typing import Final
 
 from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.hints import build_workload, stated_options
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name, printed_name
 from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress
@@ -35,6 +37,7 @@ _PHASES: Final[Mapping[str, Phase]] = {
     "measure": "measure",
     "transactions": "measure",
 }
+_CLIENTS: Final = frozenset({"client", "clients", "generator", "generators", "host", "node", "pod", "vm", "worker"})
 _MAX_ZONE_S: Final = 26 * 3600
 _MAX_START_S: Final = 60  # between the starts of clients of one run
 _MAX_SCRIPTED_START_S: Final = 5  # where a script starts them
@@ -61,6 +64,7 @@ class RunFiles:
     phase: Phase | None
     clients: tuple[ClientFiles, ...]
     notes: tuple[GroupingNote, ...] = ()
+    is_doubtful: bool = False  # whether its clients may as well be runs of their own
 
     @property
     def names(self) -> list[str]:
@@ -98,7 +102,9 @@ def group(
     notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
     grouped = []
     for members in runs:
-        grouped.append(_run_files([run for _, run in members], notes, together=together))
+        files_of_run = _run_files([run for _, run in members], notes, together=together)
+        is_doubtful = not together and any(_is_doubtful(*pair) for pair in pairwise(members))
+        grouped.append(replace(files_of_run, is_doubtful=is_doubtful))
     return tuple(grouped)
 
 
@@ -164,6 +170,19 @@ class _Run:
         if family in ("hdr", "properties"):
             return "ycsb"
         return family
+
+    @cached_property
+    def setup(self) -> dict[str, str]:
+        """The binding, the threads and the workload, as far as its options state them."""
+        if self.summary is None:
+            return {}
+        options = stated_options(self.summary)
+        stated: dict[str, str] = {name: options[name] for name in ("db", "threadcount") if name in options}
+        return {**build_workload(options), **stated}
+
+    @property
+    def folder(self) -> str:
+        return self.names[0].rpartition("/")[0]
 
     @cached_property
     def progress(self) -> Progress | None:
@@ -487,7 +506,7 @@ def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, tog
     return all(
         run.phase == other.phase and (key != other_key or _may_be_two_clients(run, other, together=together))
         for other_key, other in members
-    ) and (together or any(_are_together(run, other) for _, other in members))
+    ) and (together or any(_are_together(run, key, other, other_key) for other_key, other in members))
 
 
 def _may_be_two_clients(run: _Run, other: _Run, *, together: bool) -> bool:
@@ -529,14 +548,39 @@ def _last_equally(run: _Run, other: _Run) -> bool:
     return max(lengths) - min(lengths) <= _MAX_START_S
 
 
-def _are_together(run: _Run, other: _Run) -> bool:
-    """Whether nothing says that they are of different runs."""
+def _are_together(run: _Run, key: str, other: _Run, other_key: str) -> bool:
+    """Whether there is a reason to take them for one run, and none against it."""
     if run.family != other.family:
         return False
-    mine, theirs = run.span, other.span
-    if mine is not None and theirs is not None:
-        return _overlap(mine, theirs)
-    return not run.operations or not other.operations or bool(run.operations & other.operations)
+    if run.span is not None and other.span is not None:
+        return _overlap(run.span, other.span)
+    differing = {name for name in run.setup.keys() & other.setup.keys() if run.setup[name] != other.setup[name]}
+    if differing or (run.operations and other.operations and not run.operations & other.operations):
+        return False
+    has_same_setup = bool(run.setup) and run.setup == other.setup and run.folder == other.folder != ""
+    return has_same_setup or _differ_by_a_number(key, other_key) or _is_one_file(run, other)
+
+
+def _differ_by_a_number(key: str, other_key: str) -> bool:
+    """Whether "client 1" and "client 2", or the third copy of a file and its first."""
+    words, others = key.split(), other_key.split()
+    if len(words) != len(others):
+        longer, shorter = sorted((words, others), key=len, reverse=True)
+        return longer[:-1] == shorter and longer[-1].isdigit()
+    differing = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and all(word.isdigit() for word in differing[0])
+
+
+def _is_one_file(run: _Run, other: _Run) -> bool:
+    return not set(run.names).isdisjoint(other.names)
+
+
+def _is_doubtful(member: tuple[str, _Run], other_member: tuple[str, _Run]) -> bool:
+    """Whether neither times nor a word of their names say that they are two clients, and not two repeats."""
+    (key, run), (_, other) = member, other_member
+    if (run.span is not None and other.span is not None) or _is_one_file(run, other):
+        return False
+    return _CLIENTS.isdisjoint(key.split())
 
 
 def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:

@@ -12,7 +12,14 @@ from itertools import zip_longest
 from typing import Final
 from urllib.parse import parse_qsl
 
-from runs.ycsb.properties import CORE_WORKLOADS, MAX_RECORDS, WORKLOAD_PROPERTIES
+from runs.ycsb.command import PERCENTILES
+from runs.ycsb.properties import (
+    CORE_WORKLOADS,
+    MAX_RECORDS,
+    WORKLOAD_PROPERTIES,
+    YCSB_WARM_UP,
+    convert_version_1_warm_up,
+)
 from runs.ycsb.readers.results import ReadRun
 
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
@@ -48,6 +55,7 @@ _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     # Words of YCSB 0.1.4; later ones ignore them.
     "none": {"w": "0"}, "normal": {"w": "0"}, "safe": {"w": "1"}, "replicas_safe": {"w": "2"},
 }  # fmt: skip
+OWN_PERCENTILES: Final = ",".join(f"{percentile:g}" for percentile in PERCENTILES)
 MAX_INTEGER: Final = 2_147_483_647
 MAX_COMMAND: Final = 50_000  # characters
 MAX_TEXT_LENGTH: Final = 500  # characters of what is looked at
@@ -86,7 +94,9 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
 
 def build_workload(options: Mapping[str, str]) -> dict[str, str]:
     """Workload properties among a client's options, or those of YCSB's own workload file that they name."""
-    stated = {name: value for name, value in options.items() if name in WORKLOAD_PROPERTIES}
+    stated = {name: options[name] for name in options if name in WORKLOAD_PROPERTIES or name == YCSB_WARM_UP}
+    if options.get("hdrhistogram.percentiles") == OWN_PERCENTILES:  # Benchsite wrote this client's property file.
+        stated = convert_version_1_warm_up(stated)
     return {**_mix(_letter(options.get("file", ""))), **stated}
 
 

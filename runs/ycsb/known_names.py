@@ -91,7 +91,8 @@ tarantool.port tarantool.space target threadcount tikv.apiversion tikv.async_com
 tikv.conncount tikv.one_pc tikv.pd tikv.type timeseries.granularity timestampinterval timestampkey timestampunits
 updateproportion updaterecordcount updateretrycount url.prefix url.trace.delete url.trace.insert url.trace.read
 url.trace.update userName valuekey valuetype verbose voltdb.password voltdb.ratelimit voltdb.scanall voltdb.servers
-voltdb.user warmupexecutiontime warmupoperationcount warmuptime window.start_s workload writeallfields
+voltdb.user warmup.duration_ms warmupexecutiontime warmupoperationcount warmuptime window.start_s workload
+writeallfields
 writebuffersize zeropadding zookeeper.connectString zookeeper.sessionTimeout zookeeper.watchFlag
 """
 NAMES: Final = frozenset(_NAMES.split())

@@ -87,6 +87,10 @@ def get_progress(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
     elapsed_s, done, dates = _table(lines)
+    if (np.diff(done) < 0).any():
+        # A client counts upwards: something put its lines out of order, and its clock was not set.
+        lines = [lines[place] for place in np.argsort(done, kind="stable")]
+        elapsed_s, done, dates = _table(lines)
     zone_changes_s = _zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
     first_s = max(float(elapsed_s[0]), 0.0)

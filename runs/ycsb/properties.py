@@ -27,6 +27,11 @@ PROPORTIONS: Final[Mapping[str, str]] = {
     "scanproportion": "SCAN",
     "readmodifywriteproportion": "READ-MODIFY-WRITE",
 }
+WARM_UP: Final = "warmup.duration_ms"
+MAX_WARM_UP_MS: Final = 600_000
+# Milliseconds in the YCSBs that have it. Benchsite's plan files of version 1 had seconds under the same name.
+YCSB_WARM_UP: Final = "warmupexecutiontime"
+MAX_VERSION_1_WARM_UP_S: Final = 600
 _IDENTIFIER: Final = r"[A-Za-z][A-Za-z0-9_]{0,62}"
 
 
@@ -110,12 +115,12 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         help="What the names of fields begin with: a letter, then letters, digits and underscores.",
     ),
     _whole(
-        "warmupexecutiontime",
+        WARM_UP,
         0,
         0,
-        600,
+        MAX_WARM_UP_MS,
         "Each client uses the database so long before the run begins; unmeasured.",
-        "s",
+        "ms",
     ),
     _whole("core_workload_insertion_retry_limit", 0, 0, 1000, "How often a failed insert is tried again."),
     _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
@@ -183,7 +188,10 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
     near: str | None = None
     for name, value in properties.items():
         try:
-            checked[name] = _check(name, value)
+            if name == YCSB_WARM_UP:
+                checked[WARM_UP] = _check_ycsb_warm_up(value, properties.get(WARM_UP))
+            else:
+                checked[name] = _check(name, value)
         except PropertyError as error:
             near = near or error.nearest
             problems |= error.problems
@@ -256,10 +264,40 @@ def _check(name: str, value: object) -> str:
             "recordcount is 0: nothing would be loaded and YCSB would ask for 2,147,483,647 records. Write 1 or more."
         )
         raise PropertyError({name: message})
+    return _check_declared(declared, value)
+
+
+def _check_declared(declared: Property, value: object) -> str:
     try:
         return declared.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
     except property_schema.PropertyError as error:
-        raise PropertyError({name: " ".join(error.problems.values())}) from error
+        raise PropertyError({declared.name: " ".join(error.problems.values())}) from error
+
+
+def _check_ycsb_warm_up(value: object, own: object) -> str:
+    """The milliseconds of a warmupexecutiontime; `own` is Benchsite's property beside it, which settles the unit."""
+    milliseconds = int(_check_declared(_whole(YCSB_WARM_UP, 0, 0, MAX_WARM_UP_MS, ""), value))
+    meanings = (milliseconds, 1000 * milliseconds)
+    if own is not None and str(own).strip() in map(str, meanings):
+        return str(own).strip()
+    if own is not None:
+        raise PropertyError({YCSB_WARM_UP: f"{YCSB_WARM_UP} and {WARM_UP} differ: leave out {YCSB_WARM_UP}."})
+    if 0 < milliseconds <= MAX_VERSION_1_WARM_UP_S:
+        message = (
+            f"{YCSB_WARM_UP} is in milliseconds, and was in seconds in Benchsite before: write {WARM_UP}={meanings[0]} "
+            f"for {meanings[0]} ms or {WARM_UP}={meanings[1]} for {meanings[0]} s."
+        )
+        raise PropertyError({YCSB_WARM_UP: message})
+    return str(milliseconds)
+
+
+def convert_version_1_warm_up(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties as Benchsite wrote them when its warmupexecutiontime was in seconds, under the present name."""
+    others = {name: value for name, value in properties.items() if name != YCSB_WARM_UP}
+    text = str(properties.get(YCSB_WARM_UP, "")).strip()
+    if text.isascii() and text.isdecimal() and int(text) <= MAX_VERSION_1_WARM_UP_S:
+        return {**others, WARM_UP: str(1000 * int(text))}
+    return dict(properties)
 
 
 def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
@@ -308,7 +346,7 @@ def writes(properties: Mapping[str, str]) -> bool:
 
 def warm_up_s(properties: Mapping[str, str]) -> int:
     """How long each client uses the database before the agreed instant, in seconds."""
-    return int(_number(properties, "warmupexecutiontime"))
+    return math.ceil(_number(properties, WARM_UP) / 1000)
 
 
 def _number(properties: Mapping[str, str], name: str) -> float:

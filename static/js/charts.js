@@ -2,7 +2,7 @@
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, height?, csv?, json?, md?, tex?}
 // `?theme=light|dark` is added, `&narrow=1` below 440 px, `&medium=slide|paper` for downloads. The server chooses every
 // colour and size. A figure is fetched when it comes into view, so one in a closed <details> when that is opened.
-// With data-menu it shows the server's SVG until the reader reaches for a figure, and Plotly is not loaded before.
+// With data-menu it shows the server's SVG until the reader reaches for a figure; Plotly is loaded when the page is idle.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
@@ -67,6 +67,7 @@
   function build(figure) {
     built.add(figure);
     const plot = figure.querySelector(".figure__plot") || make("div", "figure__plot");
+    if (!figure.classList.contains("figure--spark")) plot.tabIndex = 0;
     const state = known.get(plot) || { plot, timer: 0 };
     if (state.src !== figure.dataset.src) Object.assign(state, { cache: {}, src: figure.dataset.src });
     state.caption = figure.querySelector("figcaption") || make("figcaption");
@@ -111,10 +112,15 @@
     return image;
   }
 
+  // As large as the plot that will take its place, so that nothing moves then.
+  function sketchAddress(figure, { clientWidth: width, clientHeight: height }) {
+    return address(figure, { theme: window.benchsiteTheme(), as: "svg", width, height }).href;
+  }
+
   // The earlier drawing stays until the next one can be painted. It lies over a plot until that is drawn anew.
   async function sketch(figure) {
-    const plot = figure.querySelector(".figure__plot"), src = address(figure, { theme: window.benchsiteTheme(), as: "svg" }).href;
-    if ((sketches.get(plot) || plot.querySelector("img")?.currentSrc) === src) return;
+    const plot = figure.querySelector(".figure__plot"), src = sketchAddress(figure, plot);
+    if (sketches.get(plot) === src) return;
     const image = taken(src) || drawing(src);
     image.alt = figure.dataset.name;
     sketches.set(plot, src);
@@ -206,6 +212,44 @@
     });
   }
 
+  // The curves and bars that answer to the pointer, with their numbers.
+  function pointed(plot) {
+    const isPointed = ([trace]) => trace.hovertemplate && Array.isArray(trace.text) && (trace.visible ?? true) === true;
+    return plot.data.map((trace, number) => [trace, number]).filter(isPointed);
+  }
+
+  // Arrow keys move over the points of a figure: along a curve, and from curve to curve. Enter is a press on the point. The
+  // plot tells by benchsite:point which one it is.
+  function keyboard(state) {
+    const { plot } = state, isNew = !state.live;
+    state.live ||= make("p", "sr-only");
+    state.live.setAttribute("role", "status");
+    plot.append(state.live);
+    if (!isNew) return;
+    let at = null;
+    const tell = (point) => plot.dispatchEvent(new CustomEvent("benchsite:point", { detail: (at = point) }));
+    plot.addEventListener("keydown", function (event) {
+      const traces = pointed(plot), step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+      if (event.key === "Enter" && at) return plot.dispatchEvent(new CustomEvent("benchsite:press", { detail: { point: at } }));
+      if (!step || !traces.length) return;
+      event.preventDefault();
+      const before = traces.findIndex(([trace]) => trace.meta === at?.data.meta && trace.name === at?.data.name);
+      // Bars have one point each, so every arrow goes from bar to bar.
+      const single = traces.every(([trace]) => trace.text.length === 1);
+      const move = single ? [step[0] + step[1], 0] : step;
+      const place = before < 0 ? 0 : (before + move[0] + traces.length) % traces.length;
+      const [data, curveNumber] = traces[place];
+      const pointNumber = before < 0 ? 0 : Math.min(Math.max(at.pointNumber + move[1], 0), data.text.length - 1);
+      window.Plotly.Fx.hover(plot, [{ curveNumber, pointNumber }], [(data.xaxis || "x") + (data.yaxis || "y")]);
+      state.live.textContent = data.text[pointNumber].replace(/<br>/g, ", ").replace(/<[^>]+>/g, "");
+      tell({ data, curveNumber, pointNumber, customdata: data.customdata?.[pointNumber] });
+    });
+    plot.addEventListener("blur", function () {
+      if (state.drawn) window.Plotly.Fx.unhover(plot);
+      tell(null);
+    });
+  }
+
   async function show(figure, state, json) {
     const drawing = json.figure?.data?.length && window.benchsiteView ? window.benchsiteView(figure, json.figure) : json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
@@ -223,8 +267,10 @@
     sketches.delete(state.plot);
     for (const image of state.plot.querySelectorAll(":scope > img")) image.remove();
     if (!state.drawn) {
-      state.plot.setAttribute("role", "img");
-      state.plot.setAttribute("aria-label", json.caption || "Figure");
+      const isPointed = pointed(state.plot).length > 0, name = figure.dataset.name || json.caption || "Figure";
+      state.plot.setAttribute("role", isPointed ? "application" : "img");
+      state.plot.setAttribute("aria-label", isPointed ? `${name}. Arrow keys move over the points.` : name);
+      if (isPointed) keyboard(state);
       if (figure.dataset.fills) fill(figure, state.plot);
       state.drawn = true;
       figure.ariaBusy = null;
@@ -328,11 +374,12 @@
   // What a menu brings is asked for before htmx has put its figures into the page.
   function hurry({ detail }) {
     early.clear();
-    const held = new Set([...document.querySelectorAll("figure[data-menu]")].map((figure) => figure.dataset.src));
-    for (const [, text] of detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)) {
+    const figures = [...document.querySelectorAll("figure[data-menu]")], held = new Set(figures.map((figure) => figure.dataset.src));
+    const plots = figures.map((figure) => figure.querySelector(".figure__plot"));
+    for (const [place, [, text]] of [...detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)].entries()) {
       const figure = { dataset: { src: text.replaceAll("&amp;", "&") } }, theme = window.benchsiteTheme();
-      if (held.has(figure.dataset.src)) continue;
-      const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
+      if (held.has(figure.dataset.src) || !plots[place]) continue;
+      const sketched = sketchAddress(figure, plots[place]), drawn = address(figure, { theme }).href;
       if (!isAwake && isWhole()) early.set(sketched, drawing(sketched));
       else if (innerWidth >= NARROW_PX) early.set(drawn, ask(drawn));
     }
@@ -376,6 +423,8 @@
   document.addEventListener("htmx:confirm", yieldToDrawing);
   document.addEventListener("htmx:beforeSwap", hurry);
   document.addEventListener("DOMContentLoaded", scan);
+  // So that the first figure that is reached for need not wait for the library.
+  addEventListener("load", () => requestIdleCallback(() => document.querySelector(FIGURES) && loadPlotly().catch(() => {})));
   document.addEventListener("htmx:afterSwap", scan);
   document.addEventListener("benchsite:theme", function () {
     for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure);

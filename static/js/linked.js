@@ -1,15 +1,14 @@
 // Links the figures of a page with its table: hover, hidden sides and zoom are shared. A press or Enter on a point opens
 // its run, on a bar its sweep. Traces carry their sweep as `meta`, points their run as `customdata`, a table row its sweep
-// as data-side. The state is the fragment of the address: #hide=ID,ID&READ+p99=x0,x1,y0,y1
+// as data-side. The state is the fragment of the address: #hide=ID,ID&READ+p99=x0,x1,y0,y1. What a reader changes is a
+// step of the browser's history.
 (function () {
   "use strict";
   const ID_LENGTH = 12; // of a sweep's id in the address: its random end
   const NO_ID = "00000000-0000-0000-0000-000000000000";
   const MAX_TRACES = 150; // of a figure that dims its other sides
-  const asked = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-  const hidden = new Set((asked.get("hide") || "").split(",").filter(Boolean));
-  const zooms = new Map([...asked].filter(([name]) => name !== "hide").map(([name, value]) => [name, value.split(",").map(Number)]));
-  let resets = 0, shown = null, touched = null;
+  const hidden = new Set(), zooms = new Map();
+  let resets = 0, shown = null, touched = null, viewed = "";
 
   const short = (side) => side.slice(-ID_LENGTH);
   const page = () => document.querySelector("[data-run-href]");
@@ -20,13 +19,27 @@
   // Ranges mean something on the axes that they were taken from only.
   const zoomOf = (figure, { xaxis, yaxis }) => figure.dataset.name + (xaxis.type === "log" ? " x" : "") + (yaxis.type === "log" ? " y" : "");
 
-  function store() {
+  function read() {
+    const asked = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+    hidden.clear();
+    zooms.clear();
+    for (const [name, value] of asked) {
+      if (name !== "hide") zooms.set(name, value.split(",").map(Number));
+      else for (const side of value.split(",").filter(Boolean)) hidden.add(side);
+    }
+  }
+
+  function store(isChoice) {
     const state = new URLSearchParams(), link = document.querySelector("#permalink");
     if (hidden.size) state.set("hide", [...hidden].join(","));
     for (const [name, range] of zooms) state.set(name, range.map((value) => Math.round(value * 1e4) / 1e4).join(","));
     const fragment = state.size ? `#${decodeURIComponent(state)}` : "";
+    viewed = location.pathname + location.search;
     // Other fragments, like that of the presentation, stay.
-    if (fragment || location.hash.includes("=")) history.replaceState(history.state, "", location.pathname + location.search + fragment);
+    if (fragment !== location.hash && (fragment || location.hash.includes("="))) {
+      if (isChoice) history.pushState(null, "", viewed + fragment);
+      else history.replaceState(history.state, "", viewed + fragment);
+    }
     if (link) link.textContent = link.textContent.split("#")[0] + fragment;
     for (const button of document.querySelectorAll("[data-reset-view]")) button.hidden = !state.size;
     for (const box of document.querySelectorAll("[data-side] .side-shown:not([name])")) box.checked = !hidden.has(short(box.closest("tr").dataset.side));
@@ -47,8 +60,8 @@
     return { data, layout };
   };
 
-  function redraw() {
-    store();
+  function redraw(isChoice) {
+    store(isChoice);
     document.dispatchEvent(new Event("benchsite:theme"));
   }
 
@@ -78,41 +91,10 @@
     if (href) location.assign(href);
   }
 
-  // Arrow keys move over the points of a figure: along a curve, and from curve to curve.
-  function keyboard(plot) {
-    const live = document.createElement("p");
-    live.className = "sr-only";
-    live.setAttribute("role", "status");
-    plot.append(live);
-    plot.tabIndex = 0;
-    let at = null;
-    plot.addEventListener("keydown", function (event) {
-      const traces = plot.data.map((trace, number) => [trace, number]).filter(([trace]) => trace.meta && trace.hovertemplate && (trace.visible ?? true) === true);
-      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-      if (event.key === "Enter" && at) return open(at.trace, at.trace.customdata?.[at.point]);
-      if (!step || !traces.length) return;
-      event.preventDefault();
-      const before = traces.findIndex(([trace]) => trace.meta === at?.trace.meta && trace.name === at?.trace.name);
-      // Bars have one point each, so every arrow goes from bar to bar.
-      const single = traces.every(([trace]) => trace.text.length === 1);
-      const move = single ? [step[0] + step[1], 0] : step;
-      const place = before < 0 ? 0 : (before + move[0] + traces.length) % traces.length;
-      const [trace, number] = traces[place];
-      const point = before < 0 ? 0 : Math.min(Math.max(at.point + move[1], 0), trace.text.length - 1);
-      at = { trace, point };
-      window.Plotly.Fx.hover(plot, [{ curveNumber: number, pointNumber: point }], ["xy"]);
-      highlight(trace.meta);
-      live.textContent = trace.text[point].replace(/<br>/g, ", ").replace(/<[^>]+>/g, "");
-    });
-    plot.addEventListener("blur", function () {
-      window.Plotly.Fx.unhover(plot);
-      highlight(null);
-    });
-  }
-
   document.addEventListener("benchsite:drawn", function (event) {
     const plot = event.target, nameOf = () => plot.closest("figure").dataset.name;
     if (!page()?.contains(plot) || !plot.data.some((trace) => trace.meta)) return;
+    plot.setAttribute("aria-label", `${nameOf()}. Arrow keys move over the points, Enter opens one.`);
     plot.on("plotly_hover", function ({ points: [{ data, customdata }] }) {
       plot.classList.toggle("is-link", !!address(data, customdata));
       highlight(data.meta || null);
@@ -132,7 +114,7 @@
       const sides = new Set(plot.data.filter((trace) => trace.meta && trace.legendgroup === legendgroup).map((trace) => trace.meta));
       const hide = meta && !hidden.has(short(meta));
       for (const side of sides) toggle(side, hide);
-      redraw();
+      redraw(true);
       return false;
     });
     plot.on("plotly_legenddoubleclick", () => false);
@@ -148,12 +130,10 @@
       const { xaxis, yaxis } = plot.layout, name = zoomOf(plot.closest("figure"), plot.layout);
       if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) zooms.delete(name);
       else zooms.set(name, [...xaxis.range, ...yaxis.range]);
-      store();
+      store(true);
     });
-    if (!plot.querySelector("[role=status]")) keyboard(plot);
-    plot.setAttribute("role", "application");
-    plot.setAttribute("aria-label", `${nameOf()}. Arrow keys move over the points, Enter opens one.`);
   });
+  document.addEventListener("benchsite:point", ({ detail }) => highlight(detail?.data.meta || null), true);
 
   function boxes() {
     for (const row of document.querySelectorAll("[data-side]:not(:has(.side-shown))")) {
@@ -165,21 +145,31 @@
     store();
   }
 
+  read();
   document.addEventListener("DOMContentLoaded", boxes);
   document.addEventListener("htmx:afterSwap", boxes);
-  document.addEventListener("htmx:pushedIntoHistory", store);
+  document.addEventListener("htmx:pushedIntoHistory", () => store());
   document.addEventListener("change", function (event) {
     if (!event.target.matches(".side-shown:not([name])")) return;
     toggle(event.target.closest("tr").dataset.side, !event.target.checked);
-    redraw();
+    redraw(true);
   });
   document.addEventListener("click", function (event) {
     if (!event.target.closest("[data-reset-view]")) return;
     hidden.clear();
     zooms.clear();
     resets++;
-    redraw();
+    redraw(true);
   });
+  // Back and Forward between views of one page are none of htmx's business: it would load the page.
+  addEventListener("popstate", function (event) {
+    if (location.hash && !location.hash.includes("=")) return;
+    if (location.pathname + location.search !== viewed) return event.state || location.reload();
+    event.stopImmediatePropagation();
+    read();
+    resets++;
+    redraw();
+  }, true);
   for (const type of ["pointerover", "focusin"])
     document.addEventListener(type, function (event) {
       const row = event.target.closest?.("[data-side]");

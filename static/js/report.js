@@ -28,6 +28,7 @@
     hidden.unobserve(plot);
     if (!plot.data) plot.replaceChildren(); // the picture that stood there
     await window.Plotly.react(plot, drawing.data, { ...drawing.layout, autosize: true }, CONFIG);
+    plot.tabIndex = 0;
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", figure.querySelector("figcaption").textContent || "Figure");
     if (!figure.querySelector(".figure__tools")) figure.append(tools(figure));

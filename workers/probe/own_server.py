@@ -64,7 +64,7 @@ class ServerForm(SignInForm):
         max_length=MAX_TEXT_LENGTH,
         help_text="host:port as the load generators reach it, comma-separated for the nodes of a cluster, or a "
         "connection string such as postgresql://user:password@host/database.",
-        widget=forms.TextInput(attrs={**REFILL, "placeholder": "10.0.0.5:5432", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={**REFILL, "placeholder": "e.g. 10.0.0.5:5432", "autocomplete": "off"}),
     )
     name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
     machine = forms.ChoiceField(

@@ -58,10 +58,13 @@ class ExternalProvisioner:
         )
         try:
             server.client_properties()
+        except PropertyError as error:  # Without properties there is no administration to close.
+            raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error
+        try:
             _ping(server)
             if system.administered:
                 server = dataclasses.replace(server, version=server.administration.server_version())
-        except (AdministrationError, PropertyError, OSError) as error:
+        except (AdministrationError, OSError) as error:
             if system.administered:
                 server.administration.close()
             raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error

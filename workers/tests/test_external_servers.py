@@ -27,6 +27,16 @@ def test_it_refuses_this_machine():
         ExternalProvisioner(build_spec("localhost"), allowed_networks=["0.0.0.0/0", "::/0"]).start()
 
 
+def test_nodes_on_ports_that_clients_cannot_take_do_not_start():
+    cassandra = load_catalog().system("cassandra")
+    nodes = ("127.0.0.1:9042", "127.0.0.1:9043")
+    spec = ServerSpec(
+        deployment="two", system=cassandra, mode=cassandra.mode("one-periodic"), address=nodes[0], addresses=nodes
+    )
+    with pytest.raises(ServerDidNotStart, match="one port for all nodes, and theirs are 9042, 9043"):
+        ExternalProvisioner(spec, allowed_networks=["127.0.0.0/8"]).start()
+
+
 @pytest.mark.slow
 def test_it_connects_and_leaves_the_server_alone(servers):
     running = servers("redis", "off").start()

@@ -61,6 +61,41 @@ def test_data_of_others_is_never_written(server: Server):
     assert administration.read_marker("owned") == '{"$it": "s"}'
 
 
+@pytest.fixture
+def study_server(manifest: Manifest) -> Iterator[Server]:
+    """The topology of the study of 2013: mongos before two shards of a primary, a secondary and an arbiter."""
+    with mongo_stand_in("PRIMARY,SECONDARY,ARBITER", "PRIMARY,SECONDARY,ARBITER") as port:
+        spec = ServerSpec(deployment="sharded", system=SYSTEM, mode=SYSTEM.mode("w2"), address=f"127.0.0.1:{port}")
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
+        yield provisioner.start()
+        provisioner.stop()
+
+
+@pytest.mark.parametrize("mode", ["w0", "w1", "w1-secondary-reads", "w2", "w1-j", "majority", "majority-linearizable"])
+def test_modes_are_read_back_from_shards_behind_mongos(study_server: Server, mode: str):
+    state = read_back(SYSTEM, SYSTEM.mode(mode), study_server.administration, copies=2)
+
+    assert state.differences == ()
+    assert {name: state.topology[name] for name in ("nodes", "replication_factor", "shards")} == {
+        "nodes": "4", "replication_factor": "2", "shards": "2",
+    }  # fmt: skip
+
+
+def test_shard_without_a_secondary_waits_for_no_copy(manifest: Manifest):
+    with mongo_stand_in("PRIMARY,SECONDARY,ARBITER", "PRIMARY,ARBITER,RECOVERING") as port:
+        spec = ServerSpec(deployment="lame", system=SYSTEM, mode=SYSTEM.mode("w2"), address=f"127.0.0.1:{port}")
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
+        (difference,) = read_back(SYSTEM, spec.mode, provisioner.start().administration).differences
+        provisioner.stop()
+
+    assert difference == "The mode needs at least 1 connected replicas; there are 0."
+
+
+def test_majority_on_disk_asks_for_the_journal():
+    modes = ("majority", "majority-linearizable", "majority-no-journal")
+    assert [SYSTEM.mode(mode).client_properties["mongodb.journal"] for mode in modes] == ["true", "true", "false"]
+
+
 def test_stand_in_is_told_from_the_product(server: Server):
     state = read_back(SYSTEM, server.spec.mode, server.administration)
     assert state.in_force and state.topology["stand_in"] == "wire stand-in"

@@ -20,7 +20,7 @@ from runs.models.run import Phase, Status
 from runs.plans import Draft, preview, stored_plan, submit
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.queue.run_completion import is_over
-from runs.ycsb.properties import CORE_WORKLOADS
+from runs.ycsb.properties import CORE_WORKLOADS, WARM_UP
 from workers.generator.executables import find_redis
 
 POLL_S = 1.0
@@ -206,7 +206,7 @@ def submit_quick_study(
 def build_workload(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
     """The team's workload of that name: the mix over records of 1 KB."""
     properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
-    properties["warmupexecutiontime"] = str(PRESTART_S)
+    properties[WARM_UP] = str(1000 * PRESTART_S)
     workload, _ = Workload.objects.update_or_create(
         team=team, name=name, defaults={"short_name": short_name, "properties": properties}
     )

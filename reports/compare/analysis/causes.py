@@ -145,7 +145,7 @@ def _settings(sides: RunPair) -> Iterator[Cause]:
 
 
 def _hardware(sides: RunPair) -> Iterator[Cause]:
-    x, y = (len(side.spec["cluster"]["machines"]) for side in (sides.a, sides.b))
+    x, y = (side.facts.cluster.nodes for side in (sides.a, sides.b))
     if x and y and x != y:
         yield Cause("Number of nodes", a=x, b=y, favours=1 if y > x else -1)
     yield from _of_machines(sides, "node", "Hardware")

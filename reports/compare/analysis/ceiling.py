@@ -29,7 +29,7 @@ CLEARLY_MORE = 1.02
 THREADS_TO_SPARE = 1.5
 
 # What a ceiling's notes may say.
-NON_MONOTONE: Final = "non_monotone"  # a target was sustained above one that was not; the lower end counts
+NON_MONOTONE: Final = "non_monotone"  # a target failed below one that was sustained, which counts
 THREAD_LIMITED: Final = "thread_limited"  # the first failed target lacked threads, so it says nothing of the database
 CLIENT_LIMITED: Final = "client_limited"  # the clients were at their limit at the load that sets the ceiling
 NOT_KNOWN: Final = "not_known"  # no run counts of the target above the ceiling, and none says that it failed
@@ -269,10 +269,10 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     """The ceiling of a ladder of targets (analysis 1.c); None for no rung with a target and a throughput.
 
     A target is sustained when achieved / target >= 0.98, at most 0.1 % of the operations failed and no backlog grew.
-    The ceiling is what the highest target achieved below which every target was sustained too; the bracket runs from
-    it to the first that was not. Nothing sustained: the highest throughput that was reached at all. The ladder is too
-    short while its last target is sustained, where the first failed target lacked threads, and where nobody knows of
-    the first target above the ceiling whether it failed. Where the clients were at their limit on that target, the
+    The ceiling is what the highest sustained target achieved; the bracket runs from it to the next target. A target
+    that failed below a sustained one is a disturbance, which is noted. Nothing sustained: the highest throughput that
+    was reached at all. The ladder is too short while its last target is sustained, where the target above the ceiling
+    lacked threads, and where nobody knows whether it failed. Where the clients were at their limit on that target, the
     ceiling is a lower bound too. None too where only rejected rungs are there. `unthrottled_ops_s` are runs without a
     target, such as the probe of a search: one that did less than a target shows too that it is not sustained.
     """
@@ -281,16 +281,15 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     if not counted:
         return None
     judged = [judged_rung(rung) for rung in ladder]
-    held = next((i for i, outcome in enumerate(judged) if outcome != "sustained"), len(ladder))
+    held = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
     best = ladder[held - 1] if held else fastest
     failed = ladder[held] if held < len(ladder) else None
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited
-    judged_only = [outcome for rung, outcome in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
-    missed = next((i for i, outcome in enumerate(judged_only) if outcome != "sustained"), len(judged_only))
-    contradicted = "sustained" in judged_only[missed:]
+    below = zip(ladder[:held], judged[:held], strict=True)
+    contradicted = any(outcome != "sustained" and rung.rejected != "unknown" for rung, outcome in below)
     notes = (
         (NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (CLIENT_LIMITED, of_clients), (NOT_KNOWN, unknown),
     )  # fmt: skip

@@ -68,7 +68,7 @@ def build_side(curve: Curve) -> Side | None:
         return None
     windows = [curve.durability.get(name) for name in ("loss_window_s", "worst_loss_window_s")]
     typical, worst = (float(loss_s) if isinstance(loss_s, int | float) else math.inf for loss_s in windows)
-    measured = power_cut_loss(curve.system, curve.mode, curve.setup.server_nodes or 1)
+    measured = power_cut_loss(curve.system, curve.mode, curve.setup.nodes or 1)
     if measured is None:
         return Side(curve, typical if math.isinf(worst) else worst, typical, None)
     if not measured.with_loss:

@@ -1,8 +1,8 @@
 """What a comparison found and how sure it is, as codes and numbers. Pure; `answer_messages` has the English.
 
 A cost or a ratio is stated only where both ceilings are bracketed and their repeats decide it; where the higher one is
-a lower bound, that it is higher. Databases are compared where they promise the same for a write. What is left is what
-was measured.
+a lower bound, that it is higher. Databases are compared where they promise the same for a write. Of single runs their
+ratio is stated without a verdict. What is left is what was measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.compare.curves import Curve, durability_key
 from reports.compare.durability_costs import list_trades
-from reports.compare.pages.baseline_ratios import Judging, against
+from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
 
 MAX_FINDINGS: Final = 3
 
@@ -31,6 +31,7 @@ class Code(StrEnum):
     FASTER = "faster"  # the first side than the second, so many times
     MORE = "more"  # the first side, whose value is a lower bound, than the second
     SAME = "same"  # within the threshold
+    SINGLE = "single"  # a run of the first side did so many times what one of the second, the reference, did
     VALUES = "values"  # what each side did
     KNEE = "knee"  # of the side, at this throughput
 
@@ -67,7 +68,7 @@ class Side:
 class Finding:
     code: Code
     sides: tuple[Side, ...] = ()
-    value: float = 0.0  # COST: a share; FASTER: a factor; KNEE: ops/s; NOTHING_COUNTS: points
+    value: float = 0.0  # COST: a share; FASTER, SINGLE: a factor; KNEE: ops/s; NOTHING_COUNTS: points
     interval: tuple[float, float] | None = None  # COST: where it lies with 95 %
     loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
@@ -123,13 +124,15 @@ def _findings_of_workload(
     # All comparisons of an answer are judged together, as those of a table are.
     judged = iter(adjusted([comparison for comparison in compared if isinstance(comparison, Comparison)]))
     for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
-        sides = _side(first, labels), _side(second, labels)
+        pair, sides = (first, second), (_side(first, labels), _side(second, labels))
         paired |= {first.sweep_id, second.sweep_id}
         interval = None
         if isinstance(comparison, Comparison):
             verdict = next(judged)
             code, value = _judge(verdict, is_cost=is_cost)
-            limit = Doubt.FEW_RUNS if code is Code.VALUES else None
+            limit = Doubt.FEW_RUNS if code in (Code.VALUES, Code.SINGLE) else None
+            if code is Code.SINGLE and first is choose_baseline([curve for curve in curves if curve in pair], None):
+                sides, value = sides[::-1], 1 / value
             if code is Code.COST:
                 interval = _cost_interval(verdict)
         else:
@@ -167,7 +170,7 @@ def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: b
     """Of their ceilings, or why these are not compared. Of rivals the first, which is the higher, may be a bound."""
     ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
     unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
-    if len(first.rungs) == 1 and first.rungs == second.rungs:
+    if _have_one_load((first, second)):
         unbracketed = []  # Of one test, measured at one load, no ladder has to show more.
     bounds = [ceiling for ceiling in unbracketed if ceiling.is_lower_bound]
     if bounds and (is_cost or unbracketed != ceilings[:1]):
@@ -177,9 +180,13 @@ def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: b
     table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
     ratio = row.ratios[0] if row and row.ratios and not row.refused else None
-    if ratio and ratio.at:  # At a common load, as the bound does not decide it.
+    if ratio and ratio.at and not _have_one_load((first, second)):  # At a common load, as the bound does not decide it.
         return Doubt.SHORT_LADDERS
     return (ratio and ratio.comparison) or Doubt.OTHER_DIFFERENCES
+
+
+def _have_one_load(curves: Sequence[Curve]) -> bool:
+    return len(curves) > 1 and len(curves[0].rungs) == 1 and len({curve.rungs for curve in curves}) == 1
 
 
 def _cost_interval(comparison: Comparison) -> tuple[float, float]:
@@ -189,8 +196,10 @@ def _cost_interval(comparison: Comparison) -> tuple[float, float]:
 
 def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
     """The code, and its share or factor."""
-    if comparison.ratio is None or comparison.low is None:
+    if comparison.ratio is None:
         return Code.VALUES, 0.0
+    if comparison.low is None:
+        return (Code.VALUES, 0.0) if comparison.bound else (Code.SINGLE, comparison.ratio)
     if comparison.bound:
         return (Code.MORE if comparison.outcome is Outcome.FASTER else Code.VALUES), 0.0
     if is_cost and comparison.outcome is Outcome.SLOWER:
@@ -217,7 +226,7 @@ def _loss_s(curve: Curve) -> float | None:
 def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
     limits = {finding.limit for finding in findings[:1]} - {None, Doubt.SHORT_LADDERS}
     bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
-    if bounds and not limits:
+    if bounds and not limits and not _have_one_load(curves):
         limits = {Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS}
     limits = limits or {finding.limit for finding in findings}
     yield from [limit for limit in LIMITS if limit in limits][:1]

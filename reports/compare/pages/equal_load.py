@@ -121,6 +121,7 @@ def equal_load(
     if usual is None or not operations or (load_ops_s is None and only_single_rungs(curves)):
         return None
     load = load_ops_s or usual
+    is_default = number_text(load) == number_text(usual)
     percentiles = list_percentiles(statistic)
     sides = tuple(
         SideAt(
@@ -136,7 +137,7 @@ def equal_load(
         )
         for curve in curves
     )
-    return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+    return EqualLoad(load, is_default, limit_us, statistic, tuple(operations), sides, slider(curves, load))
 
 
 def only_single_rungs(curves: Sequence[Curve]) -> bool:

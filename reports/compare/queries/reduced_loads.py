@@ -41,7 +41,7 @@ def get_conditions(curve: Curve, *, with_records: bool = True) -> Conditions:
 
 def _conditions(database: str, mode: str, workload: str, setup: Setup, records: int | None) -> Conditions:
     settings = tuple(sorted(setup.server_settings.items()))
-    where = setup.cluster_name, setup.server_nodes, setup.replication_factor
+    where = setup.cluster_name, setup.nodes, setup.replication_factor
     return database, setup.version, mode, workload, *where, settings, records
 
 
@@ -51,7 +51,7 @@ def read_reduced_loads(
     """By `get_conditions` a curve: the highest rung of each condition, and of each rung the median repeat. At most
     three queries.
     """
-    wanted = {get_conditions(curve) for curve in curves if (curve.setup.server_nodes or 1) > 1}
+    wanted = {get_conditions(curve) for curve in curves if (curve.setup.nodes or 1) > 1}
     runs = Run.objects.filter(team=team, status=Status.SUCCEEDED, excluded_reason=EXCLUDED_REASON)
     runs = runs.filter(~Q(verdict=Verdict.REJECT) | ~Q(verdict_override=""))
     if not every_purpose:

@@ -119,7 +119,7 @@ def is_lost(team: Team, selection: Selection) -> bool:
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
-    """The matrix that the selection is about: the named one, else, with nothing named, the newest with sweeps."""
+    """The matrix that the selection is about: the named one, else the newest with a result, else the newest."""
     if selection.sweeps or selection.matrix == ALL:
         return None
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False)
@@ -127,8 +127,10 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
         if named := matrices.filter(pk=selection.matrix_id).first():
             return named
         problems.append("That matrix is not among your team's; the newest one is shown.")
-    held = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
-    return matrices.filter(Exists(held)).order_by("-submitted_at", "-pk").first()
+    newest = matrices.order_by("-submitted_at", "-pk")
+    sweeps = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
+    results = sweeps.filter(runs__throughput_ops_s__isnull=False)
+    return newest.filter(Exists(results)).first() or newest.filter(Exists(sweeps)).first()
 
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:

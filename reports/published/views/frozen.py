@@ -41,7 +41,7 @@ from reports.published.signatures import CONTENT_TYPE, public_keys, sign
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.script import repeat_script
 
-PACKED: Final = ("image/png", "application/zip")  # by themselves
+PACKED: Final = ("image/png",)  # by itself
 # What this process keeps besides, so that what many read is not fetched from Redis each time.
 NEAR_BYTES: Final = 16 * 2**20
 MAX_NEAR: Final = 2**20
@@ -238,7 +238,7 @@ def _page(opened: Opened) -> bytes:
 
 @opening
 def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
-    """The whole report as one file: json, csv, md or html."""
+    """The whole report as one file: json, zip (of CSV), md or html."""
     opened = opened.at(request, alone=form == "html")
     content_type = exports.FORMS[form]
     parts = ("export", form, opened.site, *page_key(opened))
@@ -249,8 +249,8 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
 def _exported(opened: Opened, form: str) -> bytes:
     revision = get_row(opened)
     content = load_content(revision)
-    if form == "csv":
-        return exports.as_csv(content, opened.digest, opened.provenance)
+    if form == "zip":
+        return exports.as_zip(content, opened.digest, opened.provenance)
     if form == "md":
         return exports.as_markdown(content, opened.digest, opened.absolute_pinned, opened.provenance)
     if form == "html":

@@ -8,7 +8,7 @@ from django import forms
 from django.db.models import Count
 
 from benchsite.accounts.models import Team
-from runs.catalog import BadTag, System, get_flavour, load_catalog, secret_properties
+from runs.catalog import BadTag, System, get_flavour, load_catalog, ports_problem, secret_properties
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
@@ -126,6 +126,7 @@ class DatabaseForm(SignInForm, NamedForm):
             cleaned["binding_properties"] = self.read_properties(cleaned["binding_properties"], self._secrets())
         self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
         self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
+        self._check_ports(system, cleaned.get("cluster"))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
         return cleaned
 
@@ -144,6 +145,11 @@ class DatabaseForm(SignInForm, NamedForm):
             self.add_error("system", message)
         elif client and (problem := system.client_problem(get_flavour(client), client, external=external)):
             self.add_error("client", problem)
+
+    def _check_ports(self, system: System, cluster: Cluster | None) -> None:
+        binding = system.binding
+        if cluster and (problem := ports_problem(binding.endpoint, cluster.list_ports(binding.default_port))):
+            self.add_error("cluster", problem)
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
         if cluster is None or copies is None:

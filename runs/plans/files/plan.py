@@ -51,7 +51,7 @@ from runs.ycsb.properties import check_workload
 from runs.ycsb.property_schema import PropertyError, unknown_name
 
 FORMAT: Final = "benchsite-plan"
-VERSION: Final = 1
+VERSION: Final = 2
 MAX_FACT: Final = 2**60
 MAX_ROLES: Final = 200
 MAX_RULES: Final = 500

@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from runs.plans.files.plan import FORMAT, VERSION, PlanFile, PlanRefused
+from runs.ycsb.properties import convert_version_1_warm_up
 
 MAX_LENGTH: Final = 1_000_000  # characters of a plan file
 HEAD: Final = """\
@@ -48,8 +49,11 @@ def read_plan(text: str) -> PlanFile:
         raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None
     if content.get("format") != FORMAT:
         raise _refusal(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
-    if (version := content.get("version")) != VERSION:
-        message = f"version {str(version)[:60]} is not known here; this release reads version {VERSION}"
+    version = content.get("version")
+    if version == 1:
+        content = _convert_version_1(content)
+    elif version != VERSION:
+        message = f"version {str(version)[:60]} is not known here; this release reads versions 1 and {VERSION}"
         raise _refusal(text, ["version"], message)
     content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
     try:
@@ -58,6 +62,18 @@ def read_plan(text: str) -> PlanFile:
         fault = refusal.errors(include_url=False)[0]
         path = [part for part in (*fault["loc"], *fault.get("ctx", {}).get("path", ())) if isinstance(part, str)]
         raise _refusal(text, path, _message(fault, path[-1])) from None
+
+
+def _convert_version_1(content: dict[str, Any]) -> dict[str, Any]:
+    """The content as version 2 has it, where it differs. What has another form than a plan is left to be refused."""
+    workloads = content.get("workloads")
+    overrides = content.get("overrides")
+    tables = list(workloads.values()) if isinstance(workloads, dict) else []
+    rules = overrides if isinstance(overrides, list) else []
+    for table, key in (*((table, "properties") for table in tables), *((rule, "set") for rule in rules)):
+        if isinstance(table, dict) and isinstance(table.get(key), dict):
+            table[key] = convert_version_1_warm_up(table[key])
+    return {**content, "version": VERSION}
 
 
 def _message(error: Any, key: str) -> str:

@@ -104,10 +104,7 @@ def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> t
 
 def _has(database: Database, mode: Mode) -> bool:
     """Whether the database's cluster has the copies that a mode waits for."""
-    if not mode.replicas_needed:
-        return True
-    cluster = database.cluster
-    return cluster.provisioner == Provisioner.EXTERNAL and len(cluster.nodes.all()) > mode.replicas_needed
+    return not mode.replicas_needed or database.count_servers() > mode.replicas_needed
 
 
 def _system(database: Database) -> System | None:

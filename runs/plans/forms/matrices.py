@@ -144,7 +144,7 @@ class MatrixForm(GeneratorsForm):
         """The systems of which databases on clusters of several sizes are described."""
         sizes_of: dict[str, set[int]] = {}
         for database in self.databases:
-            if count := len(database.cluster.nodes.all()):
+            if count := database.count_servers():
                 sizes_of.setdefault(database.system, set()).add(count)
         systems = load_catalog().systems
         return [

@@ -12,7 +12,7 @@ from django.db.models.functions import Concat, JSONObject
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
-from runs.models import Finding, Matrix, Run, Sweep
+from runs.models import Finding, Matrix, Measurement, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Status, Verdict
 from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
@@ -60,10 +60,13 @@ def _among(column: str, rows: QuerySet[Any]) -> Q:
 
 PER_PAGE = 50
 MAX_ROWS_IN_CSV = 50_000
+MAX_OPERATIONS_IN_CSV = 40
+LATENCIES = ("mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us")
 MAX_CHOICES = 100  # of one menu
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
+CURRENT = Measurement.objects.filter(measurement_set__is_current=True)
 REJECTING = Finding.objects.filter(measurement_set__is_current=True, severity=Finding.Severity.REJECT)
 ACTIVE = "active"
 EXCLUDED = "excluded"
@@ -121,6 +124,20 @@ def with_rejections(runs: QuerySet[Run]) -> QuerySet[Run]:
     rejecting = REJECTING.filter(measurement_set__run=OuterRef("pk")).order_by("check_id")
     described = JSONObject(check_id="check_id", title="title", measured="measured", limit="threshold")
     return runs.annotate(rejections=ArraySubquery(rejecting.values(described=described)))
+
+
+def with_latencies(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Each run with `latencies`, one for each operation and kind of latency."""
+    measurements = CURRENT.filter(measurement_set__run=OuterRef("pk"))
+    described = JSONObject(operation="operation", kind="latency_kind", **{name: name for name in LATENCIES})
+    return runs.annotate(latencies=ArraySubquery(measurements.values(described=described)))
+
+
+def list_operations(runs: QuerySet[Run]) -> list[tuple[str, str]]:
+    """The operations and kinds of latency that any of the runs has."""
+    measurements = CURRENT.filter(measurement_set__run__in=runs.values("pk"))
+    pairs = measurements.order_by("operation", "-latency_kind").values_list("operation", "latency_kind")
+    return list(pairs.distinct()[:MAX_OPERATIONS_IN_CSV])
 
 
 def count_rejections(runs: QuerySet[Run]) -> Sequence[Any]:

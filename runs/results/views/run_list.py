@@ -1,5 +1,8 @@
 """The runs list, its twins, and what can be done to several runs at once."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -13,17 +16,21 @@ from benchsite.accounts.permissions import get_team, get_user, has_role, team_re
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Run
+from runs.models.result import LatencyKind
 from runs.models.run import Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.pages.lists import export, get_page
 from runs.results.pages.run_list import (
     HEAVY,
+    LATENCIES,
     MAX_ROWS_IN_CSV,
     PER_PAGE,
     RunFilter,
     count_rejections,
+    list_operations,
     offer_choices,
+    with_latencies,
     with_rejections,
 )
 from runs.results.views import deletion
@@ -44,6 +51,8 @@ COLUMNS: Columns = {
     "matrix": or_empty("matrix.name"),
     "sweep_id": "sweep_id",
     "system": "system",
+    "database": or_empty("sweep.database_name"),
+    "version": or_empty("sweep.version"),
     "mode": "mode",
     "workload": "workload_name",
     "phase": "phase",
@@ -65,7 +74,22 @@ COLUMNS: Columns = {
     "notes": "notes",
     "commit": "commit",
     "branch": "branch",
+    "test": "config_key",
 }
+
+
+def _latency_columns(operations: list[tuple[str, str]]) -> Columns:
+    """ "READ_p99_us" and its like; of the response time "READ_response_p99_us"."""
+    columns: dict[str, Callable[[Run], Any]] = {}
+    for operation, kind in operations:
+        stem = operation if kind == LatencyKind.SERVICE else f"{operation}_{kind}"
+        columns |= {f"{stem}_{name}": partial(_read_latency, (operation, kind), name) for name in LATENCIES}
+    return columns
+
+
+def _read_latency(operation: tuple[str, str], name: str, run: Run) -> Any:
+    latencies = run.latencies  # type: ignore[attr-defined]
+    return next((latency[name] for latency in latencies if (latency["operation"], latency["kind"]) == operation), None)
 
 
 @team_required("GET")
@@ -87,9 +111,9 @@ def runs_list(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def runs_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same filter as comma-separated values or JSON."""
-    runs = RunFilter(request.GET).apply(get_team(request))
-    rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
-    return export(form, "runs", COLUMNS, rows[:MAX_ROWS_IN_CSV].iterator(2_000))
+    runs = RunFilter(request.GET).apply(get_team(request))[:MAX_ROWS_IN_CSV]
+    rows = with_latencies(with_rejections(runs)).defer(*HEAVY).select_related("matrix", "sweep")
+    return export(form, "runs", {**COLUMNS, **_latency_columns(list_operations(runs))}, rows.iterator(2_000))
 
 
 @team_required("POST")

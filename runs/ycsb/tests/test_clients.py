@@ -147,7 +147,7 @@ def test_several_runs_in_one_file_are_several_runs():
 
 
 def test_the_runs_of_two_clients_are_paired_in_order():
-    files = [ReadFile("a.txt", runs=(one(500), one(600))), ReadFile("b.txt", runs=(one(501), one(601)))]
+    files = [ReadFile("1.txt", runs=(one(500), one(600))), ReadFile("2.txt", runs=(one(501), one(601)))]
     found = [[client.summary.operations["READ"].count for client in run.clients] for run in group(files)]
     assert found == [[500, 501], [600, 601]]
 
@@ -162,8 +162,37 @@ def test_different_clients_never_make_one_run():
     other = text("b.txt", 400)
     other = replace(other, runs=(replace(other.runs[0], format="go-ycsb"),))
     assert [len(run.clients) for run in group([text("a.txt"), other])] == [1, 1]
-    as_json = replace(text("b.json", 300), runs=(replace(one(300), format="ycsb-json"),))
-    assert [len(run.clients) for run in group([text("a.txt"), as_json, log("c/READ.hdr", per_second=7)])] == [3]
+    as_json = replace(text("2.json", 300), runs=(replace(one(300), format="ycsb-json"),))
+    assert [len(run.clients) for run in group([text("1.txt"), as_json, log("3/READ.hdr", per_second=7)])] == [3]
+
+
+@pytest.mark.parametrize(
+    ("names", "properties", "clients", "is_doubtful"),
+    [
+        (("redis.txt", "mongodb.txt"), ({}, {}), [1, 1], [False, False]),
+        (("redis.txt", "mongodb.txt"), ({"recordcount": "9"}, {"recordcount": "9"}), [1, 1], [False, False]),
+        (("lab/a.txt", "lab/b.txt"), ({"recordcount": "9"}, {"recordcount": "9"}), [2], [True]),
+        (("run-1.txt", "run-2.txt"), ({}, {}), [2], [True]),
+        (("run-1.txt", "run-2.txt"), ({"threadcount": "8"}, {"threadcount": "16"}), [1, 1], [False, False]),
+        (("a-1-r2.txt", "a-2-r3.txt"), ({}, {}), [1, 1], [False, False]),
+        (("client-1.txt", "client-2.txt"), ({}, {}), [2], [False]),
+    ],
+    ids=["nothing", "properties", "folder", "number", "threads", "numbers", "clients"],
+)
+def test_files_without_times_are_one_run_for_a_reason_only(names, properties, clients, is_doubtful):
+    files = [text(name, 500 + n, properties=properties[n]) for n, name in enumerate(names)]
+
+    runs = group(files)
+
+    assert [len(run.clients) for run in runs] == clients
+    assert [run.is_doubtful for run in runs] == is_doubtful
+
+
+def test_files_of_one_time_are_not_doubtful():
+    files = [text("first.txt", status=lines(T0)), text("second.txt", 501, status=lines(T0 + 1))]
+
+    assert [run.is_doubtful for run in group(files)] == [False]
+    assert [run.is_doubtful for run in group([text("run-1.txt"), text("run-2.txt", 7)], together=True)] == [False]
 
 
 def test_files_are_one_run_where_somebody_says_so():

@@ -96,6 +96,38 @@ def test_it_says_what_is_wrong(changes, message):
         check_workload({**A, **changes})
 
 
+@pytest.mark.parametrize(
+    ("stated", "milliseconds"),
+    [
+        ({"warmupexecutiontime": "0"}, "0"),
+        ({"warmupexecutiontime": "601"}, "601"),
+        ({"warmupexecutiontime": "600000"}, "600000"),
+        ({"warmup.duration_ms": "500"}, "500"),
+        ({"warmupexecutiontime": "60", "warmup.duration_ms": "60"}, "60"),
+        ({"warmupexecutiontime": "60", "warmup.duration_ms": "60000"}, "60000"),
+    ],
+)
+def test_warm_up_of_other_ycsbs_is_in_milliseconds(stated, milliseconds):
+    checked = check_workload({**A, "recordcount": 10, **stated})
+
+    assert checked["warmup.duration_ms"] == milliseconds
+    assert "warmupexecutiontime" not in checked
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"warmupexecutiontime": "60"}, "warmup.duration_ms=60 for 60 ms or warmup.duration_ms=60000 for 60 s"),
+        ({"warmupexecutiontime": "600001"}, "between 0 and 600000"),
+        ({"warmupexecutiontime": "soon"}, "whole number"),
+        ({"warmupexecutiontime": "700", "warmup.duration_ms": "900"}, "differ"),
+    ],
+)
+def test_warm_up_of_either_unit_is_asked_about(stated, message):
+    with pytest.raises(PropertyError, match=message):
+        check_workload({**A, "recordcount": 10, **stated})
+
+
 def test_it_names_every_problem_at_once():
     with pytest.raises(property_schema.PropertyError) as caught:
         check_workload({"fieldcount": "x", "colour": "blue"})

@@ -1,4 +1,4 @@
-"""`warmupexecutiontime`: clients use the database before the agreed instant, and nothing of it is measured."""
+"""`warmup.duration_ms`: clients use the database before the agreed instant, and nothing of it is measured."""
 
 import time
 
@@ -11,7 +11,7 @@ from workers.tests.bindings.conftest import Target
 pytestmark = pytest.mark.slow
 # Workload F and inserts; a single client.
 WARM = {
-    "maxexecutiontime": "1", "warmupexecutiontime": "1", "readproportion": "0.4", "updateproportion": "0",
+    "maxexecutiontime": "1", "warmup.duration_ms": "1000", "readproportion": "0.4", "updateproportion": "0",
     "readmodifywriteproportion": "0.4", "insertproportion": "0.2", "requestdistribution": "uniform",
 }  # fmt: skip
 
@@ -50,6 +50,6 @@ def test_errors_of_the_warm_up_are_not_counted(redis_target: Target):
 
 
 def test_refuses_what_is_no_whole_number(redis_target: Target):
-    ended = redis_target.start({**WARM, "warmupexecutiontime": "soon"}).end()
+    ended = redis_target.start({**WARM, "warmup.duration_ms": "soon"}).end()
     assert ended.exit_code == 3
-    assert ended.lines("BENCHSITE FAILED ")[0].startswith('warmupexecutiontime must be a whole number, not "soon"')
+    assert ended.lines("BENCHSITE FAILED ")[0].startswith('warmup.duration_ms must be a whole number, not "soon"')

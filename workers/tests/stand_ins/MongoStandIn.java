@@ -1,5 +1,8 @@
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 
 import de.bwaldvogel.mongo.MongoBackend;
 import de.bwaldvogel.mongo.MongoServer;
@@ -10,15 +13,53 @@ import de.bwaldvogel.mongo.wire.message.MongoMessage;
 /**
  * mongo-java-server, which keeps documents in memory and ignores write concerns. Prints its port, and ends with its
  * stdin. Its journal is stated as that of mongod is, and does not exist.
+ *
+ * <p>With the states of members as arguments, one shard each ("PRIMARY,SECONDARY,ARBITER"), it is a mongos: the
+ * documents are its own, and each shard is a further server that answers what the primary of such a set does.
  */
 public final class MongoStandIn {
+    private static final Document JOURNAL = new Document("journalCommitInterval", 100).append("ok", 1.0);
+
     public static void main(String[] args) throws Exception {
+        Map<String, Document> answers = Map.of("getParameter", JOURNAL);
+        if (args.length > 0) {
+            List<Document> shards = new ArrayList<>();
+            for (String states : args) {
+                String host = "rs" + shards.size() + "/127.0.0.1:" + serve(shard(states.split(",")));
+                shards.add(new Document("_id", "rs" + shards.size()).append("host", host));
+            }
+            answers = Map.of("listShards", new Document("shards", shards).append("ok", 1.0),
+                "hello", new Document("msg", "isdbgrid").append("ok", 1.0));
+        }
+        System.out.println("READY " + serve(answers));
+        while (System.in.read() >= 0) {
+            continue;
+        }
+        System.exit(0);
+    }
+
+    private static Map<String, Document> shard(String[] states) {
+        List<Document> members = new ArrayList<>();
+        for (String state : states) {
+            members.add(new Document("_id", members.size()).append("stateStr", state));
+        }
+        Document config = new Document("writeConcernMajorityJournalDefault", true);
+        return Map.of("getParameter", JOURNAL,
+            "replSetGetStatus", new Document("members", members).append("ok", 1.0),
+            "replSetGetConfig", new Document("config", config).append("ok", 1.0));
+    }
+
+    /** Serves with these answers by the names of commands; its port. */
+    private static int serve(Map<String, Document> answers) {
         MongoBackend memory = new MemoryBackend();
         MongoBackend stating = (MongoBackend) Proxy.newProxyInstance(
             MongoBackend.class.getClassLoader(), new Class<?>[] {MongoBackend.class}, (proxy, method, arguments) -> {
-                if (method.getName().equals("handleMessage")
-                    && ((MongoMessage) arguments[0]).getDocument().containsKey("getParameter")) {
-                    return new Document("journalCommitInterval", 100).append("ok", 1.0);
+                String command = "";
+                if (method.getName().equals("handleMessage")) {
+                    command = ((MongoMessage) arguments[0]).getDocument().keySet().iterator().next();
+                }
+                if (answers.containsKey(command)) {
+                    return answers.get(command);
                 }
                 try {
                     return method.invoke(memory, arguments);
@@ -26,10 +67,6 @@ public final class MongoStandIn {
                     throw e.getCause();
                 }
             });
-        System.out.println("READY " + new MongoServer(stating).bind().getPort());
-        while (System.in.read() >= 0) {
-            continue;
-        }
-        System.exit(0);
+        return new MongoServer(stating).bind().getPort();
     }
 }

@@ -17,11 +17,11 @@ PASSWORD = "pass"
 
 
 @contextmanager
-def mongo_stand_in() -> Iterator[int]:
-    """mongo-java-server; its port."""
+def mongo_stand_in(*shards: str) -> Iterator[int]:
+    """mongo-java-server; its port. `shards`: a mongos, with the states of each shard's members."""
     pom = HERE / "mongo-java-server.xml"
     manifest = fetch_servers(ROOT / "var" / "servers", [pom.stem], {pom.stem: pom})[pom.stem]
-    with _running([*map(str, manifest.jars)], "MongoStandIn.java") as (port,):
+    with _running([*map(str, manifest.jars)], "MongoStandIn.java", *shards) as (port,):
         yield port
 
 

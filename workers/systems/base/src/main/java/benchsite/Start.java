@@ -26,8 +26,8 @@ import site.ycsb.DBException;
  * <ol>
  *   <li>checks the arguments, loads the classes and opens one connection through the binding: a wrong property or a
  *       server that does not answer shows here, as {@code BENCHSITE FAILED reason} on stderr and exit code 3;
- *   <li>where {@code warmupexecutiontime} is given, uses the database for so many seconds, and on until shortly before
- *       the instant;
+ *   <li>where {@code warmup.duration_ms} is given, uses the database for so long, and on until shortly before the
+ *       instant;
  *   <li>prints {@code BENCHSITE READY java-version hdrhistogram-version} on stderr;
  *   <li>reads one line from stdin, {@code START epoch-milliseconds}; stdin closed before it ends with exit code 4;
  *   <li>waits for that instant on this host's clock, prints {@code BENCHSITE STARTED epoch-milliseconds} with the

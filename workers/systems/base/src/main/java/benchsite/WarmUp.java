@@ -31,8 +31,8 @@ import site.ycsb.workloads.CoreWorkload;
  * and compiling classes. Nothing of it is measured.
  */
 final class WarmUp {
-    /** Seconds for which every thread works on the database before the agreed instant; 0 by default. */
-    static final String PROPERTY = "warmupexecutiontime";
+    /** Milliseconds for which every thread works on the database before the agreed instant; 0 by default. */
+    static final String PROPERTY = "warmup.duration_ms";
     private static final int ROUNDS = 20_000;
     private static final String[] CLASSES = {
         "site.ycsb.Client", "site.ycsb.ClientThread", "site.ycsb.DBFactory", "site.ycsb.DBWrapper",
@@ -71,12 +71,12 @@ final class WarmUp {
     }
 
     /**
-     * Begins to read and write with the run's own threads and mix, and returns after as many seconds as {@link #PROPERTY}
+     * Begins to read and write with the run's own threads and mix, and returns after as many milliseconds as {@link #PROPERTY}
      * says; null for none. Inserts are replaced by reads: the run inserts those records itself.
      */
     static WarmUp begin(Properties properties) throws DBException {
-        long seconds = Long.parseLong(properties.getProperty(PROPERTY, "0"));
-        if (seconds == 0) {
+        long milliseconds = Long.parseLong(properties.getProperty(PROPERTY, "0"));
+        if (milliseconds == 0) {
             return null;
         }
         Properties own = new Properties();
@@ -88,7 +88,7 @@ final class WarmUp {
         own.setProperty("hdrhistogram.fileoutput", "false");
         Measurements.setProperties(own);
         writeStatusLines();
-        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        long end = System.nanoTime() + milliseconds * 1_000_000L;
         WarmUp warmUp = new WarmUp(own);
         while (System.nanoTime() < end && warmUp.results.stream().noneMatch(Future::isDone)) {
             LockSupport.parkNanos(10_000_000);

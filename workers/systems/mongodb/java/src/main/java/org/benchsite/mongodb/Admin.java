@@ -3,16 +3,20 @@ package org.benchsite.mongodb;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 
 import com.mongodb.MongoCommandException;
 import com.mongodb.MongoWriteException;
 import com.mongodb.ReadConcern;
 import com.mongodb.ReadPreference;
+import com.mongodb.ServerAddress;
 import com.mongodb.WriteConcern;
 import com.mongodb.client.MongoClient;
 import com.mongodb.client.MongoClients;
@@ -40,6 +44,7 @@ public class Admin extends AdminProgram {
     protected MongoClient client;
     private MongoDatabase database;
     private MongoDatabase admin;
+    private final List<MongoClient> shards = new ArrayList<>();
 
     protected Admin(Address address) {
         Properties properties = new Properties();
@@ -84,12 +89,12 @@ public class Admin extends AdminProgram {
 
     @Override
     protected String dataFolder() {
-        return option("storage.dbPath");
+        return option(admin, "storage.dbPath");
     }
 
     /** Of the configuration that the node was started with; empty where it names none. */
-    private String option(String path) {
-        Object value = answer("getCmdLineOpts", "parsed").orElse(null);
+    private static String option(MongoDatabase set, String path) {
+        Object value = answer(set, "getCmdLineOpts", "parsed").orElse(null);
         for (String part : path.split("\\.")) {
             value = value instanceof Document ? ((Document) value).get(part) : null;
         }
@@ -97,35 +102,66 @@ public class Admin extends AdminProgram {
     }
 
     @Override
-    protected Map<String, String> readSettings(List<String> names) {
+    protected Map<String, String> readSettings(List<String> names) throws IOException, GeneralSecurityException {
         Map<String, String> found = new LinkedHashMap<>();
+        List<MongoDatabase> sets = replicaSets();
         for (String name : names) {
-            String value = setting(name);
-            if (!value.isEmpty()) {
-                found.put(name, value);
+            Set<String> values = new LinkedHashSet<>();
+            for (MongoDatabase set : sets) {
+                values.add(setting(set, name));
+            }
+            // Shards that differ, or of which some do not know it, are in no mode.
+            if (!values.equals(Set.of(""))) {
+                found.put(name, String.join(", ", values));
             }
         }
         return found;
     }
 
-    protected String setting(String name) {
+    /**
+     * The databases "admin" of the replica sets that have the data: behind a mongos those of the shards, which a mongos
+     * does not ask for their settings and members; else that of the deployment.
+     */
+    private List<MongoDatabase> replicaSets() throws IOException, GeneralSecurityException {
+        if (shards.isEmpty() && isSharded()) {
+            for (Document shard : listShards()) {
+                shards.add(MongoClients.create(SharedClient.options(settings, 1)
+                    .applyToClusterSettings(cluster -> cluster.hosts(hosts(shard.getString("host"))))
+                    .readPreference(ReadPreference.primary()).build()));
+            }
+        }
+        List<MongoDatabase> sets = new ArrayList<>();
+        shards.forEach(shard -> sets.add(shard.getDatabase("admin")));
+        return sets.isEmpty() ? List.of(admin) : sets;
+    }
+
+    /** Of "rs0/host:27018,host:27018". */
+    private static List<ServerAddress> hosts(String shard) {
+        List<ServerAddress> hosts = new ArrayList<>();
+        for (String host : shard.substring(shard.indexOf('/') + 1).split(",")) {
+            hosts.add(new ServerAddress(host));
+        }
+        return hosts;
+    }
+
+    protected String setting(MongoDatabase set, String name) {
         switch (name) {
             case "storage.journal.enabled":
                 // From 6.1 on there is no such option, and always a journal.
-                return option(name).isEmpty() ? "true" : option(name);
+                return option(set, name).isEmpty() ? "true" : option(set, name);
             case "storage.journal.commitIntervalMs":
-                return parameter("journalCommitInterval");
+                return parameter(set, "journalCommitInterval");
             case "writeConcernMajorityJournalDefault":
-                return answer("replSetGetConfig", "config").map(config ->
+                return answer(set, "replSetGetConfig", "config").map(config ->
                     String.valueOf(config.getBoolean(name, true))).orElse("");
             default:
-                return option(name);
+                return option(set, name);
         }
     }
 
-    private String parameter(String name) {
+    private static String parameter(MongoDatabase set, String name) {
         try {
-            Object value = admin.runCommand(new Document("getParameter", 1).append(name, 1)).get(name);
+            Object value = set.runCommand(new Document("getParameter", 1).append(name, 1)).get(name);
             return value == null ? "" : value.toString();
         } catch (MongoCommandException e) {
             return "";
@@ -133,40 +169,53 @@ public class Admin extends AdminProgram {
     }
 
     /** The command's answer, or a part of it; nothing where the server does not know the command or refuses it. */
-    private Optional<Document> answer(String command, String part) {
+    private static Optional<Document> answer(MongoDatabase set, String command, String part) {
         try {
-            Document answer = admin.runCommand(new Document(command, 1));
+            Document answer = set.runCommand(new Document(command, 1));
             return Optional.ofNullable(part.isEmpty() ? answer : answer.get(part, Document.class));
         } catch (MongoCommandException e) {
             return Optional.empty();
         }
     }
 
-    /** Secondaries that answer. */
+    /** Secondaries that answer, of the shard with the fewest. */
     @Override
-    protected int replicas() {
-        return (int) members().stream().filter(member -> "SECONDARY".equals(member.getString("stateStr"))).count();
+    protected int replicas() throws IOException, GeneralSecurityException {
+        int fewest = Integer.MAX_VALUE;
+        for (MongoDatabase set : replicaSets()) {
+            long secondaries = members(set).stream().filter(state -> state.equals("SECONDARY")).count();
+            fewest = Math.min(fewest, (int) secondaries);
+        }
+        return fewest;
     }
 
-    private List<Document> members() {
-        return answer("replSetGetStatus", "").map(status -> status.getList("members", Document.class)).orElse(List.of());
+    /** The states of the members that keep data: an arbiter only votes. */
+    private static List<String> members(MongoDatabase set) {
+        List<String> states = new ArrayList<>();
+        answer(set, "replSetGetStatus", "").map(status -> status.getList("members", Document.class)).orElse(List.of())
+            .forEach(member -> states.add(member.getString("stateStr")));
+        states.removeIf(state -> state.equals("ARBITER"));
+        return states;
     }
 
     @Override
-    protected Map<String, String> topology() {
+    protected Map<String, String> topology() throws IOException, GeneralSecurityException {
         Map<String, String> topology = new LinkedHashMap<>();
         topology.put("version", serverVersion());
         Document build = admin.runCommand(new Document("buildInfo", 1));
         if (isFerret() || !build.containsKey("gitVersion")) {
             topology.put("stand_in", "wire stand-in");
         }
-        if (!members().isEmpty()) {
-            topology.put("nodes", String.valueOf(members().size()));
-            topology.put("replication_factor", String.valueOf(members().size()));
+        List<Integer> copies = new ArrayList<>();
+        for (MongoDatabase set : replicaSets()) {
+            copies.add(members(set).size());
         }
-        int shards = shards();
-        if (shards > 0) {
-            topology.put("shards", String.valueOf(shards));
+        if (Collections.max(copies) > 0) {
+            topology.put("nodes", String.valueOf(copies.stream().mapToInt(Integer::intValue).sum()));
+            topology.put("replication_factor", String.valueOf(Collections.min(copies)));
+        }
+        if (!shards.isEmpty()) {
+            topology.put("shards", String.valueOf(shards.size()));
         }
         return topology;
     }
@@ -175,13 +224,12 @@ public class Admin extends AdminProgram {
         return admin.runCommand(new Document("buildInfo", 1)).containsKey("ferretdbVersion");
     }
 
-    /** 0 of a deployment that is not sharded. */
-    private int shards() {
-        return isSharded() ? admin.runCommand(new Document("listShards", 1)).getList("shards", Document.class).size() : 0;
+    private List<Document> listShards() {
+        return admin.runCommand(new Document("listShards", 1)).getList("shards", Document.class);
     }
 
     private boolean isSharded() {
-        return answer("hello", "").filter(hello -> "isdbgrid".equals(hello.getString("msg"))).isPresent();
+        return answer(admin, "hello", "").filter(hello -> "isdbgrid".equals(hello.getString("msg"))).isPresent();
     }
 
     private MongoCollection<Document> collection(String table) {
@@ -237,7 +285,7 @@ public class Admin extends AdminProgram {
             String name = database.getName() + "." + table;
             admin.runCommand(new Document("enableSharding", database.getName()));
             admin.runCommand(new Document("shardCollection", name).append("key", new Document(MongoDB.KEY, "hashed"))
-                .append("numInitialChunks", 2 * shards()));
+                .append("numInitialChunks", 2 * listShards().size()));
         } else {
             database.createCollection(table);
         }

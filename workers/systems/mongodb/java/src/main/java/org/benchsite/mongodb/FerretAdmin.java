@@ -1,8 +1,10 @@
 package org.benchsite.mongodb;
 
 import java.io.IOException;
+import java.security.GeneralSecurityException;
 import java.util.Map;
 
+import com.mongodb.client.MongoDatabase;
 import org.bson.Document;
 
 /**
@@ -20,11 +22,12 @@ public final class FerretAdmin extends Admin {
 
     @Override
     protected String dataFolder() {
-        return setting("data");
+        return setting(null, "data");
     }
 
+    /** There is one server, so `set` is not asked. */
     @Override
-    protected String setting(String name) {
+    protected String setting(MongoDatabase set, String name) {
         Document settings = client.getDatabase("benchsite_server").getCollection("settings").find().first();
         if (settings != null) {
             return settings.get(name, "");
@@ -40,12 +43,12 @@ public final class FerretAdmin extends Admin {
 
     @Override
     protected String serverVersion() {
-        String version = setting("version");
+        String version = setting(null, "version");
         return version.isEmpty() ? super.serverVersion() : version;
     }
 
     @Override
-    protected Map<String, String> topology() {
+    protected Map<String, String> topology() throws IOException, GeneralSecurityException {
         Map<String, String> topology = super.topology();
         if (isFerret()) {
             topology.remove("stand_in");

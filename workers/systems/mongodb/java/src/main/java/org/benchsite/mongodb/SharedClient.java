@@ -47,7 +47,8 @@ final class SharedClient {
         int timeoutMs = given.whole("mongodb.timeout_ms");
         List<ServerAddress> nodes = new ArrayList<>();
         for (String host : given.text("mongodb.hosts").split(",")) {
-            nodes.add(new ServerAddress(host.trim(), given.whole("mongodb.port")));
+            boolean hasPort = host.contains("]:") || host.indexOf(':') == host.lastIndexOf(':') && host.contains(":");
+            nodes.add(hasPort ? new ServerAddress(host.trim()) : new ServerAddress(host.trim(), given.whole("mongodb.port")));
         }
         MongoClientSettings.Builder options = MongoClientSettings.builder()
             .applyToClusterSettings(cluster -> {
