@@ -71,6 +71,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
         range=[max(len(bars) - 0.5, MIN_ROWS - 0.5), -0.5],
         showgrid=False,
         ticks="",
+        automargin=False,
     )
     ends = [bar.end for bar in bars if bar.end > 0]
     if not ends:

@@ -52,7 +52,6 @@ class CeilingsFigure(CurvesFigure):
     """One bar per sweep, with its value and how it stands to the others; what others printed hollow."""
 
     name = "ceilings"
-    svg_width_px = 480  # bars stand beside another figure
 
     def __init__(self, curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> None:
         super().__init__(curves, highlight=highlight)

@@ -26,7 +26,6 @@ class Figure(ABC):
     """One figure, ready to be drawn in either theme and at either width."""
 
     name: str  # of its files: "ceilings"
-    svg_width_px = 720  # of the drawing without a browser
 
     @abstractmethod
     def draw(self, frame: Frame) -> PlotlyFigure:

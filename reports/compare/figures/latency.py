@@ -15,7 +15,16 @@ from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
 from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves
-from reports.compare.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
+from reports.compare.figures.layout import (
+    Frame,
+    Layout,
+    PlotlyFigure,
+    Trace,
+    axis,
+    base_layout,
+    escaped,
+    legend_entry_px,
+)
 from reports.compare.figures.overlay import Published, drawn_with_latency, published_points, published_said
 from reports.compare.figures.theme import looks
 from reports.compare.ladder_text import ceiling_label
@@ -77,7 +86,10 @@ class LatencyFigure(CurvesFigure):
             for trace in data:
                 if trace["mode"] == "markers+text":
                     trace["cliponaxis"] = True
-        return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
+        data += _keys(drawn, ringed, choice, frame)
+        if not frame.narrow:
+            layout["legend"]["entrywidth"] = legend_entry_px(data)
+        return {"data": data, "layout": layout}
 
     @property
     def caption(self) -> str:

@@ -4,6 +4,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, TypedDict
 
 from reports.compare.figures.theme import SANS, Theme
@@ -13,6 +14,7 @@ Layout = dict[str, Any]
 
 # A label has room for this many characters; the whole name is in the hover.
 MAX_LABEL_LENGTH = 34
+CHARACTER_PX = 6.6  # of an ordinary font of 12 px
 HOVER = "%{text}<extra></extra>"  # each point's own text, and no name of the trace beside it
 
 
@@ -72,7 +74,13 @@ def base_layout(frame: Frame) -> Layout:
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 46 if frame.narrow else 60, "r": 16, "t": 14 + 16 * len(lines), "b": 44},
+        # Room for half a number at the end of an axis: plotly.js would make it, and move everything.
+        "margin": {
+            "l": 46 if frame.narrow else 60,
+            "r": 16 if frame.narrow else 24,
+            "t": 18 + 16 * len(lines),
+            "b": 44,
+        },
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
         "legend": {
@@ -138,6 +146,12 @@ def straight(
         "line": {"color": colour, "width": width, "dash": dash},
         **more,
     }
+
+
+def legend_entry_px(traces: Iterable[Trace]) -> int:
+    """Room for the longest name in the legend. All entries have the same, since no font can be measured here."""
+    names = [trace["name"] for trace in traces if trace.get("showlegend")]
+    return round(CHARACTER_PX * max((len(unescape(name)) for name in names), default=0))
 
 
 def axis_name(stem: str, number: int) -> str:

@@ -26,9 +26,7 @@ from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_t
 from runs.plans.files.plan_file import read_plan
 from runs.plans.plan import TAIL_S
 from runs.ycsb.command import (
-    JVM_OPTIONS,
-    SHORT_RUN_JVM_OPTIONS,
-    SHORT_RUN_S,
+    choose_jvm_options,
     client_properties_for_run,
     java_command,
     split,
@@ -102,7 +100,7 @@ def repeat_script(plan_toml: str, loads: Mapping[str, Sequence[int]] | None = No
     head = [HEAD.format(name=plan.matrix.name), "", *_machine_lines(plan)]
     for station in stations:
         head += ["", *_station_lines(plan, station)]
-    lines = ["#!/usr/bin/env bash", *_commented(head), _FUNCTIONS.read_text(), *_flag_lines(plan)]
+    lines = ["#!/usr/bin/env bash", *_commented(head), _FUNCTIONS.read_text(), *_flag_lines(plan, stations)]
     for station in stations:
         lines += ["", *_commands(plan, station)]
     return "\n".join([*lines, "", *_LAST_LINES])
@@ -197,12 +195,13 @@ def _duration_s(plan: PlanFile) -> int:
     return plan.matrix.warmup_s + plan.matrix.min_measure_s + TAIL_S
 
 
-def _flag_lines(plan: PlanFile) -> list[str]:
+def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     """The options of Java, as load generators use them, so that the same machine gives the same heap."""
-    run_flags = SHORT_RUN_JVM_OPTIONS if _duration_s(plan) < SHORT_RUN_S else JVM_OPTIONS
+    clients = [client for station in stations for cell in station.cells for client in cell.clients]
+    most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
-        "load_flags": JVM_OPTIONS,
-        "run_flags": run_flags,
+        "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),
+        "run_flags": choose_jvm_options(duration_s=_duration_s(plan), inserts=0),
     }
     lines = []
     for name, jvm_options in options.items():
