@@ -58,12 +58,16 @@ class PlannedRun:
         if self.phase == "load":
             return f"{self.sweep.name} r{self.repeat}"
         name = run_name(self.sweep.name, self.threads, self.target_ops_s, self.repeat)
-        return f"{name}{BRACKET}" if self.is_bracket else name
+        if self.is_bracket:
+            return f"{name}{BRACKET}"
+        return name
 
 
 def run_name(sweep: str, threads: int, target_ops_s: int | None, repeat: int) -> str:
     """ "redis always A 16t @40000 r1"."""
-    target = f" @{target_ops_s}" if target_ops_s else ""
+    target = ""
+    if target_ops_s:
+        target = f" @{target_ops_s}"
     return f"{sweep} {threads}t{target} r{repeat}"
 
 
@@ -160,7 +164,9 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
     generators = tuple(g for g in plan.generators if names is None or g.name in names)  # type: ignore[operator]
-    target = rung if plan.ladder == "target" and plan.search is None else None
+    target = None
+    if plan.ladder == "target" and plan.search is None:
+        target = rung
     return _Draft(sweep, rung, repeat, threads, target, properties, generators)
 
 
@@ -202,7 +208,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     for draft in drafts:
         entry, data = draft.sweep.entry, dataset(draft.properties)
         place = (entry.database.id, entry.mode)
-        start_s = _start_s(plan, entry) if up.get(entry.database.cluster_id) != place else 0.0
+        start_s = 0.0
+        if up.get(entry.database.cluster_id) != place:
+            start_s = _start_s(plan, entry)
         up[entry.database.cluster_id] = place
         if plan.load_policy != "existing" and loaded.get(place, ("", 0))[0] != data.fingerprint:
             load = _load(plan, draft, data, position)
@@ -212,7 +220,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             loaded[place] = (data.fingerprint, position)
             yield load
             position += 1
-        needs = loaded[place][1] if place in loaded else None
+        needs = None
+        if place in loaded:
+            needs = loaded[place][1]
         measured = _measured(plan, draft, data, position, needs)
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
@@ -227,7 +237,9 @@ def _start_s(plan: Plan, entry: Entry) -> float:
     if database.provisioner != "process" or plan.overhead(entry) is not ASSUMED:
         return 0.0
     process = load_catalog().system(database.system, database.flavour).process
-    return process.start_s * float(database.settings.get("nodes", 1)) if process else 0.0
+    if not process:
+        return 0.0
+    return process.start_s * float(database.settings.get("nodes", 1))
 
 
 def measure_s(plan: PlanColumns, target_ops_s: int | None) -> int:

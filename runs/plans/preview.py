@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from benchsite.core.formatting import counted, duration
@@ -86,7 +87,9 @@ def preview(plan: Plan) -> Preview:
     problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
-    node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
+    node_messages = []
+    if plan.load_policy == "load":
+        node_messages = list(capacity_messages(expansion.runs))
     problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
@@ -96,6 +99,9 @@ def preview(plan: Plan) -> Preview:
     all_runs = [*expansion.runs, *further]
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
+    orders = ""
+    if measured and plan.search is None:
+        orders = _other_orders(plan, expansion)
     return Preview(
         problems=tuple(problems),
         warnings=(
@@ -112,7 +118,7 @@ def preview(plan: Plan) -> Preview:
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
-        orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
+        orders=orders,
         is_bound=plan.search is not None,
     )
 
@@ -125,8 +131,12 @@ def max_trials(plan: Plan) -> int:
     if plan.search is None:
         return 1
     trials = int(plan.search["max_trials"])
-    curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
-    return trials + (len(curve) + 1) * plan.repeats if curve else trials
+    curve = []
+    if plan.ladder == "target":
+        curve = plan.search.get("curve_percent", [])
+    if curve:
+        return trials + (len(curve) + 1) * plan.repeats
+    return trials
 
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
@@ -291,7 +301,9 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
 
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
     if problem := start_problem(system, mode, nodes):
-        remedy = "Raise its setting nodes, choose" if "nodes" in system.settings else "Choose"
+        remedy = "Choose"
+        if "nodes" in system.settings:
+            remedy = "Raise its setting nodes, choose"
         yield Problem(
             "entries",
             f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "
@@ -301,7 +313,9 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
 
 def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
     if system.image is None:
-        kind = "a cluster of kind process" if system.is_embedded else "an external cluster"
+        kind = "an external cluster"
+        if system.is_embedded:
+            kind = "a cluster of kind process"
         yield Problem("entries", f"{database.name}: no image of {system.name} is known; use {kind}.")
         return
     try:
@@ -412,8 +426,8 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
             "5 %, three repeats show a difference of 10 % in about a third of cases; interleaved or randomised in four "
             "of five."
         )
-    shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
-    if shared:
+    servers = set(chain.from_iterable(entry.database.machine_ids for entry in plan.entries))
+    if not servers.isdisjoint(generator.machine_id for generator in plan.generators):
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs and plan.search is None:
         yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
@@ -436,7 +450,9 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         )
     goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
     if runs and goes:
-        several = " Percentiles of several clients are ranges: use one for exact ones." if plan.clients > 1 else ""
+        several = ""
+        if plan.clients > 1:
+            several = " Percentiles of several clients are ranges: use one for exact ones."
         yield (
             f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again, and "
             f"no response times. Its mean is cut to whole microseconds.{several}"
@@ -502,7 +518,9 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
                 cell for cell in expansion.excluded
                 if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
             ]  # fmt: skip
-            reason = out[0].reason if out and not runs else ""
+            reason = ""
+            if out and not runs:
+                reason = out[0].reason
             rungs = len({run.rung for run in runs})
             database = entry.database
             yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)

@@ -25,7 +25,9 @@ def insert(
     Sweep.objects.bulk_create(sweeps.values())
     runs: dict[int, Run] = {}
     for planned in expansion.runs:
-        needs = runs[planned.needs] if planned.needs is not None else None
+        needs = None
+        if planned.needs is not None:
+            needs = runs[planned.needs]
         runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], needs)
     Run.objects.bulk_create(runs.values())
     RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=by) for run in runs.values())

@@ -117,7 +117,9 @@ class Property:
         units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
         match = _QUANTITY.fullmatch(text)
         names = {unit.lower(): unit for unit in units}
-        unit = names.get(match[2].lower(), "") if match else ""
+        unit = ""
+        if match:
+            unit = names.get(match[2].lower(), "")
         if match is None or (not unit and float(match[1]) != 0):
             example = "64MB" if self.type == "size" else "200ms"
             form = f"a whole number and one of {', '.join(units)}, as in {example}"
@@ -209,7 +211,9 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     letters = frozenset(text)
     close = [lowered for lowered in by_lower if len(letters.difference(lowered)) <= len(text) - shortest]
     matches = difflib.get_close_matches(text, close, n=1, cutoff=likeness)
-    return by_lower[matches[0]] if matches else None
+    if not matches:
+        return None
+    return by_lower[matches[0]]
 
 
 def _plain(value: object) -> str:

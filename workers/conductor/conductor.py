@@ -23,8 +23,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.core.formatting import grouped
 from runs.catalog import generators
-from runs.models import ClientRun, Ending, Run
-from runs.models.run import Phase, Stage, Status
+from runs.models import ClientRun, Ending, Phase, Run, Stage, Status
 from runs.plans.schedules.schedule_changes import database_now
 from runs.plans.submission import wake_scheduler
 from runs.queue import client_lifecycle, lifecycle
@@ -48,8 +47,7 @@ from workers.generator.client_commands import check_slots, client_orders, ready_
 from workers.generator.clock import Clock
 from workers.generator.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.probe.host_sampler import FILE_NAME, HostSampler
-from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE
-from workers.probe.server_counters import CounterSampler
+from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.docker import DockerProvisioner

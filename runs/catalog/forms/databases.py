@@ -1,6 +1,7 @@
 """The form of one database: a system of the catalog on a cluster, with the settings that hold in every mode."""
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -19,8 +20,7 @@ from runs.catalog import (
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
-from runs.models import Cluster, Database
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, Provisioner
 from runs.plans.forms.matrices import generators_for
 from runs.ycsb.property_schema import PropertyError
 
@@ -87,11 +87,14 @@ class DatabaseForm(SignInForm, NamedForm):
                 self.initial[name] = dict(sorted(self.initial[name].items()))
             self.initial["binding_properties"] |= dict.fromkeys(self._secrets(), KEPT)
         by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+        own = [(system.slug, system.name) for system in by_name if system.own_client]
+        foreign = [(system.slug, system.name) for system in by_name if not system.own_client]
         self.fields["system"].choices = [  # type: ignore[attr-defined]
-            (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
-            for group, own in (("Benchsite's own client", True), ("A stock YCSB client, on external clusters", False))
+            ("Benchsite's own client", own),
+            ("A stock YCSB client, on external clusters", foreign),
         ]
-        registered = {name for bindings in generators_for(team).values_list("bindings", flat=True) for name in bindings}
+        bindings = generators_for(team).values_list("bindings", flat=True)
+        registered = set(chain.from_iterable(bindings))
         stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
         self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
@@ -106,9 +109,15 @@ class DatabaseForm(SignInForm, NamedForm):
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""
-        system = load_catalog().get(self.instance.system, self.instance.flavour) if self.instance else None
-        names = secret_properties(system) if system else []
-        stored = self.instance.binding_properties if self.instance else {}
+        system = None
+        if self.instance:
+            system = load_catalog().get(self.instance.system, self.instance.flavour)
+        names = []
+        if system:
+            names = secret_properties(system)
+        stored = {}
+        if self.instance:
+            stored = self.instance.binding_properties
         return {name: stored[name] for name in names if name in stored}
 
     def clean_version(self) -> str:
