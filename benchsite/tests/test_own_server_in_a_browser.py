@@ -10,8 +10,7 @@ from playwright.sync_api import Page, expect
 
 from benchsite.accounts.models import Role
 from benchsite.tests.browser import chromium, opened_site
-from benchsite.tests.live_site import LiveSite, rejections
-from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.live_site import LiveSite, rejections, shared_site as site
 from benchsite.tests.test_external_clients import redis_server
 from runs.models import Run
 from runs.models.run import Phase, Status

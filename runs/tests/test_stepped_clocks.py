@@ -146,6 +146,19 @@ def test_status_lines_of_stepped_clocks_are_read(by_s: float, clients: tuple[int
     assert findings["V14"].severity == "pass"
 
 
+@pytest.mark.parametrize("order", [(8, 7), (9, 8, 7), (7, 9, 8), (8, 7, 10, 9)])
+def test_lines_out_of_order_are_no_steps(order: tuple[int, ...]):
+    files = printed(0.0)
+    command, *lines = files["stderr.txt"].splitlines(keepends=True)
+    first = min(order)
+    lines[first : first + len(order)] = [lines[place] for place in order]
+
+    (run,) = runs_in(read_at_once([("stderr.txt", (command + "".join(lines)).encode())]), "together")
+
+    assert merge_run(run).throughput_ops_s == pytest.approx(400, rel=0.01)
+    assert "V35" not in judged({**files, "stderr.txt": command + "".join(lines)})
+
+
 def test_clients_that_stand_still_have_steady_clocks():
     """Their next lines come at once, until they are back in their pace."""
     late_s = np.array([0.0] * 8 + [4.2, 3.3, 2.2, 1.1] + [0.0] * 8)

@@ -87,6 +87,10 @@ def get_progress(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
     elapsed_s, done, dates = _table(lines)
+    if (np.diff(done) < 0).any():
+        # A client counts upwards: something put its lines out of order, and its clock was not set.
+        lines = [lines[place] for place in np.argsort(done, kind="stable")]
+        elapsed_s, done, dates = _table(lines)
     zone_changes_s = _zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
     first_s = max(float(elapsed_s[0]), 0.0)
@@ -100,7 +104,9 @@ def get_progress(client: SummaryClient) -> Progress | None:
     at_s: Floats = np.maximum.accumulate(times - steps) + steps
     done = np.maximum.accumulate(done)
     # The lines cut their seconds off, but the first one is written as the clock starts to run.
-    started_s = float(at_s[0] - first_s) if is_dated else 0.0
+    started_s = 0.0
+    if is_dated:
+        started_s = float(at_s[0] - first_s)
     return Progress(
         number=client.number,
         is_dated=is_dated,

@@ -22,7 +22,7 @@ from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
-from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
+from runs.ycsb.command import choose_jvm_options
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.readers.file_reader import read_file
@@ -33,6 +33,7 @@ from runs.ycsb.redact import find_secrets, redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
+from workers.generator.class_archive import archive_options, store_archive
 from workers.generator.client_reporter import ClientReporter
 from workers.generator.clock import Clock
 from workers.generator.cpu_sets import confine
@@ -52,7 +53,7 @@ from workers.processes.process import (
     run_process,
     write_properties,
 )
-from workers.systems.manifests import GO_YCSB, ManifestError, find_binding
+from workers.systems.manifests import GO_YCSB, Manifest, ManifestError, find_binding
 
 log = logging.getLogger(__name__)
 # A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
@@ -94,8 +95,12 @@ class BindingMismatch(ManifestError):
     """This load generator's jars are not those that the run was submitted with."""
 
 
-def prepare_command(order: ClientOrder, folder: WorkFolder) -> list[str]:
-    """The 0600 property file in the folder, and the command line. Raises ManifestError and StartError."""
+def prepare_command(
+    order: ClientOrder, folder: WorkFolder, *, writes_archive: bool = True
+) -> tuple[list[str], Manifest]:
+    """The command line, with the 0600 property file in the folder, and its binding. A load writes an archive of its
+    classes where there is none. Raises ManifestError and StartError.
+    """
     manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, order["binding"])
     if manifest.digest != order["digest"]:
         raise BindingMismatch(
@@ -109,18 +114,20 @@ def prepare_command(order: ClientOrder, folder: WorkFolder) -> list[str]:
     write_properties(properties, {**order["properties"], **outputs})
     java_phase, go_phase = PHASES[order["phase"]]
     if order["binding"].startswith(GO_YCSB):
-        return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)]
+        return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)], manifest
     arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
     java_class = manifest.java_class or order["java_class"]
     arguments += ["-threads", str(order["threads"]), "-db", java_class]
     if order["target_ops_s"]:
         arguments += ["-target", str(order["target_ops_s"])]
-    options: tuple[str, ...] = JVM_OPTIONS
-    if 0 < (order["duration_s"] or 0) < SHORT_RUN_S:
-        options = SHORT_RUN_JVM_OPTIONS
+    options = choose_jvm_options(duration_s=order["duration_s"], inserts=int(order["properties"].get("insertcount", 0)))
     if cpus := order.get("cpus"):
         options = (*options, f"-XX:ActiveProcessorCount={len(cpus)}")
-    return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=_site_files(order, base))
+    site_files = _site_files(order, base)
+    if not site_files:
+        is_load = writes_archive and order["phase"] == "load"
+        options = (*options, *archive_options(manifest, base, is_load=is_load))
+    return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files), manifest
 
 
 def _site_files(order: ClientOrder, base: Path) -> list[str]:
@@ -159,7 +166,7 @@ class Client:
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
-            command = prepare_command(self.order, self.folder)
+            command, manifest = prepare_command(self.order, self.folder)
             self.clock.offset_s = retry_with_backoff(
                 lambda: self.site.clock_offset_s(self.clock), errors=(SiteUnreachable,)
             )
@@ -171,7 +178,10 @@ class Client:
                     return self._conclude(created)
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
-            return self._conclude(self._measure(command))
+            result = self._measure(command)
+            if result.exit_code == 0:
+                store_archive(manifest, self.folder.path)
+            return self._conclude(result)
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
@@ -380,7 +390,9 @@ class Client:
             detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
         elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
             reason = Reason.CLIENT_FAILED
-            when = "and left no summary" if self.begun else "before it was told to start"
+            when = "before it was told to start"
+            if self.begun:
+                when = "and left no summary"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
             if problem := start_problem([self.order["binding"]]):
                 reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"

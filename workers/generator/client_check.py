@@ -66,7 +66,7 @@ def run_check(check: uuid.UUID, claim: uuid.UUID, orders: Sequence[ClientOrder])
 
 
 def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
-    command = prepare_command(order, folder)
+    command, _ = prepare_command(order, folder, writes_archive=False)
     started: list[Guarded] = []
 
     def begin(line: str) -> None:

@@ -25,9 +25,9 @@ def calls(tmp_path, settings, monkeypatch):
     settings.GUARDED_DIR = tmp_path / "registry"
     program = tmp_path / "go_ycsb.py"
     program.write_text(GO_YCSB)
-    monkeypatch.setattr(
-        client_module, "prepare_command", lambda order, folder: [sys.executable, "-I", "-S", str(program)]
-    )
+    prepared = [sys.executable, "-I", "-S", str(program)], None
+    monkeypatch.setattr(client_module, "prepare_command", lambda order, folder: prepared)
+    monkeypatch.setattr(client_module, "store_archive", lambda manifest, folder: None)
 
     def note(text):
         with (tmp_path / "calls.txt").open("a") as lines:

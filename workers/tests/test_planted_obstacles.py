@@ -22,8 +22,7 @@ from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
-from workers.tests.loaded_targets import TABLE
-from workers.tests.loaded_targets import target as data_target
+from workers.tests.loaded_targets import TABLE, target as data_target
 from workers.tests.planted_obstacles import CASES, Case, Lab, Target, find_own_address
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

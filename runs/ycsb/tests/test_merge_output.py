@@ -32,7 +32,7 @@ def log(name, latency_us):
 
 
 def merged(*files):
-    (run,) = group(files)
+    (run,) = group(files, together=True)
     data = as_json(run)
     assert json.loads(json.dumps(data)) == data
     return data
