@@ -65,7 +65,7 @@ def test_curves_lie_within_the_drawing(scale):
 def test_history_has_the_axis_that_is_visible(along):
     figure = HistoryFigure(build_history(THROUGHPUT_METRIC, build_points(measured(wave(200)))), along=along)
     texts = [text.text for text in drawn(figure).iter(f"{SVG}text")]
-    assert "throughput (ops/s)" in texts and "1.00k" in texts
+    assert "throughput (ops/s)" in texts and "1k" in texts
     assert not {"0.500", "0.200"} & set(texts)  # of the axis for marks at the bottom
 
 
@@ -74,14 +74,15 @@ def test_bars_keep_the_width_below_their_names():
     root = drawn(CeilingsFigure(sides))
     area = root.find(f"{SVG}clipPath/{SVG}rect")
     assert float(area.get("width")) > 400
-    names = [text.text for text in root.iter(f"{SVG}text") if text.text.startswith("A database of a long name  mode-")]
-    assert len(names) == 10
+    texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    assert len([text for text in texts if text.startswith("A database of a long name  mode-")]) == 10
 
 
 def test_keys_of_long_names_do_not_overlap():
     sides = [replace(curve(mode=mode), database_name="A database of a long name") for mode in ("off", "always")]
     root = drawn(LatencyFigure(sides, Choice()))
-    keys = [text for text in root.iter(f"{SVG}text") if text.get("font-size") == "11"]
+    keys = [text for text in root.iter(f"{SVG}text") if text.get("font-size") is None]
+    assert len(keys) >= 3
     places = sorted((float(key.get("y")), float(key.get("x")), len(key.text)) for key in keys)
     for (y, x, length), (next_y, next_x, _) in itertools.pairwise(places):
         assert next_y > y or next_x > x + 5.5 * length
@@ -92,18 +93,21 @@ def test_names_are_text_and_nothing_else():
     for figure in (CeilingsFigure([side]), LatencyFigure([side], Choice())):
         root = drawn(figure)
         assert not list(root.iter(f"{SVG}script"))
-        assert any("<script>" in (text.text or "") or "…" in (text.text or "") for text in root.iter(f"{SVG}text"))
+        texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+        assert any("<script>" in text or "…" in text for text in texts)
 
 
 @pytest.mark.django_db
 def test_page_offers_each_figure_without_javascript(client_in, team):
     study(team)
     html = client_in.get(reverse("compare")).content.decode()
-    addresses = [url.replace("&amp;", "&") + "&theme=light&as=svg" for url in sources(html)]
+    addresses = [url.replace("&amp;", "&") + "&as=svg" for url in sources(html)]
     assert len(addresses) == 2 and all(address.replace("&", "&amp;") in html for address in addresses)
     for address in addresses:
         response = client_in.get(address)
         assert response["Content-Type"] == "image/svg+xml" and ET.fromstring(response.content).tag == f"{SVG}svg"
+        sized = ET.fromstring(client_in.get(f"{address}&width=506&height=99999").content)
+        assert (sized.get("width"), sized.get("height")) == ("506", "360")
 
 
 def test_figure_without_data_is_a_drawing_of_its_reason():

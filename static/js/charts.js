@@ -112,10 +112,15 @@
     return image;
   }
 
+  // As large as the plot that will take its place, so that nothing moves then.
+  function sketchAddress(figure, { clientWidth: width, clientHeight: height }) {
+    return address(figure, { theme: window.benchsiteTheme(), as: "svg", width, height }).href;
+  }
+
   // The earlier drawing stays until the next one can be painted. It lies over a plot until that is drawn anew.
   async function sketch(figure) {
-    const plot = figure.querySelector(".figure__plot"), src = address(figure, { theme: window.benchsiteTheme(), as: "svg" }).href;
-    if ((sketches.get(plot) || plot.querySelector("img")?.currentSrc) === src) return;
+    const plot = figure.querySelector(".figure__plot"), src = sketchAddress(figure, plot);
+    if (sketches.get(plot) === src) return;
     const image = taken(src) || drawing(src);
     image.alt = figure.dataset.name;
     sketches.set(plot, src);
@@ -369,11 +374,12 @@
   // What a menu brings is asked for before htmx has put its figures into the page.
   function hurry({ detail }) {
     early.clear();
-    const held = new Set([...document.querySelectorAll("figure[data-menu]")].map((figure) => figure.dataset.src));
-    for (const [, text] of detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)) {
+    const figures = [...document.querySelectorAll("figure[data-menu]")], held = new Set(figures.map((figure) => figure.dataset.src));
+    const plots = figures.map((figure) => figure.querySelector(".figure__plot"));
+    for (const [place, [, text]] of [...detail.serverResponse.matchAll(/<figure [^>]*data-src="([^"]+)"[^>]* data-menu/g)].entries()) {
       const figure = { dataset: { src: text.replaceAll("&amp;", "&") } }, theme = window.benchsiteTheme();
-      if (held.has(figure.dataset.src)) continue;
-      const sketched = address(figure, { theme, as: "svg" }).href, drawn = address(figure, { theme }).href;
+      if (held.has(figure.dataset.src) || !plots[place]) continue;
+      const sketched = sketchAddress(figure, plots[place]), drawn = address(figure, { theme }).href;
       if (!isAwake && isWhole()) early.set(sketched, drawing(sketched));
       else if (innerWidth >= NARROW_PX) early.set(drawn, ask(drawn));
     }

@@ -27,14 +27,18 @@ FACTORS: dict[Medium, Factors] = {
     "paper": Factors(10.67 / 11, 0.62),
 }
 # What is a length in pixels, wherever in a figure it stands; what is measured in data has other names, or is a bar.
-ROOM = frozenset({"itemwidth", "standoff", "xshift", "yshift", "l", "r", "t", "b"})
+ROOM = frozenset({"itemwidth", "entrywidth", "standoff", "xshift", "yshift", "l", "r", "t", "b"})
 LINES = frozenset({"width", "thickness"})
 TYPE_HOLDERS = frozenset({"font", "tickfont", "textfont"})
 
 
 def medium_named(name: str) -> Medium:
     """The screen for everything that is neither of the others."""
-    return "slide" if name == "slide" else "paper" if name == "paper" else "screen"
+    if name == "slide":
+        return "slide"
+    if name == "paper":
+        return "paper"
+    return "screen"
 
 
 def scaled(figure: PlotlyFigure, medium: Medium) -> PlotlyFigure:

@@ -4,6 +4,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, TypedDict
 
 from reports.compare.figures.theme import SANS, Theme
@@ -13,6 +14,7 @@ Layout = dict[str, Any]
 
 # A label has room for this many characters; the whole name is in the hover.
 MAX_LABEL_LENGTH = 34
+CHARACTER_PX = 6.6  # of an ordinary font of 12 px
 HOVER = "%{text}<extra></extra>"  # each point's own text, and no name of the trace beside it
 
 
@@ -63,16 +65,27 @@ def base_layout(frame: Frame) -> Layout:
     """The frame of every figure; transparent, so that the panel of the page is its ground."""
     theme = frame.theme
     lines = textwrap.wrap(" · ".join(frame.notes), 38 if frame.narrow else 84)
+    dragmode: str | bool = "zoom"
+    xref = "paper"
+    if frame.narrow:
+        dragmode = False
+        xref = "container"
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 46 if frame.narrow else 60, "r": 16, "t": 14 + 16 * len(lines), "b": 44},
+        # Room for half a number at the end of an axis: plotly.js would make it, and move everything.
+        "margin": {
+            "l": 46 if frame.narrow else 60,
+            "r": 16 if frame.narrow else 24,
+            "t": 18 + 16 * len(lines),
+            "b": 44,
+        },
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
         "legend": {
             "orientation": "h",
-            "xref": "container" if frame.narrow else "paper",
+            "xref": xref,
             "x": 0,
             "xanchor": "left",
             "yref": "container",
@@ -84,7 +97,7 @@ def base_layout(frame: Frame) -> Layout:
         },
         "annotations": _notes(frame, lines),
         "showlegend": False,
-        "dragmode": False if frame.narrow else "zoom",
+        "dragmode": dragmode,
         "modebar": {"bgcolor": "rgba(0,0,0,0)"},
     }
 
@@ -135,9 +148,17 @@ def straight(
     }
 
 
+def legend_entry_px(traces: Iterable[Trace]) -> int:
+    """Room for the longest name in the legend. All entries have the same, since no font can be measured here."""
+    names = [trace["name"] for trace in traces if trace.get("showlegend")]
+    return round(CHARACTER_PX * max((len(unescape(name)) for name in names), default=0))
+
+
 def axis_name(stem: str, number: int) -> str:
     """As plotly numbers the axes of panels: "y", "y2", "y3"."""
-    return stem if number <= 1 else f"{stem}{number}"
+    if number <= 1:
+        return stem
+    return f"{stem}{number}"
 
 
 def upright_band(begin: float, end: float, colour: str) -> dict[str, Any]:

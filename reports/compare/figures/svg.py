@@ -1,7 +1,8 @@
 """A figure as SVG, drawn without a browser: for readers without JavaScript. Pure.
 
 It draws what plotly.js draws of bars, lines, points, straight lines and texts, in panels one below the other on one
-axis across; what a pointer shows is left out.
+axis across; what a pointer shows is left out. Margins, ticks and keys are where plotly.js 4.1 has them, so that nothing
+moves where a plot takes the place of a drawing.
 """
 
 import math
@@ -10,16 +11,23 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape, unescape
+from itertools import chain, zip_longest
 from typing import Any, Final
 
 from benchsite.core import formatting
-from reports.compare.figures.layout import PlotlyFigure, Trace
+from reports.compare.figures.layout import PlotlyFigure, Trace, legend_entry_px
 
 WIDTH: Final = 720
-HEIGHT: Final = 400
-MAX_TICKS: Final = 7
+HEIGHT: Final = 360
+MIN_PX, MAX_PX = 160, 4000  # of a drawing
+TICK_PX: Final = {True: 80, False: 40}  # least between ticks, across and up
+AXIS_PX: Final = 48  # what an axis across with its numbers and its title takes below the area
+ENTRY_PX: Final = 49  # of an entry of the legend beside its text
+ROW_PX: Final = 19  # of the legend
+LEGEND_PX: Final = 10  # around its rows
+DIGIT_PX: Final = 7.6
 DAY_S: Final = 86_400
-DASHES: Final = {"dash": "9 6", "dot": "2 4", "dashdot": "9 4 2 4", "longdash": "14 6"}
+DASHES: Final = {"dash": "9 9", "dot": "3 3", "dashdot": "9 3 3 3", "longdash": "15 15"}
 MARKS: Final = {
     "square": "M-{r},-{r}h{d}v{d}h-{d}z",
     "diamond": "M0,-{d}L{d},0 0,{d} -{d},0z",
@@ -38,6 +46,7 @@ PATTERN_LINES: Final = {
     "-": "M0,3.5h7",
     "|": "M3.5,0v7",
 }
+_SPAN = re.compile(r'<span style="(color:[#\w(),. ]+|font-size:[\d.]+em)">(.*?)</span>')
 ANCHORS: Final = {"left": "start", "center": "middle", "right": "end"}
 # How far a text's baseline lies below the place that it is anchored at, in lines.
 BASELINES: Final = {"top": 0.9, "middle": 0.35, "bottom": -0.25}
@@ -52,7 +61,9 @@ class Axis:
         texts = [value for value in values if isinstance(value, str)]
         are_dates = bool(texts) and all(_instant(text) is not None for text in texts)
         self.is_date = layout.get("type") == "date" or are_dates
-        self.names = [] if self.is_date else list(dict.fromkeys(texts))
+        self.names = []
+        if not self.is_date:
+            self.names = list(dict.fromkeys(texts))
         numbers = [number for value in values if (number := self.number(value)) is not None]
         if ends := layout.get("range"):
             low, high = (self.number(end) if isinstance(end, str) else float(end) for end in ends)
@@ -66,10 +77,16 @@ class Axis:
     def number(self, value: Any) -> float | None:
         """A value on the axis' own scale: the exponent on a logarithmic one, seconds of a date, the place of a name."""
         if isinstance(value, str):
-            return _instant(value) if self.is_date else float(self.names.index(value)) if value in self.names else None
+            if self.is_date:
+                return _instant(value)
+            if value not in self.names:
+                return None
+            return float(self.names.index(value))
         if value is None or not math.isfinite(value) or (self.is_log and value <= 0):
             return None
-        return math.log10(value) if self.is_log else float(value)
+        if self.is_log:
+            return math.log10(value)
+        return float(value)
 
     def px(self, number: float) -> float:
         return self.begin_px + (number - self.low) / (self.high - self.low) * (self.end_px - self.begin_px)
@@ -86,15 +103,25 @@ class Axis:
             parts = (1, 2, 5) if high - low < 2.2 else (1,)
             exponents = range(math.floor(low), math.ceil(high) + 1)
             marks = [math.log10(part * 10.0**exponent) for exponent in exponents for part in parts]
-            return [(mark, formatting.short(10**mark)) for mark in marks if low <= mark <= high]
+            return [(mark, _tick_text(10**mark)) for mark in marks if low <= mark <= high]
         # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
-        rough = (high - low) / self.layout.get("nticks", MAX_TICKS)
+        length, is_across = abs(self.end_px - self.begin_px), self.end_px > self.begin_px
+        ticks = self.layout.get("nticks") or min(max(length / TICK_PX[is_across], 4), 9) + 1
+        rough = (high - low) / ticks
         unit = DAY_S if self.is_date else 10.0 ** math.floor(math.log10(rough))
         step = next((part * unit for part in (1, 2, 5, 10, 20, 50, 100) if part * unit >= rough), rough)
         marks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
         if self.is_date:
             return [(mark, datetime.fromtimestamp(mark, UTC).strftime("%d %b")) for mark in marks]
-        return [(mark, formatting.short(mark)) for mark in marks]
+        return [(mark, _tick_text(mark)) for mark in marks]
+
+
+def _tick_text(value: float) -> str:
+    """As the formats "~s" and "~g" write the round numbers of ticks: 500, 2k, 1.5M."""
+    for unit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:.6g}{sign}".replace("-", formatting.MINUS)
+    return f"{value:.6g}".replace("-", formatting.MINUS)
 
 
 def _instant(text: str) -> float | None:
@@ -105,24 +132,25 @@ def _instant(text: str) -> float | None:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def render_svg(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 0, title: str = "") -> str:
-    """A document; `width_px` and `height_px` as `Figure` has them, `title` for those who do not see it."""
+def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int = 0, title: str = "") -> str:
+    """A document; without a width or a height it has the ordinary one. `title` is for those who do not see it."""
     layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]
-    height = height_px or HEIGHT
+    width_px, height = width_px or WIDTH, height_px or HEIGHT
     margin = layout["margin"]
-    left, top = margin["l"] + 14, margin["t"] + 6
+    left, top = margin["l"], margin["t"]
     if texts := layout["yaxis"].get("ticktext"):
-        left = max(left, 24 + 6 * max(len(_plain(line)) for text in texts for line in text.split("<br>")))
-    longest = max((len(_plain(trace["name"])) for trace in keys), default=0)
-    columns = max(min(4, (width_px - left) // (44 + 6 * longest)), 1)
-    legend_px = 20 * math.ceil(len(keys) / columns)
-    bottom = height - max(margin["b"], 44) - legend_px
-    across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, width_px - margin["r"])
+        left = max(left, 24 + 6 * max(len(_plain(line)) for line in "<br>".join(texts).split("<br>")))
+    entry_px = ENTRY_PX + (legend_entry_px(keys))
+    columns = max(int((width_px - left) // entry_px), 1)
+    legend_px = LEGEND_PX + ROW_PX * math.ceil(len(keys) / columns) if keys else 0
+    bottom = height - max(margin["b"], AXIS_PX + legend_px)
+    xs = list(chain.from_iterable(trace["x"] for trace in traces))
+    across = Axis(layout["xaxis"], xs, left, width_px - margin["r"])
     panels: dict[str, Axis] = {}
     for name in (name for name in layout if name.startswith("yaxis")):
         reference = name.replace("axis", "")
-        values = [y for trace in traces if trace.get("yaxis", "y") == reference for y in trace["y"]]
+        values = list(chain.from_iterable(trace["y"] for trace in traces if trace.get("yaxis", "y") == reference))
         low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
         panels[reference] = Axis(layout[name], values, low, high)
     shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
@@ -136,13 +164,13 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = WIDTH, height_px: int = 
         f"<title>{escape(title)}</title>",
         f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
-        *(part for panel in shown for part in _axes(across, panel, bottom)),
+        *chain.from_iterable(_axes(across, panel, bottom) for panel in shown),
         '<g clip-path="url(#area)">',
-        *(part for shape in layout.get("shapes", ()) for part in _shape(shape, across, up)),
-        *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),
+        *chain.from_iterable(_shape(shape, across, up) for shape in layout.get("shapes", ())),
+        *chain.from_iterable(_trace(trace, across, panels[trace.get("yaxis", "y")]) for trace in traces),
         "</g>",
-        *(part for note in layout.get("annotations", ()) for part in _annotation(note, across, up, font)),
-        *_legend(keys, columns, width_px - left, left, height - legend_px + 6),
+        *chain.from_iterable(_annotation(note, across, up, font) for note in layout.get("annotations", ())),
+        *_legend(keys, columns, entry_px, left, height - legend_px + LEGEND_PX / 2),
         "</svg>",
     ]
     return "".join(parts)
@@ -168,7 +196,7 @@ def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
             at = axis.px(number)
             if axis.layout.get("showgrid", True):
                 yield _line(*((at, top, at, bottom) if is_across else (left, at, right, at)), colour)
-            x, y, anchor = (at, bottom + 16, "middle") if is_across else (left - 6, at + 4, "end")
+            x, y, anchor = (at, bottom + 15, "middle") if is_across else (left - 4, at + 4, "end")
             if is_across and bottom < lowest_px - 1:
                 continue
             size = axis.layout["tickfont"].get("size", 12)
@@ -179,10 +207,12 @@ def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
         line = axis.layout["linecolor"]
         yield _line(left, bottom, right, bottom, line) if is_across else _line(left, top, left, bottom, line)
         middle = (axis.begin_px + axis.end_px) / 2
-        if (title := axis.layout.get("title", {}).get("text", "")) and (not is_across or bottom > lowest_px - 1):
-            x, y = (middle, bottom + 34) if is_across else (14.0, middle)
-            turn = "" if is_across else f' transform="rotate(-90 14 {middle:.1f})"'
-            yield _text(title, x, y, "middle", f' fill="{muted}"{turn}')
+        title = axis.layout.get("title", {})
+        if title.get("text") and (not is_across or bottom > lowest_px - 1):
+            digits = max((len(text) for _, text in axis.ticks()), default=0)
+            x, y = (middle, bottom + 35) if is_across else (max(left - 16 - DIGIT_PX * digits, 14.0), middle)
+            turn = "" if is_across else f' transform="rotate(-90 {x:.1f} {middle:.1f})"'
+            yield _text(title["text"], x, y, "middle", f' fill="{muted}" font-size="{title["font"]["size"]}"{turn}')
 
 
 def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
@@ -215,7 +245,7 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
         fill = f"url(#{name})"
     yield (
         f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" height="{abs(y1 - y0):.1f}" '
-        f'fill="{fill}" stroke="{outline.get("color", "none")}"/>'
+        f'fill="{fill}" stroke="{outline.get("color", "none")}" stroke-width="{outline.get("width", 1)}"/>'
     )
     along = "x" if is_lying else "y"
     if interval := trace.get(f"error_{along}"):
@@ -227,11 +257,10 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
 
 def _pattern(name: str, shape: str, colour: str) -> str:
     lines = PATTERN_LINES.get(shape)
-    mark = (
-        f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
-        if lines
-        else f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
-    )
+    if lines:
+        mark = f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
+    else:
+        mark = f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
     size = f'width="{PATTERN_PX}" height="{PATTERN_PX}"'
     return f'<pattern id="{name}" {size} patternUnits="userSpaceOnUse">{mark}</pattern>'
 
@@ -240,7 +269,9 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
     mode, line = trace.get("mode", "markers"), trace.get("line", {})
     if "lines" in mode:
         drawn = " ".join(f"{place[0]:.1f},{place[1]:.1f}" for place in places if place)
-        fill = trace.get("fillcolor", "none") if trace.get("fill") else "none"
+        fill = "none"
+        if trace.get("fill"):
+            fill = trace.get("fillcolor", "none")
         yield (
             f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
             f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'
@@ -251,15 +282,20 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
                 yield _mark(trace.get("marker", {}), number, *place)
     if "text" in mode:
         colour = trace.get("textfont", {}).get("color", "currentColor")
-        for text, place in zip(trace["text"], places, strict=True):
+        size = trace.get("marker", {}).get("size", 8)
+        sizes = size if isinstance(size, list | tuple) else [size] * len(places)
+        for text, place, diameter in zip(trace["text"], places, sizes, strict=True):
             if place:
-                yield _text(text, place[0] - 6, place[1] - 6, "end", f' font-size="10" fill="{colour}"')
+                x, y = place[0] - diameter / 2 - 2.5, place[1] - diameter / 2 - 5
+                yield _text(text, x, y, "end", f' font-size="10" fill="{colour}"')
 
 
 def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
     def own(name: str, usual: Any) -> Any:
         value = marker.get(name, usual)
-        return value[number] if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return value[number]
+        return value
 
     symbol, colour, radius = own("symbol", "circle"), own("color", "currentColor"), own("size", 8) / 2
     name = symbol.removesuffix("-open")
@@ -289,7 +325,8 @@ def _shape(shape: Mapping[str, Any], across: Axis, up: Axis) -> Iterator[str]:
             f'height="{abs(y1 - y0):.1f}" fill="{shape.get("fillcolor", "none")}"/>'
         )
     elif shape["type"] == "line":
-        yield _line(x0, y0, x1, y1, line.get("color", "currentColor"), DASHES.get(line.get("dash", ""), "none"))
+        colour, dash = line.get("color", "currentColor"), DASHES.get(line.get("dash", ""), "none")
+        yield _line(x0, y0, x1, y1, colour, dash, line.get("width", 1))
 
 
 def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[str, Any]) -> Iterator[str]:
@@ -305,7 +342,8 @@ def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[s
             places.append(axis.px(number))
     lines = note["text"].split("<br>")
     size = note.get("font", {}).get("size", font["size"])
-    x, y = places[0] + note.get("xshift", 0), places[1] - note.get("yshift", 0)
+    padding = {"left": 1, "right": -1}.get(note.get("xanchor", "center"), 0) * (1 + note.get("borderpad", 1))
+    x, y = places[0] + note.get("xshift", 0) + padding, places[1] - note.get("yshift", 0)
     anchor = note.get("yanchor", "middle")
     above = {"bottom": len(lines) - 1, "middle": (len(lines) - 1) / 2}.get(anchor, 0)
     for number, text in enumerate(lines):
@@ -314,27 +352,35 @@ def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[s
         yield _text(text, x, at, ANCHORS[note.get("xanchor", "center")], f' fill="{colour}" font-size="{size}"')
 
 
-def _legend(keys: Sequence[Trace], columns: int, width_px: float, left: float, top: float) -> Iterator[str]:
+def _legend(keys: Sequence[Trace], columns: int, entry_px: float, left: float, top: float) -> Iterator[str]:
     for number, trace in enumerate(keys):
-        x, y = left + number % columns * width_px / columns, top + number // columns * 20
+        x, y = left + number % columns * entry_px, top + number // columns * ROW_PX + ROW_PX / 2
         line, marker = trace.get("line", {}), trace.get("marker", {})
         if "lines" in trace.get("mode", ""):
-            yield _line(x, y, x + 24, y, line.get("color", "none"), DASHES.get(line.get("dash", ""), "none"), 2)
+            yield _line(x + 5, y, x + 39, y, line.get("color", "none"), DASHES.get(line.get("dash", ""), "none"), 2)
         if marker:
-            yield _mark({**marker, "size": 8}, 0, x + 12, y)
-        yield _text(trace["name"], x + 30, y + 4, "start", ' font-size="11"')
+            yield _mark({**marker, "size": min(marker.get("size", 8), 16)}, 0, x + 22, y)
+        yield _text(trace["name"], x + 44, y + 4, "start")
 
 
 def _line(x0: float, y0: float, x1: float, y1: float, colour: str, dash: str = "none", width: float = 1) -> str:
+    crisp = ' shape-rendering="crispEdges"' if width == 1 else ""
     return (
         f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="{colour}" '
-        f'stroke-width="{width}" stroke-dasharray="{dash}"/>'
+        f'stroke-width="{width}" stroke-dasharray="{dash}"{crisp}/>'
     )
 
 
 def _text(text: str, x: float, y: float, anchor: str, more: str = "") -> str:
-    weight = ' font-weight="600"' if text.startswith("<b>") else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}{more}>{escape(_plain(text))}</text>'
+    weight = ' font-weight="bold"' if text.startswith("<b>") else ""
+    parts = _SPAN.split(text)
+    spans = [escape(_plain(part)) for part in parts[::3]]
+    styled = [
+        f'<tspan style="{escape(style.replace("color", "fill"))}">{escape(_plain(span))}</tspan>'
+        for style, span in zip(parts[1::3], parts[2::3], strict=True)
+    ]
+    inner = "".join(chain(*zip_longest(spans, styled, fillvalue="")))
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}{more} xml:space="preserve">{inner}</text>'
 
 
 def _plain(text: str) -> str:

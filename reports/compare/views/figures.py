@@ -1,11 +1,12 @@
 """The figures' addresses: what to draw as JSON, and the data twins as CSV, JSON, Markdown and LaTeX.
 
 `?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone, `?medium=slide|paper` the sizes of
-a download, `?as=svg` answers the drawing itself; none changes the data. Each answer is tagged with the version of its
-rows: another look draws nothing.
+a download, `?as=svg` answers the drawing itself, as wide and high as `&width=&height=`; none changes the data. Each
+answer is tagged with the version of its rows: another look draws nothing.
 """
 
 import math
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -25,17 +26,16 @@ from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.percentiles import PercentilesFigure
 from reports.compare.figures.run_series import RunSeriesFigure, Window, compute_band
-from reports.compare.figures.svg import render_svg, svg_of_text
+from reports.compare.figures.svg import MAX_PX, MIN_PX, render_svg, svg_of_text
 from reports.compare.figures.theme import theme_named
 from reports.compare.queries import StoredSeries, build_key, chosen, curves, run_point, stored_series
 from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, server_metrics
 from reports.compare.selection import read
 from reports.trends.queries.over_time import fault_bands, get_events, over_time
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
-DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
+DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as", "width", "height")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
     "md": ("text/markdown", Table.as_markdown),
@@ -78,13 +78,15 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         return response
     if request.GET.get("as") == "svg":
         frame = Frame(theme_named(request.GET.get("theme", "light")))  # The page around it states the notes once.
-        svg = (
-            svg_of_text(figure.empty, frame.theme.muted)
-            if figure.empty
-            else render_svg(
-                figure.draw(frame), width_px=figure.svg_width_px, height_px=figure.height_px, title=figure.caption
+        if figure.empty:
+            svg = svg_of_text(figure.empty, frame.theme.muted)
+        else:
+            svg = render_svg(
+                figure.draw(frame),
+                width_px=_pixels(request, "width"),
+                height_px=_pixels(request, "height") or figure.height_px,
+                title=figure.caption,
             )
-        )
         return HttpResponse(svg, content_type="image/svg+xml")
     answer = answer_to(request.GET, figure, linked=True)
     for twin in (*TEXT_FORMS, "json"):
@@ -95,6 +97,13 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
             state.pop(name, None)
         answer[twin] = f"{url}?{state.urlencode()}" if state else url
     return JsonResponse(answer)
+
+
+def _pixels(request: HttpRequest, name: str) -> int:
+    """0: not stated, or no size of a drawing."""
+    text = request.GET.get(name, "")
+    pixels = int(text) if re.fullmatch(r"[0-9]{1,5}", text, re.ASCII) else 0
+    return pixels if MIN_PX <= pixels <= MAX_PX else 0
 
 
 @team_required("GET")
@@ -160,13 +169,16 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     last_s = max(
         (float(samples.seconds[-1]) + samples.interval_s for samples in series if samples.seconds.size), default=0.0
     )
+    band = None
+    if stored.finest:
+        band = compute_band(over_time(stored.finest, stored.base_s), stored.interval_s)
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,
         get_window(stored, run.target_ops_s),
         events=get_events(run, stored.base_s, last_s) if series else (),
         faults=fault_bands(run, stored.base_s),
-        band=compute_band(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
+        band=band,
     )
 
 
@@ -199,7 +211,9 @@ def _part(request: HttpRequest) -> Part | None:
         begin_s, end_s = float(request.GET["from_s"]), float(request.GET["to_s"])
     except (KeyError, ValueError):
         return None
-    return (begin_s, end_s) if -math.inf < begin_s < end_s < math.inf else None
+    if -math.inf < begin_s < end_s < math.inf:
+        return (begin_s, end_s)
+    return None
 
 
 def get_window(stored: StoredSeries, target_ops_s: int | None) -> Window:
