@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, seed, settings, strategies as st
 
 from runs.catalog import load_catalog
 from runs.plans import expand
@@ -125,7 +124,7 @@ def test_cells_are_the_runs_of_the_plan():
 
 
 def test_clients_get_what_load_generators_give_them():
-    """The window of a target begins after the warm-up, and short runs are compiled quickly, as in `workers`."""
+    """The window of a target begins after the warm-up; short runs and loads are compiled quickly, as in `workers`."""
     plan = a_file(ladder="target", threads=4, rungs=[500], warmup_s=3)
 
     script = repeat_script(as_text(plan))
@@ -133,7 +132,7 @@ def test_clients_get_what_load_generators_give_them():
     measured = list_cells(plan)[1].clients[0]
     assert (measured["target"], measured["window.start_s"], measured["measurement.interval"]) == ("500", "3", "both")
     assert re.search("^run_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
-    assert not re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
+    assert re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
 
 
 def test_search_is_repeated_at_the_loads_it_measured():

@@ -16,6 +16,7 @@ JVM_OPTIONS: Final = ("-Xms256m", DEFAULT_HEAP)  # of every client
 # clients of Redis on a shared core did 4,100 and 5,500 operations for each second of CPU time, and 13,900 and 19,600
 # without it.
 SHORT_RUN_S: Final = 30
+SHORT_LOAD_RECORDS: Final = 500_000  # by one client
 SHORT_RUN_JVM_OPTIONS: Final = (*JVM_OPTIONS, "-XX:TieredStopAtLevel=1")
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
@@ -37,6 +38,12 @@ def java_command(
     if any(option.startswith("-Xmx") for option in jvm_options):
         heap = []
     return [java, *heap, *jvm_options, *_LOCALE, "-cp", os.pathsep.join(jars), main_class, *arguments]
+
+
+def choose_jvm_options(*, duration_s: int | None, inserts: int) -> tuple[str, ...]:
+    """Java's options for a client that runs so long, or one that inserts so many records without an end by time."""
+    is_short = duration_s < SHORT_RUN_S if duration_s else inserts < SHORT_LOAD_RECORDS
+    return SHORT_RUN_JVM_OPTIONS if is_short else JVM_OPTIONS
 
 
 def split(total: int, parts: int, *, noun: str = "threads") -> list[int]:
@@ -74,12 +81,15 @@ def client_properties_for_run(
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
     """
+    dotransactions = "true"
+    if phase == "load":
+        dotransactions = "false"
     properties = {
         **workload,
         **(binding_properties or {}),
         "workload": WORKLOAD_CLASS,
         "threadcount": str(threads),
-        "dotransactions": "false" if phase == "load" else "true",
+        "dotransactions": dotransactions,
         "status": "true",
         "status.interval": "1",
         "measurementtype": "hdrhistogram",

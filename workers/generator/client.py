@@ -21,7 +21,7 @@ from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
-from runs.ycsb.command import JVM_OPTIONS, SHORT_RUN_JVM_OPTIONS, SHORT_RUN_S
+from runs.ycsb.command import choose_jvm_options
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.readers.file_reader import read_file
@@ -32,6 +32,7 @@ from runs.ycsb.redact import find_secrets, redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
+from workers.generator.class_archive import archive_options, store_archive
 from workers.generator.client_reporter import ClientReporter
 from workers.generator.clock import Clock
 from workers.generator.cpu_sets import confine
@@ -51,7 +52,7 @@ from workers.processes.process import (
     run_process,
     write_properties,
 )
-from workers.systems.manifests import GO_YCSB, ManifestError, find_binding
+from workers.systems.manifests import GO_YCSB, Manifest, ManifestError, find_binding
 
 log = logging.getLogger(__name__)
 # A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
@@ -105,6 +106,7 @@ class Client:
         self.begun = False
         self.started_epoch_s: float | None = None
         self.running: Guarded | None = None
+        self.manifest: Manifest | None = None  # of a binding whose classes are archived
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
         self.sampler: HostSampler | None = None
         self.guard: ProgressGuard | None = None
@@ -129,7 +131,10 @@ class Client:
                     return self._conclude(created)
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
-            return self._conclude(self._measure(command))
+            result = self._measure(command)
+            if self.manifest is not None and result.exit_code == 0:
+                store_archive(self.manifest, self.folder.path)
+            return self._conclude(result)
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
@@ -193,12 +198,16 @@ class Client:
         arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
         if self.order["target_ops_s"]:
             arguments += ["-target", str(self.order["target_ops_s"])]
-        options: tuple[str, ...] = JVM_OPTIONS
-        if 0 < (self.order["duration_s"] or 0) < SHORT_RUN_S:
-            options = SHORT_RUN_JVM_OPTIONS
+        options = choose_jvm_options(
+            duration_s=self.order["duration_s"], inserts=int(self.order["properties"].get("insertcount", 0))
+        )
         if self.cpus:
             options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
-        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=self._site_files())
+        site_files = self._site_files()
+        if not site_files:
+            options = (*options, *archive_options(manifest, base, is_load=self.order["phase"] == "load"))
+            self.manifest = manifest
+        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files)
 
     def _site_files(self) -> list[str]:
         """The folder of the configuration files that are found on the class path; nothing where there are none."""
@@ -377,7 +386,9 @@ class Client:
             detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
         elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
             reason = Reason.CLIENT_FAILED
-            when = "and left no summary" if self.begun else "before it was told to start"
+            when = "before it was told to start"
+            if self.begun:
+                when = "and left no summary"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
             if problem := start_problem([self.order["binding"]]):
                 reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"

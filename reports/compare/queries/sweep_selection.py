@@ -11,8 +11,7 @@ from reports.compare.curves import PUBLISHABLE, Curve, in_order
 from reports.compare.queries.computed_cache import sweep_digests
 from reports.compare.queries.curves import curves
 from reports.compare.selection import ALL, FACETS, SOURCES, Selection
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60
@@ -58,7 +57,9 @@ class Chosen:
     def digest(self) -> str:
         """Changes with every row that the comparison is made of; one query."""
         digests = sweep_digests([sweep.pk for sweep in self.sweeps])
-        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
+        named = None
+        if self.matrix:
+            named = (self.matrix.pk, self.matrix.name)
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
     def compared(self) -> Compared:
@@ -159,7 +160,9 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
         rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
     rows = _within_days(rows, selection.since, selection.until)
-    return rows if matrix or selection.sweeps else one_per_test(rows, team)
+    if matrix or selection.sweeps:
+        return rows
+    return one_per_test(rows, team)
 
 
 def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:

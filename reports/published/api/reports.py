@@ -171,9 +171,12 @@ def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
 
 def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     link = links.find_link(report)
+    permalink = None
+    if link:
+        permalink = report_address(request, link.token)
     return {
         **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
-        "permalink": report_address(request, link.token) if link else None,
+        "permalink": permalink,
         "page": reverse("report", args=[report.pk]),
         "revisions": list(get_revisions(report)),
     }

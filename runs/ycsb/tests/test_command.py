@@ -1,10 +1,10 @@
 """Every client is told exactly its part."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.ycsb.command import (
+    choose_jvm_options,
     client_properties_for_run,
     go_ycsb_properties,
     java_command,
@@ -25,6 +25,15 @@ def test_it_fixes_heap_locale_and_time_zone():
     own = java_command("java", ["a.jar"], main_class="M", jvm_options=["-Xmx2g", "-Duser.timezone=Asia/Tokyo"])
     assert [option for option in own if option.startswith("-Xmx")] == ["-Xmx2g"]
     assert own.index("-Duser.timezone=UTC") > own.index("-Duser.timezone=Asia/Tokyo"), "the last one wins"
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "inserts", "is_short"),
+    [(29, 0, True), (30, 0, False), (None, 499_999, True), (None, 500_000, False)],
+)
+def test_second_compiler_serves_long_clients_only(duration_s, inserts, is_short):
+    options = choose_jvm_options(duration_s=duration_s, inserts=inserts)
+    assert ("-XX:TieredStopAtLevel=1" in options) == is_short
 
 
 @given(st.integers(1, 10_000), st.integers(1, 200))

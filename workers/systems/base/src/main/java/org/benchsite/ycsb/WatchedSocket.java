@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.net.SocketTimeoutException;
 import java.security.GeneralSecurityException;
 import java.util.Set;
@@ -13,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
+import javax.net.SocketFactory;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
@@ -49,10 +51,11 @@ public final class WatchedSocket extends Socket {
         throws IOException, GeneralSecurityException {
         IOException unreachable = null;
         for (InetAddress address : InetAddress.getAllByName(host)) {
-            WatchedSocket socket = new WatchedSocket(timeoutMs);
+            WatchedSocket socket = new WatchedSocket();
             try {
                 socket.connect(new InetSocketAddress(address, port), timeoutMs);
                 socket.setTcpNoDelay(true);
+                socket.setSoTimeout(timeoutMs);
             } catch (IOException e) {
                 socket.close();
                 unreachable = e;
@@ -63,13 +66,11 @@ public final class WatchedSocket extends Socket {
         throw unreachable;
     }
 
-    private WatchedSocket(int timeoutMs) {
-        this.timeoutMs = timeoutMs;
+    private WatchedSocket() {
     }
 
     private Socket encryptedOrPlain(String host, Settings settings, String binding)
         throws IOException, GeneralSecurityException {
-        OPEN.add(this);
         if (!Tls.isEnabled(settings, binding)) {
             return this;
         }
@@ -104,7 +105,7 @@ public final class WatchedSocket extends Socket {
         if (current != seen) {
             seen = current;
             sinceNs = nowNs;
-        } else if (current % 2 == 1 && nowNs - sinceNs >= timeoutMs * 1_000_000L) {
+        } else if (current % 2 == 1 && timeoutMs > 0 && nowNs - sinceNs >= timeoutMs * 1_000_000L) {
             timedOut = true;
             closeQuietly();
         }
@@ -116,6 +117,12 @@ public final class WatchedSocket extends Socket {
         } catch (IOException e) {
             // The read ends all the same.
         }
+    }
+
+    @Override
+    public void connect(SocketAddress address, int timeout) throws IOException {
+        super.connect(address, timeout);
+        OPEN.add(this);
     }
 
     @Override
@@ -164,6 +171,38 @@ public final class WatchedSocket extends Socket {
             } finally {
                 reads.lazySet(number + 2);
             }
+        }
+    }
+
+    /** For drivers that are told the name of a factory, and connect what it makes. */
+    public static final class Factory extends SocketFactory {
+        @Override
+        public Socket createSocket() {
+            return new WatchedSocket();
+        }
+
+        @Override
+        public Socket createSocket(String host, int port) throws IOException {
+            return createSocket(InetAddress.getByName(host), port);
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port) throws IOException {
+            return createSocket(host, port, null, 0);
+        }
+
+        @Override
+        public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
+            return createSocket(InetAddress.getByName(host), port, localHost, localPort);
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort)
+            throws IOException {
+            Socket socket = createSocket();
+            socket.bind(new InetSocketAddress(localHost, localPort));
+            socket.connect(new InetSocketAddress(host, port));
+            return socket;
         }
     }
 }

@@ -47,7 +47,7 @@ import site.ycsb.Status;
 public final class CassandraDB extends BenchsiteDB {
     static final String KEY = "y_id";
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,47}");
-    private static final List<Property> DECLARED = List.of(
+    static final List<Property> DECLARED = List.of(
         Property.text("cassandra.hosts", "127.0.0.1"),
         Property.whole("cassandra.port", 9042, 1, 65_535),
         Property.text("cassandra.keyspace", "ycsb"),

@@ -10,6 +10,7 @@ import org.benchsite.ycsb.JdbcDB;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
 import org.benchsite.ycsb.Tls;
+import org.benchsite.ycsb.WatchedSocket;
 import org.mariadb.jdbc.Driver;
 import site.ycsb.DBException;
 import site.ycsb.Status;
@@ -56,6 +57,7 @@ public final class MariadbDB extends JdbcDB {
         }
         options.setProperty("connectTimeout", Integer.toString(timeoutMs));
         options.setProperty("socketTimeout", Integer.toString(timeoutMs));
+        options.setProperty("socketFactory", WatchedSocket.Factory.class.getName());
         options.setProperty("useServerPrepStmts", "true");
         // A server must not be able to read files of the client.
         options.setProperty("allowLocalInfile", "false");

@@ -11,6 +11,7 @@ import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.JdbcDB;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.WatchedSocket;
 import org.postgresql.Driver;
 import site.ycsb.DBException;
 
@@ -53,6 +54,7 @@ public final class PostgresqlDB extends JdbcDB {
         options.setProperty("connectTimeout", Integer.toString(seconds));
         options.setProperty("loginTimeout", Integer.toString(seconds));
         options.setProperty("socketTimeout", Integer.toString(seconds));
+        options.setProperty("socketFactory", WatchedSocket.Factory.class.getName());
         options.setProperty("sslmode", given.text("postgresql.ssl"));
         if (given.text("postgresql.ssl").startsWith("verify")) {
             options.setProperty("sslfactory", CaSocketFactory.class.getName());
