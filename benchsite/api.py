@@ -26,8 +26,7 @@ from reports.published.rights import NotAllowed
 from reports.trends.api import badges, baselines, verdicts
 from reports.trends.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
 from runs.api import routers as measuring
-from runs.catalog.api import load_generators
-from runs.catalog.api import systems as catalog
+from runs.catalog.api import load_generators, systems as catalog
 from runs.catalog.generators import CalibrationRefused
 from runs.plans import PlanError
 from runs.plans.api import matrices, plan_files, schedules

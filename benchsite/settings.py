@@ -56,7 +56,9 @@ if IS_GENERATOR:
     generator_access.forget_secrets(os.environ)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
-DATABASES = {} if IS_GENERATOR else {"default": paths.django_database(DATABASE_URL)}
+DATABASES = {}
+if not IS_GENERATOR:
+    DATABASES = {"default": paths.django_database(DATABASE_URL)}
 if DATABASE_POOL:
     from benchsite.core.database_pool import POOL
 
@@ -115,7 +117,9 @@ if not SECRET_KEY:
         raise ImproperlyConfigured(
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
-    SECRET_KEY = "" if PRODUCTION else paths.stored_secret(VAR_DIR / "secret-key")
+    SECRET_KEY = ""
+    if not PRODUCTION:
+        SECRET_KEY = paths.stored_secret(VAR_DIR / "secret-key")
 # Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 if PRODUCTION and not IS_GENERATOR:
@@ -135,14 +139,18 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 # A proxy in front that always writes X-Forwarded-Proto and X-Forwarded-For itself. Never set without one: then
 # anybody could write them. The name of the site is taken from Host alone, never from X-Forwarded-Host.
 BEHIND_PROXY = env_bool("BENCHSITE_PROXY", False)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+SECURE_PROXY_SSL_HEADER = None
+if BEHIND_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS and BEHIND_PROXY
 # Asked from inside, where there is no TLS.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^generator-api/"]
 SECURE_HSTS_SECONDS = env_int("BENCHSITE_HSTS_S", production.A_YEAR_S if HTTPS else 0, least=0, most=10**9)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env_bool("BENCHSITE_HSTS_SUBDOMAINS", False)
 # Other sites below the same name are not ours to promise TLS for, unless somebody says so.
-SILENCED_SYSTEM_CHECKS = [] if SECURE_HSTS_INCLUDE_SUBDOMAINS else ["security.W005", "security.W021"]
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+if SECURE_HSTS_INCLUDE_SUBDOMAINS:
+    SILENCED_SYSTEM_CHECKS = []
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 # Two sites on one host share cookies whatever their ports are, so the names carry the site's own mark.
 SITE_MARK = hashlib.sha256(str(VAR_DIR).encode()).hexdigest()[:8]
@@ -337,6 +345,8 @@ DOCKER_NETWORK = env_str("BENCHSITE_DOCKER_NETWORK", "host")
 DOCKER_PULL = env_bool("BENCHSITE_DOCKER_PULL", False)
 DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1024**2)
 DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
+# Empties the page caches of the servers under test, where a plan asks for it: a command of the conductor's machine.
+DROP_CACHES_COMMAND = env_str("BENCHSITE_DROP_CACHES_COMMAND", "")
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 CONDUCTOR_CAPACITY = env_int("BENCHSITE_CONDUCTOR_CAPACITY", 4, least=1, most=64)  # runs at a time of one conductor
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)

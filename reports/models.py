@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Row, Team
 from benchsite.accounts.tenancy import TeamManager
-from runs.models import Run, Sweep
-from runs.models.run import Phase
+from runs.models import Phase, Run, Sweep
 
 
 class History(models.Model):

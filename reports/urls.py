@@ -9,8 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from reports import url_converters  # noqa: F401
 from reports.compare.figure_registry import PICTURES
 from reports.compare.views import compare, figures, live, run_diff, sweeps
-from reports.published.views import frozen, reports
-from reports.published.views import studies as published
+from reports.published.views import frozen, reports, studies as published
 from reports.sizing import views as sizing
 from reports.trends.views import baselines, history
 from runs.results.pages.lists import export_urls

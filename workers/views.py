@@ -14,8 +14,7 @@ from benchsite.accounts.permissions import get_team, is_operator, operator_requi
 from benchsite.core.responses import part_template
 from runs.catalog import generators
 from runs.models import LoadGenerator
-from runs.queue.pages.queue import queue as read_queue
-from runs.queue.pages.queue import waiting_runs
+from runs.queue.pages.queue import queue as read_queue, waiting_runs
 from runs.results.pages.lists import get_page
 from workers.conductor.queries import queue_lines
 from workers.generator.enrolment import make_code, revoke

@@ -15,8 +15,7 @@ from typing import TypeVar
 
 import psutil
 from django.conf import settings
-from django.db import Error as DatabaseFailure
-from django.db import InterfaceError, connection
+from django.db import Error as DatabaseFailure, InterfaceError, connection
 
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.core.logs import log_tail

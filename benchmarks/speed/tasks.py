@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from runs.ycsb.histogram import get_bucket_index
-from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.ingest import ingest as ingest_logs
+from runs.ycsb.ingest import ClientLogs, ingest as ingest_logs
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import recut as recut_stored
 from runs.ycsb.merged import ClientStatement

@@ -33,8 +33,7 @@ from runs.queue.spec import SPEC_VERSION, RunSpec
 from runs.results.denormalised_columns import config_key, sweep_columns
 from runs.ycsb.properties import dataset
 from runs.ycsb.rollups import COLUMNS, LEVELS
-from runs.ycsb.series import POINT, Points, coarser, pack
-from runs.ycsb.series import Series as StoredSeries
+from runs.ycsb.series import POINT, Points, Series as StoredSeries, coarser, pack
 
 WARMUP_S = 60
 MEASURE_S = 180

@@ -87,10 +87,13 @@ SOMEBODY: Final = "somebody"
 def note(kind: str, *, team: Team | None, actor: User | None, subject: str = "", text: str = "") -> None:
     """One entry. Raises KeyError for a kind that no page could say."""
     KINDS[kind]
+    actor_name = ""
+    if actor:
+        actor_name = actor.get_username()
     AuditEntry.objects.create(
         team=team,
         actor=actor,
-        actor_name=actor.get_username() if actor else "",
+        actor_name=actor_name,
         kind=kind,
         subject=subject[:MAX_SUBJECT],
         text=text,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from hmac import compare_digest
+from operator import attrgetter
 from typing import Any, Final
 
 from django.db import connection, transaction
@@ -173,7 +174,7 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
         f" LEFT JOIN {member} ON {member}.team_id = {token}.team_id AND {member}.user_id = {token}.maker_id"
         f" WHERE {token}.key = %s"
     )
-    return sql, tuple((model, [field.attname for field in model._meta.concrete_fields]) for model in models)
+    return sql, tuple((model, [*map(attrgetter("attname"), model._meta.concrete_fields)]) for model in models)
 
 
 def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: timedelta) -> tuple[str, ApiToken]:

@@ -115,7 +115,9 @@ def split_address(text: str, default_port: int | None = None) -> tuple[str, int]
 
 def join_address(host: str, port: int) -> str:
     """host:port or [IPv6]:port, as `split_address` takes it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if ":" in host:
+        return f"[{host}]:{port}"
+    return f"{host}:{port}"
 
 
 def refuse_address(

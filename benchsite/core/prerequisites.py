@@ -149,7 +149,9 @@ def java_problems() -> "list[Problem]":
             sentence = f"{needed}; {path} is Java {version}, which is too {'new' if version > MAX_JAVA else 'old'}."
         # Where nothing of Java is set up, the distribution's own default is found without JAVA_HOME.
         fresh = not version and not home
-        packages = "default-jdk-headless" if fresh else f"openjdk-{debian_java()}-jdk-headless"
+        packages = "default-jdk-headless"
+        if not fresh:
+            packages = f"openjdk-{debian_java()}-jdk-headless"
         return [Problem(sentence, packages, exports_java=not fresh)]
     return []
 

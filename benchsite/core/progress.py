@@ -33,7 +33,9 @@ class Step:
         self.name = name
         self.say = say or (lambda text: print(text, flush=True))
         self.is_terminal = say is None and sys.stdout.isatty()
-        self._interval_s = TERMINAL_INTERVAL_S if self.is_terminal else LOG_INTERVAL_S
+        self._interval_s = LOG_INTERVAL_S
+        if self.is_terminal:
+            self._interval_s = TERMINAL_INTERVAL_S
         self._ticks = 0
 
     def __enter__(self) -> "Step":

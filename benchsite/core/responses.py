@@ -1,7 +1,7 @@
 """Choices that views make in the same way."""
 
 from django.forms import BaseForm
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 
 def part_template(request: HttpRequest, name: str) -> str:
@@ -16,3 +16,10 @@ def form_status(form: BaseForm) -> int:
     if form.is_bound:
         return 422
     return 200
+
+
+def get_posted(request: HttpRequest) -> QueryDict | None:
+    """The fields of a form that was sent, even of an empty one; None while it is only shown."""
+    if request.method != "POST":
+        return None
+    return request.POST

@@ -137,9 +137,10 @@ def _said(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        text = (
-            f"{cell:.0f}" if abs(cell) >= WHOLE_FROM else f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
-        )
+        if abs(cell) >= WHOLE_FROM:
+            text = f"{cell:.0f}"
+        else:
+            text = f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
         if text in ("-0", ""):
             return "0"
         return text

@@ -21,8 +21,7 @@ from typing import Any
 import django
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import Error as DatabaseFailure
-from django.db import connections
+from django.db import Error as DatabaseFailure, connections
 
 from benchsite.core import formatting
 from benchsite.core.generator_access import AccessRefused

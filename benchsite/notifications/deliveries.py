@@ -219,9 +219,12 @@ def _failed(delivery: Delivery, failure: PostFailed) -> None:
     gone = failure.status == GONE and not is_test
     ends = is_test or gone or isinstance(failure, NeverArrives) or delivery.attempts > len(WAITS)
     why = str(failure)[:300]
+    next_at = None
+    if not ends:
+        next_at = timezone.now() + WAITS[delivery.attempts - 1]
     changed = _mine(delivery).update(
         state=Delivery.State.GIVEN_UP if ends else Delivery.State.WAITING,
-        next_at=None if ends else timezone.now() + WAITS[delivery.attempts - 1],
+        next_at=next_at,
         status_code=failure.status,
         error=why,
     )

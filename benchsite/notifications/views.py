@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts.models import Delivery, Role, User, Webhook
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, keep_team, team_required
-from benchsite.core.responses import form_status
+from benchsite.core.responses import form_status, get_posted
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.email_verification import NotSent, confirm, find_account, send
 from benchsite.notifications.forms import PreferencesForm, WebhookForm
@@ -27,7 +27,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     if keep_team(request, request.GET.get("team", "")):
         return redirect("notifications")
     member = get_membership(request)
-    form = PreferencesForm(request.POST if request.method == "POST" else None, member=member)
+    form = PreferencesForm(get_posted(request), member=member)
     if form.is_valid():
         kinds = form.cleaned_data["kinds"]
         form.save()
@@ -151,12 +151,15 @@ def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, sta
     if has_role(request, Role.ADMIN):
         for webhook in team.webhooks.all():
             rows.append((webhook, [KINDS.get(kind, kind) for kind in webhook.kinds]))
+    unconfirmed = ""
+    if not user.has_confirmed_email:
+        unconfirmed = user.email
     context = {
         "team": team,
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
-        "unconfirmed": "" if user.has_confirmed_email else user.email,
+        "unconfirmed": unconfirmed,
         "webhooks": rows,
     }
     return render(request, "teams/notifications.html", context, status=status)

@@ -10,8 +10,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import AfterValidator, Field, StringConstraints
 
 from benchsite.accounts.models import Delivery, NoticeKind, Scope, Webhook
-from benchsite.notifications import deliveries
-from benchsite.notifications import webhooks as verbs
+from benchsite.notifications import deliveries, webhooks as verbs
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem

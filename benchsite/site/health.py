@@ -35,7 +35,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """200 when everything that pages and uploads need is there, else 503; a line for each thing, and no details."""
     found = {what: ready() for what, ready in CHECKS.items()}
     lines = "".join(f"{what}: {'ok' if ready else 'no'}\n" for what, ready in found.items())
-    return HttpResponse(lines, status=200 if all(found.values()) else 503, content_type="text/plain")
+    status = 503
+    if all(found.values()):
+        status = 200
+    return HttpResponse(lines, status=status, content_type="text/plain")
 
 
 def postgresql_answers() -> bool:

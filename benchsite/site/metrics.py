@@ -22,7 +22,7 @@ from benchsite import __version__
 from benchsite.core.production import is_loopback
 from benchsite.core.request_metrics import requests
 from benchsite.site.health import redis_answers
-from runs.models.run import Status
+from runs.models import Status
 from runs.timeouts import CONDUCTOR_SILENT_AFTER, GENERATOR_SILENT_AFTER
 
 # Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.

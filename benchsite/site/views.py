@@ -15,8 +15,7 @@ from benchsite.accounts.limits import shown as formatted
 from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.accounts.tokens import live_tokens
-from benchsite.core import documents
-from benchsite.core import glossary as terms
+from benchsite.core import documents, glossary as terms
 from benchsite.core.responses import part_template
 from benchsite.rest.limits import used_uploads
 from reports.compare.selection import Selection
@@ -25,8 +24,7 @@ from reports.models import History
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.queries.histories import history_lines
 from runs.catalog.views.clusters import may_edit
-from runs.models import Cluster, Database, Matrix, Run, Sweep
-from runs.models.run import Phase, Status
+from runs.models import Cluster, Database, Matrix, Phase, Run, Status, Sweep
 from runs.queue import live, team_usage
 from runs.queue.pages.progress import Progress, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
@@ -164,7 +162,9 @@ def search_changes(team: Team, since: datetime) -> dict[str, object]:
     )
     newest = grown.filter(runs__gte=MIN_HISTORY).order_by("-last_at")[:MAX_HISTORIES]
     lines = history_lines(team, newest, MAX_RUNS)
-    changes = [(line, change) for line in lines for change in line.changes if change.point.at >= since]
+    changes = []
+    for line in lines:
+        changes += [(line, change) for change in line.changes if change.point.at >= since]
     return {
         "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),
         "searched": len(lines),

@@ -84,11 +84,10 @@ def latency_between(bounds: Sequence[float | None] | None) -> SafeString:
     low, high = bounds or (None, None)
     if low is None or low == high:
         return latency(low)
-    full = (
-        f"at least {formatting.exact(low)} µs"
-        if high is None
-        else f"{formatting.exact(low)} to {formatting.exact(high)} µs"
-    )
+    if high is None:
+        full = f"at least {formatting.exact(low)} µs"
+    else:
+        full = f"{formatting.exact(low)} to {formatting.exact(high)} µs"
     return format_html('<span class="nowrap" title="{}">{}</span>', full, formatting.latency_between(low, high))
 
 

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import schemathesis
-from hypothesis import HealthCheck, Phase, given
-from hypothesis import seed as seeded
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, Phase, given, seed as seeded, settings as hypothesis_settings
 from hypothesis.errors import FlakyStrategyDefinition, Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error

@@ -27,8 +27,7 @@ from django.test import Client
 
 from benchsite.core.generator_access import read_access
 from benchsite.tests.databases import database_url
-from benchsite.tests.live_site import GENERATORS, LiveSite, get_clients, get_servers, rejections
-from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.live_site import GENERATORS, LiveSite, get_clients, get_servers, rejections, shared_site as site
 from benchsite.tests.searching import files_with, tables_with
 from runs.models import (
     ClientRun,

@@ -13,8 +13,7 @@ import pytest
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.tests.live_site import GENERATORS, LiveSite, rejections
-from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.live_site import GENERATORS, LiveSite, rejections, shared_site as site
 from benchsite.tests.needs import need
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.queries import curves

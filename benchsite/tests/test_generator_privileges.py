@@ -14,8 +14,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from redis import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoPermissionError
+from redis.exceptions import ConnectionError as RedisConnectionError, NoPermissionError
 
 from benchsite.accounts.models import User
 from benchsite.core.encryption import seal

@@ -6,8 +6,7 @@ import psutil
 import pytest
 
 from benchsite.accounts.models import Role
-from benchsite.tests.live_site import LiveSite, rejections
-from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.live_site import LiveSite, rejections, shared_site as site
 from benchsite.tests.test_external_clients import external_database, submitted
 from reports.compare.queries import curves
 from runs.catalog import data_target, load_catalog

@@ -16,8 +16,7 @@ from django.test import Client
 
 from benchsite.tests.hostile_servers import REDIS, HostileServer
 from benchsite.tests.test_requests_counted_by_all_workers import Web
-from benchsite.tests.test_slow_clients import ATTACKS, attack, delays
-from benchsite.tests.test_slow_clients import page_s as sign_in_page_s
+from benchsite.tests.test_slow_clients import ATTACKS, attack, delays, page_s as sign_in_page_s
 from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]

@@ -10,8 +10,7 @@ from runs.plans import PlanError, submit
 from runs.plans.forms.matrices import generators_for
 from runs.tests.factories import make_team, make_user
 from runs.tests.planning_world import a_matrix
-from workers.tests.test_dispatching import matrix as submitted
-from workers.tests.test_dispatching import tick
+from workers.tests.test_dispatching import matrix as submitted, tick
 
 __all__ = ["submitted"]
 

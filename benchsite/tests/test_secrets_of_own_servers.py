@@ -10,8 +10,7 @@ from django.conf import settings
 from django.test import Client
 
 from benchsite.accounts.models import Role
-from benchsite.tests.live_site import LiveSite
-from benchsite.tests.live_site import shared_site as site
+from benchsite.tests.live_site import LiveSite, shared_site as site
 from benchsite.tests.searching import files_with, tables_with
 from benchsite.tests.test_external_clients import external_database, redis_server, submitted
 from runs.models import Artifact, Matrix, Run

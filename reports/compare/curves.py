@@ -6,10 +6,11 @@ Throughput is in operations per second, latencies in microseconds, as the column
 import datetime as dt
 import math
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from statistics import median
 from typing import Literal
 
@@ -70,6 +71,10 @@ class Operation:
         values = self.latencies_us.get(statistic)
         return values.median if values else None
 
+    def first_repeats(self, n: int) -> "Operation":
+        latencies_us = {name: first_values(values, n) for name, values in self.latencies_us.items()}
+        return replace(self, latencies_us=latencies_us)
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -127,7 +132,9 @@ class Point:
     @property
     def load(self) -> str:
         """What it asked for: "4 threads", or its target."""
-        return f"{self.target_ops_s:,} ops/s" if self.target_ops_s else f"{self.threads} threads"
+        if self.target_ops_s:
+            return f"{self.target_ops_s:,} ops/s"
+        return f"{self.threads} threads"
 
     def operation(self, name: str, kind: str = "service") -> Operation | None:
         return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
@@ -144,13 +151,7 @@ class Point:
             throughput_ops_s=first_values(self.throughput_ops_s, n),
             repeats=self._passes[:n],
             run_ids=self.run_ids[:n],
-            operations=tuple(
-                replace(
-                    operation,
-                    latencies_us={name: first_values(values, n) for name, values in operation.latencies_us.items()},
-                )
-                for operation in self.operations
-            ),
+            operations=tuple(operation.first_repeats(n) for operation in self.operations),
         )
 
     def mean_latency_s(self, kind: str = "service") -> float | None:
@@ -165,7 +166,9 @@ class Point:
                 continue
             done += -row.ok if row.operation == COMPOSITE else row.ok
             took += 0.0 if row.operation == COMPOSITE else row.ok * mean
-        return took / done / 1e6 if done > 0 else None
+        if done > 0:
+            return took / done / 1e6
+        return None
 
     @property
     def error_ratio(self) -> float | None:
@@ -175,19 +178,24 @@ class Point:
         ]
         failed = sum(bad or 0 for _, bad in known)
         done = sum(good or 0 for good, _ in known) + failed
-        return failed / done if done and all(good is not None for good, _ in known) else None
+        if done and all(good is not None for good, _ in known):
+            return failed / done
+        return None
 
     def as_rung(self) -> Rung:
         """For analysis: more than a target is what clients made up for from before the window, and is not counted."""
         most = self.target_ops_s or math.inf
         slowest = [row.median_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
+        response_s = None
+        if self.target_ops_s:
+            response_s = self.mean_latency_s("response")
         return Rung(
             threads=self.threads,
             throughput_ops_s=min(self.throughput_ops_s.median, most),
             latency_s=self.mean_latency_s(),
             target_ops_s=self.target_ops_s,
             error_ratio=self.error_ratio,
-            response_s=self.mean_latency_s("response") if self.target_ops_s else None,
+            response_s=response_s,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
             repeats_ops_s=tuple(min(value, most) for value in self.throughput_ops_s.values),
@@ -199,7 +207,9 @@ class Point:
     def _passes(self) -> tuple[int, ...]:
         """Which pass over the ladder each repeat belongs to: its number, or its place where numbers do not tell."""
         n = len(self.throughput_ops_s.values)
-        return self.repeats if len(set(self.repeats)) == len(self.repeats) == n else tuple(range(1, n + 1))
+        if len(set(self.repeats)) == len(self.repeats) == n:
+            return self.repeats
+        return tuple(range(1, n + 1))
 
     @property
     def people_left_out(self) -> bool:
@@ -330,7 +340,9 @@ class Curve:
     @property
     def source(self) -> str:
         """How its runs came about, as `Run.source` says it."""
-        return "uploaded" if self.uploaded else "scheduled"
+        if self.uploaded:
+            return "uploaded"
+        return "scheduled"
 
     @property
     def is_searched(self) -> bool:
@@ -365,13 +377,17 @@ class Curve:
     def latency_kind(self) -> Kind:
         """Response time where every point of a ladder of targets has it: overload shows there alone; else service."""
         responses = self.points and all(point.target_ops_s and point.of_kind("response") for point in self.points)
-        return "response" if responses else "service"
+        if responses:
+            return "response"
+        return "service"
 
     @cached_property
     def counted_rungs(self) -> list[Rung]:
         """The points that count, each with the latency of the curve's one kind."""
         rungs = [point.as_rung() for point in self.counted]
-        return rungs if self.latency_kind == "response" else without_response(rungs)
+        if self.latency_kind == "response":
+            return rungs
+        return without_response(rungs)
 
     @property
     def _rejected_targets(self) -> list[Rung]:
@@ -401,13 +417,17 @@ class Curve:
         if ceiling is None:
             return ()
         if ceiling.bracket:
-            return (self.ceiling_rung,) if self.ceiling_rung else ()
+            if self.ceiling_rung:
+                return (self.ceiling_rung,)
+            return ()
         return tuple(point for point in self.counted if point.threads in ceiling.plateau)
 
     @property
     def ceiling_ops_s(self) -> float:
         """0 where there is no ceiling."""
-        return self.ceiling.throughput_ops_s if self.ceiling else 0.0
+        if not self.ceiling:
+            return 0.0
+        return self.ceiling.throughput_ops_s
 
     @cached_property
     def ceiling_rung(self) -> Point | None:
@@ -445,7 +465,9 @@ class Curve:
     @property
     def last_repeat(self) -> int:
         """The number of the last repeat that the plan knows: copies of single runs have higher ones."""
-        return self.looks[-1] if self.looks else self.repeats
+        if self.looks:
+            return self.looks[-1]
+        return self.repeats
 
     def interleaved_with(self, other: "Curve") -> bool:
         """Whether one plan interleaves the repeats of both: each repeat is then a block, with one run of each rung.
@@ -461,23 +483,39 @@ def find_newest_look(curves: Sequence[Curve]) -> Look | None:
     first = curves[0]
     if not first.looks or not all(first.same_plan(curve) for curve in curves):
         return None
-    counts = [
-        point.throughput_ops_s.n
-        for curve in curves
-        for point in curve.counted
-        if curve.ceiling and point.throughput_ops_s.median >= ALIKE * curve.ceiling.highest_ops_s
-    ]
+    counts: list[int] = []
+    for curve in curves:
+        if curve.ceiling:
+            least_ops_s = ALIKE * curve.ceiling.highest_ops_s
+            throughputs = [point.throughput_ops_s for point in curve.counted]
+            counts += [throughput.n for throughput in throughputs if throughput.median >= least_ops_s]
     return Look(first.looks, min(counts, default=0))
 
 
 def detect_kind(curves: Sequence[Curve]) -> Kind:
     """The latency that is shown where nobody chooses: response time where all are ladders of targets that have it."""
-    return "response" if curves and all(curve.latency_kind == "response" for curve in curves) else "service"
+    if curves and all(curve.latency_kind == "response" for curve in curves):
+        return "response"
+    return "service"
+
+
+def collect_points(curves: Iterable[Curve]) -> list[Point]:
+    return list(chain.from_iterable(curve.points for curve in curves))
+
+
+def collect_counted_points(curves: Iterable[Curve]) -> list[Point]:
+    """The points that count, of all curves."""
+    return [point for point in collect_points(curves) if point.counts]
+
+
+def collect_measured(points: Iterable[Point]) -> list[Operation]:
+    """The operations of all points."""
+    return list(chain.from_iterable(point.operations for point in points))
 
 
 def collect_operations(curves: Sequence[Curve]) -> list[str]:
     """The operations that any point measured: reads first, then by name."""
-    names = {row.operation for curve in curves for point in curve.points for row in point.operations}
+    names = {row.operation for row in collect_measured(collect_points(curves))}
     order = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
@@ -491,12 +529,16 @@ def describe_durability(record: Mapping[str, object]) -> str:
     if not record:
         return ""
     copies = record.get("replicas_acked", 0)
-    others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}" if copies else ""
+    others = ""
+    if copies:
+        others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}"
     window = record.get("loss_window_s")
     if window is None:
         loss = "may lose any"
     else:
-        loss = f"may lose {exact(window)} s" if isinstance(window, int | float) and window else "loses none"
+        loss = "loses none"
+        if isinstance(window, int | float) and window:
+            loss = f"may lose {exact(window)} s"
         if isinstance(worst := record.get("worst_loss_window_s"), int | float):
             loss += f", at worst {exact(worst)} s"
     return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"
@@ -520,7 +562,9 @@ def durability_key(record: Mapping[str, object]) -> tuple[float, ...]:
 
 
 def _rank(ack: object) -> int:
-    return ACKS.index(ack) if ack in ACKS else -1
+    if ack not in ACKS:
+        return -1
+    return ACKS.index(ack)
 
 
 def in_order(curves: Sequence[Curve]) -> list[Curve]:

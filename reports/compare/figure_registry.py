@@ -33,9 +33,12 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> 
     """
     # An operation as YCSB names it; empty for what can be none.
     name = options.get("with", "").upper()[:MAX_OPERATION]
+    second = ""
+    if all(c.isalnum() or c in "-_" for c in name):
+        second = name
     choice = replace(
         selection.choice(selection.operation or "READ", curves),
-        second=name if all(c.isalnum() or c in "-_" for c in name) else "",
+        second=second,
         zoom=options.get("zoom") == "1",
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
@@ -48,11 +51,14 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> 
 
 def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
+    at = CEILING
+    if options.get("at") == RUNG:
+        at = RUNG
     return SweepsPercentilesFigure(
         curves,
         operation=selection.operation or "READ",
         kind=selection.kind_for(curves),
-        at=RUNG if options.get("at") == RUNG else CEILING,
+        at=at,
         load_ops_s=selection.load_ops_s,
         highlight=selection.highlight,
     )

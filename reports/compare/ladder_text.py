@@ -41,7 +41,9 @@ def bound_reason(ceiling: Ceiling) -> str:
         return f"the search sought {ceiling.limit}, not the ceiling"
     if NON_MONOTONE in ceiling.notes:
         return "the last target was sustained"
-    return "every target was sustained" if ceiling.bracket else "the ladder is too short"
+    if ceiling.bracket:
+        return "every target was sustained"
+    return "the ladder is too short"
 
 
 def status_note(ceiling: Ceiling) -> str:
@@ -50,15 +52,21 @@ def status_note(ceiling: Ceiling) -> str:
         case Status.CLIENT_LIMITED:
             return "client limit"
         case Status.LOWER_BOUND:
-            return "short ladder" if not ceiling.limit else "search of a limit"
+            if not ceiling.limit:
+                return "short ladder"
+            return "search of a limit"
         case Status.UNCONFIRMED if ceiling.bracket:
-            return "unconfirmed" if ceiling.target_ops_s else "not sustained"
+            if ceiling.target_ops_s:
+                return "unconfirmed"
+            return "not sustained"
     return ""
 
 
 def bounded(ceiling: Ceiling, text: str) -> str:
     """ "≥ 31.0k": a text with the ceiling's value, marked where it is a lower bound."""
-    return f"≥ {text}" if ceiling.is_lower_bound else text
+    if ceiling.is_lower_bound:
+        return f"≥ {text}"
+    return text
 
 
 def ceiling_text(ceiling: Ceiling) -> str:
@@ -77,7 +85,9 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
             says, name = ladder_says(ceiling), (labels or {}).get(curve.sweep_id, curve.label)
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
     every = len(ceilings)
-    whole = "both ceilings" if every == 2 else f"all {every} ceilings"
+    whole = "both ceilings"
+    if every != 2:
+        whole = f"all {every} ceilings"
     return [
         f"{says} ({whole if len(names) == every > 1 else formatting.listed(names, MAX_NAMES)})"
         for says, names in groups.items()
@@ -87,7 +97,9 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
 def threads_text(threads: Sequence[int]) -> str:
     """ "8, 16 and 32 threads"."""
     *others, last = map(str, threads)
-    listed = f"{', '.join(others)} and {last}" if others else last
+    listed = last
+    if others:
+        listed = f"{', '.join(others)} and {last}"
     return f"{listed} thread{'' if listed == '1' else 's'}"
 
 
@@ -97,8 +109,12 @@ def ladder_says(ceiling: Ceiling) -> str:
         once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
         return f"at least: {bound_reason(ceiling)}{once}"
     if ceiling.bracket:
-        says = "a target failed" if ceiling.target_ops_s else "no target was sustained"
-        return says if ceiling.is_confirmed or not ceiling.target_ops_s else f"unconfirmed: {says}, {SINGLE}"
+        says = "no target was sustained"
+        if ceiling.target_ops_s:
+            says = "a target failed"
+        if ceiling.is_confirmed or not ceiling.target_ops_s:
+            return says
+        return f"unconfirmed: {says}, {SINGLE}"
     if ceiling.is_estimate:
         return LADDER_SAYS[ceiling.ladder]
     return f"{MEASURED_ONCE} (n = {max(len(ceiling.repeats_ops_s), 1)})"
@@ -109,7 +125,9 @@ def bracket_says(ceiling: Ceiling) -> str:
     if not ceiling.bracket:
         return ""
     low, high = ceiling.bracket
-    sustained = f"target {formatting.short(low)}" if low else "no target"
+    sustained = "no target"
+    if low:
+        sustained = f"target {formatting.short(low)}"
     if high is None:
         return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
     says = "not known" if NOT_KNOWN in ceiling.notes else "failed"
@@ -143,4 +161,6 @@ def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
 def _label(ceiling: Ceiling) -> str:
     if not ceiling.is_estimate and not ceiling.bracket:
         return MEASURED_ONCE
-    return "ceiling (at least)" if ceiling.is_lower_bound else "ceiling"
+    if ceiling.is_lower_bound:
+        return "ceiling (at least)"
+    return "ceiling"

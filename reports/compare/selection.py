@@ -100,12 +100,9 @@ class Selection:
 
     @property
     def matrix_id(self) -> uuid.UUID | None:
-        return uuid.UUID(self.matrix) if self.matrix not in ("", ALL) else None
-
-    @property
-    def narrowed(self) -> bool:
-        """Whether anything restricts which sweeps are meant, beside their matrix and their ids."""
-        return any(self.facet(name) for name in FACETS) or bool(self.phase or self.since or self.until)
+        if self.matrix in ("", ALL):
+            return None
+        return uuid.UUID(self.matrix)
 
     def kind_for(self, curves: Sequence[Curve]) -> str:
         """The chosen kind of latency; where none is, the one that these curves are read by."""
@@ -158,17 +155,25 @@ class Selection:
             "side": self.sides,
             **{name: self.facet(name) for name in FACETS},
         }
-        return [(name, value) for name in NAMES[1:] if name not in without for value in values[name] if value]
+        pairs: list[tuple[str, str]] = []
+        for name in NAMES[1:]:
+            if name not in without:
+                pairs += [(name, value) for value in values[name] if value]
+        return pairs
 
     def query(self) -> str:
         """The canonical query string with its question mark; empty for the defaults."""
         pairs = self.pairs()
-        return "?" + urlencode([("v", VERSION), *pairs]) if pairs else ""
+        if not pairs:
+            return ""
+        return "?" + urlencode([("v", VERSION), *pairs])
 
 
 def _number_text(value: float | None) -> str:
     """Ten digits: more than anybody measures, and what is read again as the same number."""
-    return "" if value is None else f"{value:.10g}"
+    if value is None:
+        return ""
+    return f"{value:.10g}"
 
 
 def read(parameters: Parameters) -> Selection:
@@ -189,6 +194,9 @@ def read(parameters: Parameters) -> Selection:
     facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
     texts = _texts(parameters, "side", problems)
     matrix, baseline = last_value(parameters, "matrix"), last_value(parameters, "baseline")
+    limit_us = None
+    if limit_ms is not None:
+        limit_us = limit_ms * 1e3
     return Selection(
         matrix=matrix if matrix in ("", ALL) else str(_id(matrix, NO_MATRIX, problems) or ""),
         sweeps=_ids(parameters, "sweep", problems),
@@ -205,7 +213,7 @@ def read(parameters: Parameters) -> Selection:
         baseline=_id(baseline, NO_BASELINE, problems) if baseline else None,
         vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
         load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
-        limit_us=None if limit_ms is None else limit_ms * 1e3,
+        limit_us=limit_us,
         max_loss_s=_number(parameters, "loss", "seconds", MAX_LOSS_S, problems, least=0.0),
         anyway=_parse_choice(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
@@ -217,7 +225,9 @@ def read(parameters: Parameters) -> Selection:
 def last_value(parameters: Parameters, name: str) -> str:
     """Of several values the last one counts."""
     values = parameters.getlist(name)
-    return _clean(values[-1]) if values else ""
+    if not values:
+        return ""
+    return _clean(values[-1])
 
 
 def _clean(text: str) -> str:
@@ -284,7 +294,9 @@ def _number(
 def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | None:
     text = last_value(parameters, name)
     try:
-        day = dt.date.fromisoformat(text) if text else None
+        day = None
+        if text:
+            day = dt.date.fromisoformat(text)
     except ValueError:
         day = dt.date.min
     if day is None or day.year in YEARS:
@@ -304,6 +316,8 @@ def _parse_choice(parameters: Parameters, name: str, choices: Sequence[str], def
     text = last_value(parameters, name)
     if not text or text in choices:
         return text or default
-    instead = f"{default} is shown" if default else "it is left out"
+    instead = "it is left out"
+    if default:
+        instead = f"{default} is shown"
     problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
     return default

@@ -28,8 +28,7 @@ from reports.published.queries.sources import SourceRun, source_runs
 from reports.published.redaction import Found, Redactor
 from reports.published.report_sources import Material, gather
 from runs.catalog import load_catalog
-from runs.models import Matrix
-from runs.models.run import Status
+from runs.models import Matrix, Status
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.plan_export import export_plan
 from runs.plans.files.plan_file import read_plan

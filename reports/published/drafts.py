@@ -103,7 +103,12 @@ def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
         note for note in stored if isinstance(note, dict) and all(isinstance(note.get(name), str) for name in names)
     ]
     return tuple(
-        DraftFootnote(*(_kept(note[name], MAX_FOOTNOTE if name == "text" else MAX_NAME_LENGTH) for name in names))
+        DraftFootnote(
+            table=_kept(note["table"], MAX_NAME_LENGTH),
+            side=_kept(note["side"], MAX_NAME_LENGTH),
+            column=_kept(note["column"], MAX_NAME_LENGTH),
+            text=_kept(note["text"], MAX_FOOTNOTE),
+        )
         for note in whole[:MAX_FOOTNOTES]
         if note["text"].strip()
     )

@@ -19,6 +19,9 @@ DRAWINGS: Final = {
 
 def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigure:
     """The sheet in its four drawings with its numbers; without drawings where it has nothing to show."""
+    drawn = {}
+    if not sheet.empty:
+        drawn = {name: sheet.answer(theme=theme, narrow=narrow)["figure"] for name, (theme, narrow) in DRAWINGS.items()}
     return {
         "name": name,
         "title": title,
@@ -27,9 +30,7 @@ def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigu
         "notes": list(sheet.notes),
         "empty": sheet.empty,
         "height_px": 0 if sheet.empty else sheet.height_px,
-        "drawn": {}
-        if sheet.empty
-        else {name: sheet.answer(theme=theme, narrow=narrow)["figure"] for name, (theme, narrow) in DRAWINGS.items()},
+        "drawn": drawn,
         "table": cells(sheet.table),
     }
 

@@ -141,7 +141,10 @@ def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
     """A cell as charts.js writes it: six digits, thousands apart, at most three digits behind the point."""
     if not _is_number(cell):
         text = formatting.NOTHING if cell is None or cell == "" else str(cell)
-        return Shown(text, signs=signs, verdict=text if text in VERDICTS else "")
+        verdict = ""
+        if text in VERDICTS:
+            verdict = text
+        return Shown(text, signs=signs, verdict=verdict)
     assert isinstance(cell, int | float)
     return Shown(formatting.cell(cell), repr(cell), signs)
 

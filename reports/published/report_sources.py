@@ -162,6 +162,9 @@ def gather(team: Team, draft: Draft) -> Material:
             vary=selection.vary,
             anyway=selection.anyway,
         )
+    matrix_id = None
+    if len(matrices) == 1:
+        matrix_id = matrices.pop()
     return Material(
         selection=selection,
         curves=curves,
@@ -172,7 +175,7 @@ def gather(team: Team, draft: Draft) -> Material:
         against=compared,
         pictures=every_picture(drawn, curves),
         submitted=submitted,
-        matrix_id=matrices.pop() if len(matrices) == 1 else None,
+        matrix_id=matrix_id,
         problems=comparison.problems,
         redactor=redactor,
     )

@@ -331,11 +331,14 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     curve, setup = largest.curve, largest.curve.setup
     largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), None))
     # The need of one result: as many copies as were measured where the question names no number.
+    node_gb = None
+    if question["data"]:
+        node_gb = question["node"]
     need = Need(
         throughput_ops_s=question["throughput"],
         data_gb=question["data"] or 0.0,
         copies=question["copies"] or setup.replication_factor or 1,
-        node_gb=question["node"] if question["data"] else None,
+        node_gb=node_gb,
         headroom=question["headroom"],
         fill=question["fill"],
     )

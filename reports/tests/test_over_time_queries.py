@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from runs.models import RunEvent
-from runs.models import Series as SeriesRow
+from runs.models import RunEvent, Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 from runs.ycsb.series import POINT, Series, pack

@@ -19,8 +19,7 @@ from runs.tests.factories import (
     measurement,
 )
 from runs.tests.world import UGLY
-from runs.ycsb.series import POINT, pack
-from runs.ycsb.series import Series as PackedSeries
+from runs.ycsb.series import POINT, Series as PackedSeries, pack
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

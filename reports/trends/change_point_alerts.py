@@ -18,10 +18,9 @@ from benchsite.core import formatting
 from benchsite.notifications import notices
 from reports.models import History, HistoryLook
 from reports.trends.analysis.changes import NEARBY
-from reports.trends.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Metric, followed
-from reports.trends.histories import History as Course
+from reports.trends.histories import THROUGHPUT_METRIC, History as Course, HistoryChange, HistoryPoint, Metric, followed
 from reports.trends.queries.history import collect_metrics, lately
-from runs.models.run import Phase
+from runs.models import Phase
 
 log = logging.getLogger(__name__)
 # Histories in one look; what has grown beside them is looked at in the next.
@@ -134,9 +133,12 @@ def _line(metric: Metric, entry: HistoryChange) -> str:
 
 def _data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
     change, point = entry.change, entry.point
+    unit = "ops/s"
+    if metric.operation:
+        unit = "us"
     return {
         "metric": str(metric),
-        "unit": "us" if metric.operation else "ops/s",
+        "unit": unit,
         "before": change.before,
         "after": change.after,
         "relative": change.relative,

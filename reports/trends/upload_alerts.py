@@ -19,8 +19,7 @@ from benchsite.notifications import notices
 from reports.models import CommitLook
 from reports.trends.verdicts.baseline_selection import verdict_of_run
 from reports.trends.verdicts.regression_alerts import FRESH, tell
-from runs.models import Run
-from runs.models.run import Phase, Status
+from runs.models import Phase, Run, Status
 from runs.queue.database_retries import contained
 
 # Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.

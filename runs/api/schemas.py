@@ -127,10 +127,16 @@ class RunAnswer(OnPage):
     def resolve_links(run: Run) -> RunLinks:
         own = f"{ROOT}/runs/{run.pk}"
         parts = ("measurements", "series", "findings", "events", "artifacts", "verdict")
+        sweep = None
+        if run.sweep_id:
+            sweep = f"{ROOT}/sweeps/{run.sweep_id}"
+        matrix = None
+        if run.matrix_id:
+            matrix = f"{ROOT}/matrices/{run.matrix_id}"
         return RunLinks(
             self=own,
             page=page_address(run),
-            sweep=f"{ROOT}/sweeps/{run.sweep_id}" if run.sweep_id else None,
-            matrix=f"{ROOT}/matrices/{run.matrix_id}" if run.matrix_id else None,
+            sweep=sweep,
+            matrix=matrix,
             **{part: f"{own}/{part}" for part in parts},
         )

@@ -46,7 +46,9 @@ class RenderedServer:
 
 def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) -> dict[str, str]:
     """The settings of recipe, database and mode together, canonical. Raises PropertyError."""
-    recipe = system.process.settings if system.process else {}
+    recipe = {}
+    if system.process:
+        recipe = system.process.settings
     return {**recipe, **system.check_settings(settings), **mode.server_settings}
 
 
@@ -65,12 +67,16 @@ def count_servers(system: System | None, provisioner: str, settings: Mapping[str
 
 def start_problem(system: System, mode: Mode, nodes: int) -> str:
     """Why servers that Benchsite starts cannot be in the mode; empty where they can. `nodes`: how many of them."""
-    facts = system.process.facts if system.process else {}
+    facts = {}
+    if system.process:
+        facts = system.process.facts
     for name, value in facts.items():
         if mode.server_settings.get(name, value) != value:
             return f"it needs {name} = {mode.server_settings[name]}, and servers that Benchsite starts have {value}"
     if mode.replicas_needed >= nodes:
-        started = "a single node starts" if nodes == 1 else f"{nodes} nodes start"
+        started = "a single node starts"
+        if nodes != 1:
+            started = f"{nodes} nodes start"
         return f"it waits for {counted(mode.replicas_needed, 'replica')}, and {started}"
     return ""
 
@@ -181,7 +187,9 @@ def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
     """The nodes as the client takes them. Raises PropertyError."""
     if problem := ports_problem(endpoint, [port for _, port in nodes]):
         raise PropertyError({endpoint.host: problem})
-    used = nodes if endpoint.nodes != "first" else nodes[:1]
+    used = nodes
+    if endpoint.nodes == "first":
+        used = nodes[:1]
     with_ports = endpoint.nodes == "addresses" or endpoint.url
     if not with_ports:
         return ",".join(host for host, _ in used)
@@ -204,12 +212,15 @@ def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:
 
     user, password = quote(value(endpoint.user), safe=""), quote(value(endpoint.password), safe="")
     options = {name.removeprefix(URL_OPTION): properties[name] for name in endpoint.options if name in properties}
+    credentials = ""
+    if user:
+        credentials = f"{user}:{password}@"
     return _fill(
         endpoint.template,
         {
             "nodes": hosts,
             "database": value(endpoint.database),
-            "credentials": f"{user}:{password}@" if user else "",
+            "credentials": credentials,
             "options": f"?{urlencode(options, quote_via=quote)}" if options else "",
         },
     )

@@ -7,8 +7,7 @@ from django.db import transaction
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
 from runs.catalog import System, data_target, load_catalog
-from runs.models import Cluster, DataConfirmation, Workload
-from runs.models.plan import Provisioner
+from runs.models import Cluster, DataConfirmation, Provisioner, Workload
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 

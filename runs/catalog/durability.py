@@ -118,7 +118,9 @@ class Durability(BaseModel):
             case 1:
                 return f" and one other copy {_REPLICA_DONE[self.replica_ack]}"
             case "quorum" | "all" as which:
-                subject = "a quorum of the copies" if which == "quorum" else "every copy"
+                subject = "every copy"
+                if which == "quorum":
+                    subject = "a quorum of the copies"
                 return f" and {subject} {_REPLICA_DONE[self.replica_ack]}"
             case number:
                 return f" and each of {number} other copies {_REPLICA_DONE[self.replica_ack]}"
@@ -128,7 +130,9 @@ class Durability(BaseModel):
             return "A power failure of one node may lose any number of acknowledged writes."
         if self.loss_window_s == 0:
             return "A power failure of one node loses no acknowledged write."
-        worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow" if self.worst_loss_window_s else ""
+        worst = ""
+        if self.worst_loss_window_s:
+            worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow"
         typical = exact(self.loss_window_s)
         return f"A power failure of one node may lose the last {typical} s of acknowledged writes{worst}."
 

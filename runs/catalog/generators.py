@@ -76,7 +76,9 @@ def quarantine(client_run: ClientRun) -> None:
     """The load generator of this client run could not carry it out, or fell silent with it: it gets no run for now."""
     client = f"Client {client_run.number} of {client_run.run.name}"
     if client_run.state == ClientRun.State.FAILED:
-        verb = "started" if client_run.reason == Reason.CLIENT_NOT_STARTED else "finished"
+        verb = "finished"
+        if client_run.reason == Reason.CLIENT_NOT_STARTED:
+            verb = "started"
         reason = f"{client} could not be {verb}: {client_run.reason_detail}"
     elif client_run.state == ClientRun.State.WAITING:
         reason = f"{client} was not started within {CLIENT_UNCLAIMED_AFTER.seconds} s."
@@ -151,7 +153,9 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
 def get_capacity(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
     """What is known of this build of the binding; empty where that is nothing."""
     known: Capacity = capacities.get(binding, {})
-    return known if known.get("digest") == digest else {}
+    if known.get("digest") != digest:
+        return {}
+    return known
 
 
 def _update(generator: LoadGenerator, binding: str, fields: Capacity) -> None:

@@ -64,7 +64,9 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
     """The catalog of these files (name to text). Raises CatalogError."""
     systems: dict[str, System] = {}
     digest = hashlib.sha256()
-    shared = _read_shared(files[SHARED]) if SHARED in files else {}
+    shared = {}
+    if SHARED in files:
+        shared = _read_shared(files[SHARED])
     for name, text in sorted(files.items()):
         digest.update(f"{name}\0{len(text)}\0{text}".encode())
         if name == SHARED:

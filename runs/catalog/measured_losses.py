@@ -84,7 +84,9 @@ class MeasuredLoss:
 
         The exact binomial bound: a larger share p has no loss in n faults with a probability (1 - p)^n below 5 %.
         """
-        return None if self.with_loss else float(1 - 0.05 ** (1 / self.faults))
+        if self.with_loss:
+            return None
+        return float(1 - 0.05 ** (1 / self.faults))
 
     def contradiction(self, record: Durability) -> str:
         """How the measurement contradicts the record of its mode; empty where it does not, or the disk was faulty."""
@@ -97,7 +99,9 @@ class MeasuredLoss:
             # Its window is that of one node, which the other copies outlive.
             stated[Fault.POWER_CUT] = survives["power_loss"]
         if self.fault in stated:
-            return "the record says that it survives" if stated[self.fault] else ""
+            if stated[self.fault]:
+                return "the record says that it survives"
+            return ""
         window_s = record.worst_loss_window_s or record.loss_window_s
         if window_s is None or self.oldest_lost_max_s is None or self.oldest_lost_max_s <= window_s:
             return ""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from runs.catalog.durability import Durability
-from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest
+from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest, use_declared_names
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.
@@ -35,7 +35,9 @@ def get_flavour(client: str) -> str:
     """The flavour of a registered client, "ycsb-0.17.0/redis" or "go-ycsb-1.0.3/redis"; empty: Benchsite's own."""
     if not client:
         return OWN_FLAVOUR
-    return GO_FLAVOUR if client.startswith(GO_FLAVOUR) else STOCK_FLAVOUR
+    if client.startswith(GO_FLAVOUR):
+        return GO_FLAVOUR
+    return STOCK_FLAVOUR
 
 
 class UnknownName(LookupError):
@@ -399,17 +401,17 @@ class System(Record):
             return self._go_problem(client, external=external)
         names = ", ".join(self.stock_bindings)
         if flavour == OWN_FLAVOUR:
+            if self.own_client:
+                return ""
             return (
-                ""
-                if self.own_client
-                else (
-                    f"Benchsite has no binding of its own for {self.name}. Choose a stock binding ({names}) as the "
-                    "database's client; an operator adds YCSB distributions to load generators by BENCHSITE_YCSB_HOMES."
-                )
+                f"Benchsite has no binding of its own for {self.name}. Choose a stock binding ({names}) as the "
+                "database's client; an operator adds YCSB distributions to load generators by BENCHSITE_YCSB_HOMES."
             )
         if client.rpartition("/")[2] not in self.stock_bindings:
             return f"{client or 'No binding'} cannot drive {self.name}: choose a stock binding called {names}."
-        return "" if external else "Stock bindings drive external clusters only: choose Benchsite's own binding."
+        if external:
+            return ""
+        return "Stock bindings drive external clusters only: choose Benchsite's own binding."
 
     def _go_problem(self, client: str, *, external: bool) -> str:
         if self.go is None:
@@ -417,7 +419,9 @@ class System(Record):
         driver = self.go.binding.name
         if client.rpartition("/")[2] != driver:
             return f"{client or 'No driver'} cannot drive {self.name}: choose go-ycsb's driver {driver}."
-        return "" if external else "go-ycsb drives external clusters only: choose Benchsite's own binding."
+        if external:
+            return ""
+        return "go-ycsb drives external clusters only: choose Benchsite's own binding."
 
     def with_client(self, flavour: str) -> "System":
         """This system as a client of the flavour reaches it; with no client of the flavour it stays as it is."""
@@ -440,7 +444,9 @@ class System(Record):
     def with_own_modes(self, own_modes: Mapping[str, OwnMode]) -> "System":
         """With the modes that the owner of a database stated; a copy of a mode that is not here is left out."""
         own = {slug: self._own_mode(slug, mode) for slug, mode in own_modes.items() if mode["base"] in self.modes}
-        return self.model_copy(update={"modes": {**self.modes, **own}}) if own else self
+        if own:
+            return self.model_copy(update={"modes": {**self.modes, **own}})
+        return self
 
     def _own_mode(self, slug: str, own: OwnMode) -> Mode:
         base = self.modes[own["base"]]
@@ -563,6 +569,7 @@ def _check(
     url: str = "",
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
+    values = use_declared_names(declared, values)
     problems: dict[str, str] = {
         name: f"{name} is decided by the durability mode, which a matrix chooses: leave it out."
         for name in values

@@ -36,7 +36,9 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: > {cpu_reject} of the cores
     Not assessed without: CPU time and cores of all clients, unless collecting garbage alone warns
     """
-    shares = None if facts.missing else _cpu_shares(facts.clients)
+    shares = None
+    if not facts.missing:
+        shares = _cpu_shares(facts.clients)
     collecting = max((client.gc_share for client in facts.clients if client.gc_share is not None), default=None)
     paused = collecting is not None and collecting > profile.gc_warn
     if shares is None and not paused:
@@ -249,7 +251,9 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
         is_whole = len(parts) == len(facts.clients)
         # Threads are always known; no target is one, too.
         if parts and (stated or name == "target") and (total != known if is_whole else total > known):
-            who = "all clients" if is_whole else f"{len(parts)} of {counted(len(facts.clients), 'client')}"
+            who = "all clients"
+            if not is_whole:
+                who = f"{len(parts)} of {counted(len(facts.clients), 'client')}"
             yield f"{name} ({who} {grouped(total)}, the upload {grouped(known)})"
 
 
@@ -317,7 +321,9 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
         silent = sorted({client.number for client in facts.clients} - set(speeds))
         return not_assessed(f"The throughput of client {silent[0]} is not known.")
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
-    ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
+    ratio = math.inf
+    if speeds[slowest] > 0:
+        ratio = speeds[fastest] / speeds[slowest]
     severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
     factor = "\N{INFINITY}"
     if math.isfinite(ratio):
@@ -380,12 +386,10 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     ]
     if facts.whole_runs and not steps:
         return None
-    unread = not facts.whole_runs and any(
-        abs(by_s) > MAX_UNREAD_STEP_S
-        for client in facts.clients
-        if not client.clock_steps
-        for _, by_s in _printed_steps(client)
-    )
+    unread = False
+    if not facts.whole_runs:
+        printed = chain.from_iterable(_printed_steps(client) for client in facts.clients if not client.clock_steps)
+        unread = any(abs(by_s) > MAX_UNREAD_STEP_S for _, by_s in printed)
     severity = warn_if(steps)
     consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
     if unread:
@@ -400,7 +404,9 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 
 def _printed_steps(client: ClientFacts) -> Sequence[Sequence[float]]:
-    return client.evidence.clock_steps if client.evidence is not None else ()
+    if client.evidence is not None:
+        return client.evidence.clock_steps
+    return ()
 
 
 @check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)

@@ -76,7 +76,8 @@ def durability(facts: RunFacts, profile: Profile) -> Outcome | None:
         )  # fmt: skip
     if (unacknowledged := _unacknowledged(facts)) is not None:
         return unacknowledged
-    confirmed = [name for name in facts.mode_properties if all(name in properties for properties in stated)]
+    common = set.intersection(*map(set, stated))
+    confirmed = [name for name in facts.mode_properties if name in common]
     if not confirmed:
         wanted = ", ".join(facts.mode_properties)
         return not_assessed(f"The command lines do not state what the mode sets: {wanted}.")

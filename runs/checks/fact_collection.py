@@ -80,6 +80,7 @@ def collect_facts(
     )
 
 
+CLIENT_FIELDS: Final = tuple(field.name for field in fields(ClientFacts))
 # What both kinds of merged operations have by these names.
 _SAME: Final = ("operation", "kind", "is_composite", "ok", "failed", "mean_us", "min_us", "max_us")
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
@@ -98,10 +99,13 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
             resolution_s = max((interval_s for interval_s in apart if interval_s is not None), default=None)
         seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
     whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
+    rate_ops_s = None
+    if seconds:
+        rate_ops_s = seconds.rate_ops_s
     return {
         "window_s": merged.window.length_s if merged.window is not None else min(lasted, default=None),
         "operations": tuple(_summarised_operation(operation, whole=whole) for operation in merged.operations),
-        "rate_ops_s": seconds.rate_ops_s if seconds else None,
+        "rate_ops_s": rate_ops_s,
         "over_time": seconds,
         "whole_runs": True,
     }
@@ -109,38 +113,14 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
 
 def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> ClientFacts:
     number, evidence = client.number, client.evidence
-    if isinstance(client, SummarisedClient):
-        own: dict[str, Any] = {
-            "covered_s": max((client.runtime_ms or 0.0) / 1000, 0.0),
-            "printed_throughput_ops_s": client.throughput_ops_s,
-            "truncated": not client.complete,
-            "status_operations": client.status_operations,
-            "status_coverage": client.status_coverage,
-            "status_interval_s": client.status_interval_s,
-        }
-    else:
-        names = ("covered_s", "printed_throughput_ops_s", "truncated", "log_counts", "init_s")
-        own = {name: getattr(client, name) for name in names}
+    own = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
     return ClientFacts(
-        number=number,
-        started_s=client.started_s,
-        ended_s=client.ended_s,
-        operations=client.operations,
-        busy_us=client.busy_us,
-        throughput_ops_s=client.throughput_ops_s,
-        threads=client.threads,
-        runtime_ms=client.runtime_ms,
-        printed_counts=client.printed_counts,
-        cleanup_s=client.cleanup_s,
-        verified=client.verified,
+        **own,
         machine=known.machines.get(number, ""),
         cpu_percent=known.cpu_percent.get(number),
         cores=known.cores.get(number),
         gc_share=known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
         clock_offset_s=known.clock_offsets_s.get(number),
-        clock_steps=client.clock_steps if isinstance(client, MergedClient) else (),
-        evidence=evidence,
-        **own,
     )
 
 

@@ -176,9 +176,10 @@ def waits_for(mode: Durability) -> str:
     """What a write of the mode waits for, in words that differ wherever `Durability.write_class` does."""
     text = _WAITS_FOR[mode.ack]
     if mode.replicas_acked:
-        copies = (
-            f"{mode.replicas_acked} of the" if isinstance(mode.replicas_acked, str) else f"{mode.replicas_acked} other"
-        )
+        if isinstance(mode.replicas_acked, str):
+            copies = f"{mode.replicas_acked} of the"
+        else:
+            copies = f"{mode.replicas_acked} other"
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
     if mode.ack != "disk" or mode.loss_window_s != 0:
         lost = "any"

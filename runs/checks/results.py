@@ -64,8 +64,11 @@ def compute_verdict(severities: Iterable[Severity]) -> JudgedColumns:
     """
     known = list(severities)
     severity = find_worst(known)
+    verdict: Verdict = "pass"
+    if severity in ("warn", "reject"):
+        verdict = severity
     return {
-        "verdict": severity if severity in ("warn", "reject") else "pass",
+        "verdict": verdict,
         "checks": len(known),
         "checks_assessed": len(known) - known.count("not_assessed"),
     }

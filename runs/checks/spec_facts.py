@@ -41,11 +41,14 @@ def side_facts(
     `server_use` is that of its measurement set, or means of several.
     """
     client = spec["client"]
+    client_version = ""
+    if client["ycsb_version"]:
+        client_version = f"{client['flavour']} {client['ycsb_version']}"
     return SideFacts(
         label=label,
         system=spec["system"],
         version=server_version or spec["database"]["version"],
-        client_version=f"{client['flavour']} {client['ycsb_version']}" if client["ycsb_version"] else "",
+        client_version=client_version,
         durability=spec["mode"]["record"],
         cluster=cluster_facts(spec),
         records=spec["dataset"]["records"],

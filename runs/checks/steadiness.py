@@ -110,11 +110,10 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
     series = facts.rate_ops_s or ()
     spread = stability(series)
     if spread is None or spread.seconds < profile.stability_least_s:
-        missing = (
-            _too_short(facts.over_time, 0, 0)
-            if facts.rate_ops_s is None and facts.over_time is None
-            else f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
-        )
+        if facts.rate_ops_s is None and facts.over_time is None:
+            missing = _too_short(facts.over_time, 0, 0)
+        else:
+            missing = f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
         return not_assessed(missing, f"{len(series)} s" if series else "")
     bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
     shown = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"

@@ -8,8 +8,7 @@ from django.db import connection, transaction
 from benchsite.accounts.models import Team, User
 from runs.checks import THRESHOLDS, Profile, profile
 from runs.checks.profile import refusal
-from runs.models import ThresholdOverride
-from runs.models.plan import Purpose
+from runs.models import Purpose, ThresholdOverride
 
 MAX_REASON_LENGTH = 2_000
 PURPOSES = tuple(Purpose.values)

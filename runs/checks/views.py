@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.responses import get_posted
 from runs.catalog.forms.fields import DescribedForm
 from runs.checks import THRESHOLDS, profile
 from runs.checks.profile import Threshold, shown
@@ -21,7 +22,7 @@ from runs.checks.team_thresholds import (
     replace_threshold,
     restore_default,
 )
-from runs.models.plan import Purpose
+from runs.models import Purpose
 
 EVERY_PURPOSE = "every purpose"
 
@@ -87,7 +88,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
     if request.method == "POST" and "restore" in request.POST:
         return _restore(request, name, request.POST["restore"])
-    form = ThresholdForm(request.POST if request.method == "POST" else None, threshold=about)
+    form = ThresholdForm(get_posted(request), threshold=about)
     if form.is_valid():
         data = form.cleaned_data
         try:

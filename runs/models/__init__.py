@@ -11,9 +11,11 @@ from runs.models.plan import (
     Matrix,
     MatrixEntry,
     Node,
+    Provisioner,
+    Purpose,
     Workload,
 )
-from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series, ThresholdOverride
-from runs.models.run import ClientRun, Deployment, Run, RunEvent, SearchDecision, Sweep
+from runs.models.result import Artifact, Finding, LatencyKind, Measurement, MeasurementSet, Series, ThresholdOverride
+from runs.models.run import ClientRun, Deployment, Phase, Run, RunEvent, SearchDecision, Stage, Status, Sweep, Verdict
 from runs.models.schedule import Ending, Occasion, Schedule
 from runs.models.upload import Upload, UploadedFile, UploadKey

@@ -15,7 +15,7 @@ from typing import Final
 from benchsite.core.formatting import counted, percent, size, throughput
 from runs.catalog import load_catalog
 from runs.catalog.generators import get_capacity
-from runs.models.plan import Provisioner
+from runs.models import Provisioner
 from runs.plans.expansion import PlannedRun
 from runs.plans.plan import PlannedGenerator
 from runs.results.measures.host import MAX_DISK_SHARE
@@ -62,7 +62,9 @@ def _total(run: PlannedRun, binding: str, processes: int) -> float | None:
         share = 0.5 if is_shared and generator.cores > 1 else 1.0
         bounds.append(capacity_ops_s(generator, binding, processes=processes, cores_share=share))
     known = [bound for bound in bounds if bound is not None]
-    return sum(known) if len(known) == len(bounds) else None
+    if len(known) != len(bounds):
+        return None
+    return sum(known)
 
 
 def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
@@ -71,7 +73,9 @@ def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
     slots = min(generator.slots for generator in run.generators)
     enough = (n for n in range(run.processes + 1, slots + 1) if (_total(run, binding, n) or 0) >= run.prediction.ops_s)
     processes = next(enough, None)
-    remedy = f"Set the clients per generator to {processes}." if processes else "Use more load generators."
+    remedy = "Use more load generators."
+    if processes:
+        remedy = f"Set the clients per generator to {processes}."
     clients = counted(run.clients, "client")
     return (
         f"{counted(needed, 'more client')} needed for {throughput(run.prediction.ops_s)} ({run.name}): its {clients} "

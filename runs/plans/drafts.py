@@ -65,6 +65,8 @@ def draft_matrix(
 
 def _make_name(entries: Sequence[tuple[Database, str]], workloads: Sequence[Workload]) -> str:
     databases = list(dict.fromkeys(database.name for database, _ in entries))
-    more = f" and {len(databases) - 3} more" if len(databases) > 3 else ""
+    more = ""
+    if len(databases) > 3:
+        more = f" and {len(databases) - 3} more"
     short_names = ", ".join(workload.short_name for workload in workloads)
     return f"{', '.join(databases[:3]) or 'Matrix'}{more}: {short_names or 'no workload'}"[:120]

@@ -1,5 +1,6 @@
 """The pure expansion: databases x modes x workloads x ladder x repeats, minus exclusions plus overrides, in order."""
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +8,7 @@ from dataclasses import dataclass, replace
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.plans.plan_spec import PlanColumns
 from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
 
 # What the name of a bracket's run ends with.
@@ -56,12 +58,16 @@ class PlannedRun:
         if self.phase == "load":
             return f"{self.sweep.name} r{self.repeat}"
         name = run_name(self.sweep.name, self.threads, self.target_ops_s, self.repeat)
-        return f"{name}{BRACKET}" if self.is_bracket else name
+        if self.is_bracket:
+            return f"{name}{BRACKET}"
+        return name
 
 
 def run_name(sweep: str, threads: int, target_ops_s: int | None, repeat: int) -> str:
     """ "redis always A 16t @40000 r1"."""
-    target = f" @{target_ops_s}" if target_ops_s else ""
+    target = ""
+    if target_ops_s:
+        target = f" @{target_ops_s}"
     return f"{sweep} {threads}t{target} r{repeat}"
 
 
@@ -158,7 +164,9 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
     generators = tuple(g for g in plan.generators if names is None or g.name in names)  # type: ignore[operator]
-    target = rung if plan.ladder == "target" and plan.search is None else None
+    target = None
+    if plan.ladder == "target" and plan.search is None:
+        target = rung
     return _Draft(sweep, rung, repeat, threads, target, properties, generators)
 
 
@@ -200,7 +208,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     for draft in drafts:
         entry, data = draft.sweep.entry, dataset(draft.properties)
         place = (entry.database.id, entry.mode)
-        start_s = _start_s(plan, entry) if up.get(entry.database.cluster_id) != place else 0.0
+        start_s = 0.0
+        if up.get(entry.database.cluster_id) != place:
+            start_s = _start_s(plan, entry)
         up[entry.database.cluster_id] = place
         if plan.load_policy != "existing" and loaded.get(place, ("", 0))[0] != data.fingerprint:
             load = _load(plan, draft, data, position)
@@ -210,7 +220,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             loaded[place] = (data.fingerprint, position)
             yield load
             position += 1
-        needs = loaded[place][1] if place in loaded else None
+        needs = None
+        if place in loaded:
+            needs = loaded[place][1]
         measured = _measured(plan, draft, data, position, needs)
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
@@ -225,16 +237,25 @@ def _start_s(plan: Plan, entry: Entry) -> float:
     if database.provisioner != "process" or plan.overhead(entry) is not ASSUMED:
         return 0.0
     process = load_catalog().system(database.system, database.flavour).process
-    return process.start_s * float(database.settings.get("nodes", 1)) if process else 0.0
+    if not process:
+        return 0.0
+    return process.start_s * float(database.settings.get("nodes", 1))
 
 
-def duration_s(plan: Plan) -> int:
+def measure_s(plan: PlanColumns, target_ops_s: int | None) -> int:
+    """The measured seconds of a rung: those of the plan, or more until its target has made the plan's operations."""
+    if target_ops_s is None:
+        return plan.min_measure_s
+    return max(plan.min_measure_s, math.ceil(plan.min_operations / target_ops_s))
+
+
+def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
     """How long each client of a measured run works."""
-    return plan.warmup_s + plan.min_measure_s + TAIL_S
+    return plan.warmup_s + measure_s(plan, target_ops_s) + TAIL_S
 
 
 def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
-    seconds, generators = duration_s(plan), draft.generators
+    seconds, generators = duration_s(plan, draft.target_ops_s), draft.generators
     prediction = predict(
         plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )

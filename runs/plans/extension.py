@@ -11,8 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from benchsite.accounts.models import User
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase, Status
+from runs.models import Matrix, Phase, Run, Status, Sweep
 from runs.queue import lifecycle
 from runs.results.measures.search import State
 from runs.results.measures.sustained_load import MARGINAL
@@ -33,7 +32,9 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
     loads = sorted(values)
     best = max(loads, key=lambda load: values[load])
     if best == loads[-1]:
-        step = best / loads[-2] if len(loads) > 1 else MAX_STEP
+        step = MAX_STEP
+        if len(loads) > 1:
+            step = best / loads[-2]
         step = min(max(step, MIN_STEP), MAX_STEP)
         return (math.ceil(best * step), math.ceil(best * step**2))
     if best == loads[0]:
@@ -93,7 +94,9 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     matrix = locked.matrix
     if matrix is None:
         _, rungs = next_rungs(locked)
-        unit = "ops/s" if locked.ladder == Matrix.Ladder.TARGET else "threads"
+        unit = "threads"
+        if locked.ladder == Matrix.Ladder.TARGET:
+            unit = "ops/s"
         raise ExtensionRefused(
             f"This sweep was measured elsewhere. Submit a matrix with its next rungs ({', '.join(map(str, rungs))} "
             f"{unit}) on a database of yours: “Plan two more rungs” on the sweep's page begins one."
@@ -109,7 +112,9 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     is_target = locked.ladder == Matrix.Ladder.TARGET
     loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
     queued = runs.filter(repeat__lte=max(matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
-    repeats = 1 if matrix.search is not None else queued or matrix.repeats
+    repeats = 1
+    if matrix.search is None:
+        repeats = queued or matrix.repeats
     return [
         lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None)
         for threads, target_ops_s in loads

@@ -52,8 +52,12 @@ KINDS: Final[Mapping[str, Kind]] = {
 def fault_sentence(fault: FaultSpec) -> str:
     """ "pause of node 2 at second 5 for 2 s", seconds counted from the begin of the window."""
     kind = KINDS[fault["kind"]]
-    nodes = "all nodes" if fault["node"] is None else f"node {fault['node']}"
-    value = f", {exact(fault['value'])} {kind.value}" if fault["value"] is not None else ""
+    nodes = "all nodes"
+    if fault["node"] is not None:
+        nodes = f"node {fault['node']}"
+    value = ""
+    if fault["value"] is not None:
+        value = f", {exact(fault['value'])} {kind.value}"
     return f"{kind.name} of {nodes} at second {exact(fault['at_s'])} for {exact(fault['duration_s'])} s{value}"
 
 

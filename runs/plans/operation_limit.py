@@ -77,11 +77,9 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     if per_client <= MAX_PREDICTED_OPERATIONS:
         return ""
     ends_s = MAX_INT / (prediction.ops_s / clients)
-    ends = (
-        f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
-        if ends_s < seconds
-        else "might end early"
-    )
+    ends = "might end early"
+    if ends_s < seconds:
+        ends = f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
     return (
         f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
         f"{MAX_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "

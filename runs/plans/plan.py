@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -10,8 +11,7 @@ from pydantic import ConfigDict
 
 from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
-from runs.models import Database, LoadGenerator, Matrix, Run, Workload
-from runs.models.run import Phase, Status
+from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
 from runs.queue.bindings import Capacity
@@ -160,6 +160,12 @@ class Plan(PlanColumns):
     def clients(self) -> int:
         """How many YCSB processes each run has."""
         return len(self.generators) * self.processes_per_generator
+
+    @property
+    def machine_ids(self) -> set[str]:
+        """Of the servers and the load generators."""
+        databases = chain.from_iterable(entry.database.machine_ids for entry in self.entries)
+        return {generator.machine_id for generator in self.generators}.union(databases)
 
     def overhead(self, entry: Entry) -> Overhead:
         return self.overheads.get((entry.database.id, entry.mode), ASSUMED)

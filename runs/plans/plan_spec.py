@@ -19,9 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from benchsite.core.formatting import exact
 from benchsite.rest.schemas import Text, plain
-from runs.models import Matrix
-from runs.models.plan import Purpose
-from runs.models.result import LatencyKind
+from runs.models import LatencyKind, Matrix, Purpose
 from runs.plans import sizes
 from runs.plans.faults import KINDS, MAX_FAULTS
 from runs.queue.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
@@ -46,7 +44,12 @@ PURPOSES: Final = {
 }
 LOAD_POLICIES: Final = {value: label for value, label in Matrix.LoadPolicy.choices if value != Matrix.LoadPolicy.REUSE}
 STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_STATISTICS}
-RESETS: Final = {"keep": "keep everything", "restart": "restart the server", "reload": "reload the data"}
+RESETS: Final = {
+    "keep": "keep everything",
+    "restart": "restart the server",
+    "drop_caches": "empty the page caches, by the operator's command",
+    "reload": "reload the data",
+}
 
 
 class Limit:
@@ -174,7 +177,9 @@ class PlanSearch(Table):
 
     def to_stored(self, ladder: str) -> dict[str, Any]:
         """The column `Matrix.search`: `runs.queue.spec.SearchSpec`."""
-        usual = MAX_TRIALS if ladder == Matrix.Ladder.TARGET and self.slo is None else MAX_SLO_TRIALS
+        usual = MAX_SLO_TRIALS
+        if ladder == Matrix.Ladder.TARGET and self.slo is None:
+            usual = MAX_TRIALS
         return {**self.model_dump(), "max_trials": self.max_trials or usual}
 
 
@@ -233,6 +238,9 @@ class PlanSpec(Table):
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."
     )
+    min_operations: Annotated[int, Between(0, 2**62), Shown("Operations at least")] = Field(
+        default=0, description="Of targets: a rung that makes fewer in its seconds lasts longer. 0: time alone."
+    )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
         description="Repeats after which verdicts are taken, as in 3, 5, 9: they share the error of 5 %, and the "
@@ -253,7 +261,6 @@ class PlanColumns(PlanSpec):
     """Beside these, what a matrix and a plan file can say and no release carries out yet."""
 
     max_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = 180
-    min_operations: Annotated[int, Between(0, 2**62)] = 0
     resets: dict[Level, Reset] = Field(default_factory=dict)
 
 
@@ -292,12 +299,18 @@ class PlanRequest(PlanSpec):
     def columns(self) -> dict[str, Any]:
         """The columns of a matrix by their names."""
         shared = {name: getattr(self, name) for name in (*PlanSpec.model_fields, "priority", "notes")}
+        rungs = []
+        if not self.is_probed:
+            rungs = self.rungs
+        search = None
+        if self.search:
+            search = self.search.to_stored(self.ladder)
         return {
             **shared,
-            "rungs": [] if self.is_probed else self.rungs,
+            "rungs": rungs,
             "max_measure_s": self.min_measure_s,
             "resets": {"rung": self.between_rungs},
-            "search": self.search.to_stored(self.ladder) if self.search else None,
+            "search": search,
             "stops_early": self.stops_early and not self.search and not self.faults,
             "faults": [fault.model_dump() for fault in self.faults],
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from benchsite.core.formatting import counted, duration
@@ -22,10 +23,12 @@ from runs.catalog import (
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
-from runs.plans.operation_limit import limit_message
+from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
+from runs.plans.plan_spec import MAX_SECONDS, RESETS
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
+from runs.ycsb.properties import list_own_properties
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -80,11 +83,13 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
-    problems += _scan_problems(expansion)
+    problems += _workload_problems(expansion)
     problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
-    node_messages = list(capacity_messages(expansion.runs)) if plan.load_policy == "load" else []
+    node_messages = []
+    if plan.load_policy == "load":
+        node_messages = list(capacity_messages(expansion.runs))
     problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
@@ -94,6 +99,9 @@ def preview(plan: Plan) -> Preview:
     all_runs = [*expansion.runs, *further]
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
+    orders = ""
+    if measured and plan.search is None:
+        orders = _other_orders(plan, expansion)
     return Preview(
         problems=tuple(problems),
         warnings=(
@@ -110,7 +118,7 @@ def preview(plan: Plan) -> Preview:
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
-        orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
+        orders=orders,
         is_bound=plan.search is not None,
     )
 
@@ -123,8 +131,12 @@ def max_trials(plan: Plan) -> int:
     if plan.search is None:
         return 1
     trials = int(plan.search["max_trials"])
-    curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
-    return trials + (len(curve) + 1) * plan.repeats if curve else trials
+    curve = []
+    if plan.ladder == "target":
+        curve = plan.search.get("curve_percent", [])
+    if curve:
+        return trials + (len(curve) + 1) * plan.repeats
+    return trials
 
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
@@ -169,12 +181,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     yield from (Problem("faults", message) for message in plan_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
-    if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
-        yield Problem(
-            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
-        )
+    yield from _duration_problems(plan)
     for level, policy in plan.resets.items():
-        known = ("keep", "restart", "reload") if level == "rung" else ("keep",)
+        known = tuple(RESETS) if level == "rung" else ("keep",)
         if policy not in known:
             yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
     if plan.load_policy == "reuse":
@@ -202,6 +211,23 @@ def _problems(plan: Plan) -> Iterator[Problem]:
             "processes_per_generator",
             f"{plan.processes_per_generator} clients per generator are too many: {smallest.name} runs "
             f"{smallest.slots} at a time. Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+        )
+
+
+def _duration_problems(plan: Plan) -> Iterator[Problem]:
+    if plan.max_measure_s != plan.min_measure_s:
+        yield Problem(
+            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
+        )
+    if plan.min_operations and (plan.ladder != "target" or plan.search is not None):
+        yield Problem(
+            "min_operations", "Only a ladder of fixed targets says how long so many operations take: set them to 0."
+        )
+    elif plan.rungs and plan.min_operations / min(plan.rungs) > MAX_SECONDS:
+        yield Problem(
+            "min_operations",
+            f"The lowest target needs {duration(plan.min_operations / min(plan.rungs))} for so many operations, and a "
+            f"rung may last {duration(MAX_SECONDS)}. Use fewer, or a higher target.",
         )
 
 
@@ -275,7 +301,9 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
 
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
     if problem := start_problem(system, mode, nodes):
-        remedy = "Raise its setting nodes, choose" if "nodes" in system.settings else "Choose"
+        remedy = "Choose"
+        if "nodes" in system.settings:
+            remedy = "Raise its setting nodes, choose"
         yield Problem(
             "entries",
             f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "
@@ -285,7 +313,9 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
 
 def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
     if system.image is None:
-        kind = "a cluster of kind process" if system.is_embedded else "an external cluster"
+        kind = "an external cluster"
+        if system.is_embedded:
+            kind = "a cluster of kind process"
         yield Problem("entries", f"{database.name}: no image of {system.name} is known; use {kind}.")
         return
     try:
@@ -315,16 +345,28 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
     ]
 
 
-def _scan_problems(expansion: Expansion) -> list[Problem]:
-    """Workloads with scans for clients that have none."""
-    cells = {}
+def _workload_problems(expansion: Expansion) -> list[Problem]:
+    """Workloads that ask what the client of a database cannot do."""
+    scanned, own = {}, {}
     for run in expansion.runs:
         database = run.sweep.entry.database
+        cell = database.name, run.sweep.workload.name
         if scans(run.properties) and not load_catalog().system(database.system, database.flavour).binding.scans:
-            cells[database.name, run.sweep.workload.name] = database.binding
+            scanned[cell] = database.binding
+        if database.client and (names := list_own_properties(run.properties)):
+            own[cell] = names[0]
     return [
-        Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
-        for (database, workload), binding in cells.items()
+        *(
+            Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
+            for (database, workload), binding in scanned.items()
+        ),
+        *(
+            Problem(
+                "workloads",
+                f"{workload} has {name}, which only Benchsite's own client takes: leave it out, or exclude {database}.",
+            )
+            for (database, workload), name in own.items()
+        ),
     ]
 
 
@@ -349,9 +391,13 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
         run.prediction.ops_s / run.clients: message
         for run in expansion.runs
         if run.prediction is not None and run.clients and (run.prediction.source == "assumed") is assumed
-        if (message := limit_message(run.name, run.prediction, seconds=duration_s(plan), clients=run.clients))
+        if (message := _limit_message(plan, run, run.prediction))
     }
     return [over[max(over)]] if over else []
+
+
+def _limit_message(plan: Plan, run: PlannedRun, prediction: Prediction) -> str:
+    return limit_message(run.name, prediction, seconds=duration_s(plan, run.target_ops_s), clients=run.clients)
 
 
 def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
@@ -380,8 +426,8 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
             "5 %, three repeats show a difference of 10 % in about a third of cases; interleaved or randomised in four "
             "of five."
         )
-    shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
-    if shared:
+    servers = set(chain.from_iterable(entry.database.machine_ids for entry in plan.entries))
+    if not servers.isdisjoint(generator.machine_id for generator in plan.generators):
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs and plan.search is None:
         yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
@@ -404,7 +450,9 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         )
     goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
     if runs and goes:
-        several = " Percentiles of several clients are ranges: use one for exact ones." if plan.clients > 1 else ""
+        several = ""
+        if plan.clients > 1:
+            several = " Percentiles of several clients are ranges: use one for exact ones."
         yield (
             f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again, and "
             f"no response times. Its mean is cut to whole microseconds.{several}"
@@ -470,7 +518,9 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
                 cell for cell in expansion.excluded
                 if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
             ]  # fmt: skip
-            reason = out[0].reason if out and not runs else ""
+            reason = ""
+            if out and not runs:
+                reason = out[0].reason
             rungs = len({run.rung for run in runs})
             database = entry.database
             yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)

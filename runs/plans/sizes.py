@@ -63,12 +63,16 @@ def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
 def _records(by_size: Mapping[int, set[int]]) -> str:
     """One number where every size has the same; several of one size stand as a range."""
     said = [_range(by_size[size]) for size in sorted(by_size)]
-    return said[0] if len(set(said)) == 1 else " / ".join(said)
+    if len(set(said)) == 1:
+        return said[0]
+    return " / ".join(said)
 
 
 def _range(records: set[int]) -> str:
     least, most = plain(min(records)), plain(max(records))
-    return least if least == most else f"{least} to {most}"
+    if least == most:
+        return least
+    return f"{least} to {most}"
 
 
 def plain(records: int) -> str:

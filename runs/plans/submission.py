@@ -9,9 +9,7 @@ from django.db.models.functions import Now
 from benchsite.accounts import limits
 from benchsite.accounts.models import User
 from runs.catalog.generators import get_generators
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
-from runs.models.plan import Provisioner
-from runs.models.run import Phase
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Phase, Provisioner, Run, SearchDecision
 from runs.plans import rows
 from runs.plans.drafts import Draft
 from runs.plans.expansion import PlannedRun, expand
@@ -69,12 +67,15 @@ def wake_scheduler() -> None:
 def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     expansion = expand(plan)
     facts = _Facts(plan)
+    by = "benchsite"
+    if user:
+        by = user.get_username()
     runs = rows.insert(
         matrix,
         plan,
         expansion,
         {planned.position: _build_spec(plan, planned, facts) for planned in expansion.runs},
-        by=user.get_username() if user else "benchsite",
+        by=by,
     )
     if plan.search is not None:
         first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
@@ -112,7 +113,9 @@ class _Facts:
 def _ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
     """By binding; nothing where an earlier release stored something else."""
     versions = generator.facts.get("ycsb_versions")
-    return versions if isinstance(versions, dict) else {}
+    if not isinstance(versions, dict):
+        return {}
+    return versions
 
 
 def _machine(machine: Machine) -> MachineSpec:

@@ -10,9 +10,7 @@ from django.db import transaction
 
 from benchsite.accounts.models import User
 from runs.catalog import load_catalog
-from runs.models import Matrix
-from runs.models.plan import Provisioner, Purpose
-from runs.models.run import Status
+from runs.models import Matrix, Provisioner, Purpose, Status
 from runs.plans.plan import PlanError, Problem
 from runs.plans.submission import clone, submit
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -37,7 +35,9 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
         raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
     # The first trial of a search over targets has no target either.
     is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
-    loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]} if is_probed else {}
+    loads = {}
+    if is_probed:
+        loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]}
     trial = clone(
         locked,
         name=f"{locked.name[:110]} (trial)",
@@ -54,7 +54,9 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
 
 def _ends(rungs: list[int]) -> list[int]:
     """The first and the last rung of a ladder."""
-    return [*dict.fromkeys([rungs[0], rungs[-1]])] if rungs else []
+    if rungs:
+        return [*dict.fromkeys([rungs[0], rungs[-1]])]
+    return []
 
 
 def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:

@@ -5,9 +5,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from runs.models import Cluster, Conductor, Deployment, Run
-from runs.models.plan import Provisioner
-from runs.models.run import Status
+from runs.models import Cluster, Conductor, Deployment, Provisioner, Run, Status
 
 LOCAL = (Provisioner.PROCESS, Provisioner.DOCKER)  # servers that a conductor starts itself
 

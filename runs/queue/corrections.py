@@ -3,8 +3,7 @@
 from typing import cast
 
 from runs.catalog import load_catalog, secret_properties
-from runs.models import Database, Run
-from runs.models.run import Phase, Status
+from runs.models import Database, Phase, Run, Status
 from runs.queue.spec import RunSpec
 
 

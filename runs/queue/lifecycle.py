@@ -26,8 +26,20 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import User
-from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
-from runs.models.run import Phase, Stage, Status, Verdict
+from runs.models import (
+    ClientRun,
+    Conductor,
+    Ending,
+    Matrix,
+    Phase,
+    Run,
+    RunEvent,
+    SearchDecision,
+    Stage,
+    Status,
+    Sweep,
+    Verdict,
+)
 from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON
@@ -119,11 +131,14 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
         for run_id in run_ids:
             _look_after(run_id)
     if to != Status.SUCCEEDED:
+        reason = Reason.LOAD_FAILED
+        if to == Status.CANCELLED:
+            reason = Reason.CANCELLED_BY_USER
         transition_all(
             Run.objects.filter(needs__in=run_ids, status=Status.QUEUED),
             Status.CANCELLED,
             actor="lifecycle",
-            reason=Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED,
+            reason=reason,
             reason_detail="The load it needs did not succeed.",
         )
     # For `runs.queue.run_completion`, which looks whether these were the last runs of their matrices.

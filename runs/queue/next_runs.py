@@ -20,8 +20,7 @@ from django.utils.text import capfirst
 
 from benchsite.core.formatting import counted, latency, percent, throughput
 from runs.checks import CLIENT_LIMITS, RUN_CHECKS
-from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Finding, Matrix, Measurement, MeasurementSet, Phase, Run, SearchDecision, Status, Sweep, Verdict
 from runs.queue import lifecycle
 from runs.queue.database_retries import DATABASE_ERRORS, contained
 from runs.queue.reasons import Reason
@@ -399,7 +398,9 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     # After a search over targets, the last run may be a lower rung of its curve, or one without a result.
     is_threads = sweep.ladder == Matrix.Ladder.THREADS
     before = named_load(sweep, last.trial.load if is_threads and last.trial else step.low)
-    ends = "the peak" if is_threads else f"{low} and {high}"
+    ends = "the peak"
+    if not is_threads:
+        ends = f"{low} and {high}"
     return {
         Rule.START: f"Start just below what was reached without a target: {load}.",
         Rule.RAISE: f"No end yet at {before}: go up to {load}.",
@@ -413,9 +414,10 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
 def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
     if sweep.ladder == Matrix.Ladder.THREADS:
-        between = (
-            f"The peak lies between {low} and {high}." if step.low and step.high else f"Neighbours: {low}, {high}."
-        )
+        if step.low and step.high:
+            between = f"The peak lies between {low} and {high}."
+        else:
+            between = f"Neighbours: {low}, {high}."
     else:
         between = f"Sustained: {low}. Not sustained: {high}."
     estimate = ""
@@ -523,7 +525,9 @@ def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[
         saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
     beyond = [load for load in medians if load > saturation]
     best = max(medians, key=lambda load: medians[load], default=0)
-    last = max(best, beyond[RUNGS_BEYOND - 1]) if len(beyond) >= RUNGS_BEYOND else math.inf
+    last = math.inf
+    if len(beyond) >= RUNGS_BEYOND:
+        last = max(best, beyond[RUNGS_BEYOND - 1])
     started = {_load(run) for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
     return {load for run in runs if (load := _load(run)) > last and load not in values and load not in started}
 

@@ -14,8 +14,7 @@ from django.urls import reverse
 
 from benchsite.core.formatting import short
 from benchsite.notifications import notices
-from runs.models import Ending, Matrix, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Ending, Matrix, Phase, Run, Status, Sweep, Verdict
 from runs.queue import next_runs
 from runs.queue.database_retries import contained
 from runs.queue.reasons import Reason
@@ -65,11 +64,14 @@ def note_finished(matrix: Matrix) -> bool:
     numbers = _numbers(matrix)
     # What failed first, a load or a run: what was cancelled after it mostly is for its sake.
     first = Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
+    first_failure = None
+    if first:
+        first_failure = _as_data(first)
     data = {
         "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
         "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
         "loads": {"failed": numbers["loads_failed"]},
-        "first_failure": _as_data(first) if first else None,
+        "first_failure": first_failure,
         "highest": _highest(matrix),
     }
     last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]

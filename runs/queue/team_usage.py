@@ -9,8 +9,7 @@ from django.db.models import Sum
 
 from benchsite.accounts.limits import refuse_beyond
 from benchsite.accounts.models import Team
-from runs.models import Artifact, Run, UploadedFile
-from runs.models.run import Status
+from runs.models import Artifact, Run, Status, UploadedFile
 
 COUNTED_FOR_S: Final = 60.0  # as long as a sum of bytes is good enough
 _counted: dict[UUID, tuple[float, int]] = {}  # by team: when it was counted, and the bytes

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
-from runs.models import Matrix, Run, RunEvent, Sweep
-from runs.models.run import Status, Verdict
+from runs.models import Matrix, Run, RunEvent, Status, Sweep, Verdict
 
 MAX_TAG_LENGTH = 40
 MAX_TAGS = 20

@@ -7,7 +7,7 @@ wrote them, and `restore` inserts them again. Contents of files stay until a del
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any, Final
 
 from django.db import IntegrityError, connection, transaction
@@ -26,13 +26,13 @@ from runs.models import (
     Deployment,
     Matrix,
     Run,
+    Status,
     Sweep,
     Upload,
     UploadedFile,
     Workload,
 )
 from runs.models.deletion import RESTORABLE_FOR
-from runs.models.run import Status
 from runs.results import artifacts
 
 MAX_AT_ONCE: Final = 5_000  # runs
@@ -92,7 +92,7 @@ class Selection(Collector):
 
     def blocked_runs(self) -> set[Any]:
         """Keys of the runs that have not ended, or that a row outside needs."""
-        needed = {key for row in self.protected for key in _keys_of_runs(row)}
+        needed = set(chain.from_iterable(map(_keys_of_runs, self.protected)))
         return needed.intersection(self.keys(Run)) | {run.pk for run in self.unfinished_runs()}
 
 
@@ -139,7 +139,9 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
         if needing := selection.blockers():
             names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in needing)[:_NAMED])
             raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
-        audit_kind = "run_deleted" if isinstance(root, Run) else "thing_deleted"
+        audit_kind = "thing_deleted"
+        if isinstance(root, Run):
+            audit_kind = "run_deleted"
         text = _describe(root) if isinstance(root, Run) else str(root._meta.verbose_name)
         digests = _digests(selection)
         content = artifacts.Compressing()
@@ -151,7 +153,9 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             _remove(selection)
         except IntegrityError as error:
             raise DeletionRefused(f"“{root}” is needed by what was added just now. Look at it again.") from error
-        others = len(runs) - 1 if isinstance(root, Run) else 0
+        others = 0
+        if isinstance(root, Run):
+            others = len(runs) - 1
         deletion = Deletion.objects.create(
             team=team, name=f"{root} and {others} more" if others else str(root)[:200],
             kind=str(root._meta.verbose_name), runs=len(runs), sha256=content.digest, digests=sorted(digests),
@@ -267,7 +271,7 @@ def _lost_references(selection: Selection) -> Iterator[tuple[str, str, str, list
     updates: Any = selection.field_updates
     for (field, _), groups in updates.items():
         meta = field.model._meta
-        keys = [row.pk for group in groups for row in group]
+        keys = [row.pk for row in chain.from_iterable(groups)]
         yield meta.db_table, field.column, meta.pk.column, keys
 
 

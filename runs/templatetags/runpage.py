@@ -9,8 +9,7 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from runs.checks.facts import fact
-from runs.models import Measurement, RunEvent
-from runs.models.run import Stage
+from runs.models import Measurement, RunEvent, Stage
 from runs.ycsb.merged import Phase
 
 register = template.Library()

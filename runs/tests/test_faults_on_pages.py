@@ -8,8 +8,7 @@ import pytest
 from django.urls import reverse
 
 from benchsite.core.formatting import NOTHING
-from runs.models import MeasurementSet
-from runs.models import Series as SeriesRow
+from runs.models import MeasurementSet, Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import get_text
 from runs.tests.test_plan_files_over_rest import program

@@ -1,8 +1,7 @@
 """Which system an upload's class, binding, file name or JDBC address speaks of."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.catalog import load_catalog, recognise
 

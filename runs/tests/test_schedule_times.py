@@ -4,8 +4,7 @@ import itertools
 from datetime import UTC, datetime, time, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.plans.schedules.times import EVERY_HOURS, Rule, in_words, next_times
 

@@ -11,8 +11,7 @@ from runs.tests.pages import get_text
 from runs.tests.programs import Program
 from runs.uploads import upload_lifecycle
 from runs.uploads.processing import work_on
-from runs.ycsb.readers.tests.test_writers import client as client_lines
-from runs.ycsb.readers.tests.test_writers import move_dates
+from runs.ycsb.readers.tests.test_writers import client as client_lines, move_dates
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]

@@ -90,7 +90,9 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     stored = list(upload.files.all())
     # What was read before is only to be grouped otherwise.
     is_read = any(file.sha256 or file.error for file in stored)
-    kept = stored if is_read else redact_all(upload.pk, stored, progress)
+    kept = stored
+    if not is_read:
+        kept = redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
     stated = None
     if state is not None:
@@ -132,7 +134,9 @@ def read_members(kept: Sequence[UploadedFile], progress: Progress | None = None,
         report = None
         if progress is not None:
             report = progress.file(member.size)
-        file = None if whole else _read_before(member)
+        file = None
+        if not whole:
+            file = _read_before(member)
         if file is None:
             file = _read(member, report, summed=not whole)
             if not whole:
@@ -269,9 +273,7 @@ def _recognise_run(run: RunFiles) -> FoundRun:
         return describe_run(run, error, hints)
 
 
-def redact_all(
-    upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
-) -> list[UploadedFile]:
+def redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress) -> list[UploadedFile]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
     progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
     kept: list[UploadedFile] = []
@@ -280,9 +282,9 @@ def redact_all(
         with staging.opened(original.path) as stream:
             try:
                 for member in open_members(original.name, stream, progress=progress.file(original.size)):
-                    if len(kept) >= most:
+                    if len(kept) >= MAX_MEMBERS:
                         raise UnreadableFile(
-                            f"There are more than {most:,} files; the rest was not looked at: bring fewer."
+                            f"There are more than {MAX_MEMBERS:,} files; the rest was not looked at: bring fewer."
                         )
                     kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
                     names.add(kept[-1].name)

@@ -12,9 +12,7 @@ from pydantic import ValidationError as ModelError
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
-from runs.models import Run, Sweep, Upload, Workload
-from runs.models.plan import Purpose
-from runs.models.run import Phase
+from runs.models import Phase, Purpose, Run, Sweep, Upload, Workload
 from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
@@ -294,10 +292,17 @@ def _initial(recognised: Recognised) -> dict[str, Any]:
         return {}
     system = recognise(first["binding"], first["connection"])
     letter = first["letter"]
+    mode = database = ""
+    if system:
+        mode = f"{system}:{UNKNOWN_MODE}"
+        database = load_catalog().system(system).name
+    workload_name = ""
+    if letter:
+        workload_name = f"YCSB {letter}"
     return {
-        "mode": f"{system}:{UNKNOWN_MODE}" if system else "",
-        "database": load_catalog().system(system).name if system else "",
-        "workload_name": f"YCSB {letter}" if letter else "",
+        "mode": mode,
+        "database": database,
+        "workload_name": workload_name,
         "properties": in_order({name: value for name, value in first["properties"].items() if name != "recordcount"}),
         "records": first["records"],
     }

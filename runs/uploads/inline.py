@@ -10,7 +10,7 @@ from runs.models import UploadedFile
 from runs.uploads.file_pipeline import MAX_MEMBERS, Reads, read_members, redacted
 from runs.uploads.upload_lifecycle import own_name
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
-from runs.ycsb.files import Limits, open_members
+from runs.ycsb.files import open_members
 from runs.ycsb.ingest import reuse_memory
 
 # Of all files together, unpacked. What is more needs more time and memory than a request has.
@@ -21,9 +21,7 @@ class TooMuchAtOnce(Exception):
     """These files unpack to more than is read in a request: a worker may read them."""
 
 
-def read_at_once(
-    files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX_EXPANDED, ratio: int = Limits().ratio
-) -> Reads:
+def read_at_once(files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX_EXPANDED) -> Reads:
     """Read these files (names and contents), without their secrets.
 
     `runs.uploads.file_pipeline.runs_in` tells the runs in them. A name is a label: nothing is opened by it. Raises
@@ -35,7 +33,7 @@ def read_at_once(
     names: set[str] = set()
     for label, content in files:
         try:
-            for member in open_members(label, io.BytesIO(content), Limits(ratio=ratio)):
+            for member in open_members(label, io.BytesIO(content)):
                 if len(members) >= MAX_MEMBERS:
                     raise LimitExceeded(f"There are more than {MAX_MEMBERS} files in this upload: send fewer.")
                 expanded = io.BytesIO()
@@ -46,7 +44,9 @@ def read_at_once(
                         raise TooMuchAtOnce
 
                 read = redacted(member, own_name(member.name, names), write, raises=(LimitExceeded,))
-                read.content = None if read.error else expanded.getvalue()
+                read.content = None
+                if not read.error:
+                    read.content = expanded.getvalue()
                 members.append(read)
                 names.add(read.name)
         except LimitExceeded:

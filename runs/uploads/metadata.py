@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.models.plan import Purpose
+from runs.models import Purpose
 from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,
@@ -211,6 +211,9 @@ def make_spec(
     if metadata.ci_url:
         stated["ci_url"] = metadata.ci_url
     workload = metadata.workload.spec()
+    warmup_s = 0
+    if run.phase == "measure":
+        warmup_s = metadata.warmup_s
     return {
         "version": SPEC_VERSION,
         "phase": run.phase,
@@ -231,7 +234,7 @@ def make_spec(
         "dataset": _dataset_spec(workload),
         "load": {"threads": run.threads, "target_ops_s": run.target_ops_s, "processes": clients},
         "window": {
-            "warmup_s": metadata.warmup_s if run.phase == "measure" else 0,
+            "warmup_s": warmup_s,
             "min_measure_s": None,
             "max_measure_s": None,
             "min_operations": 0,

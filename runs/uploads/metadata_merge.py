@@ -9,9 +9,7 @@ from itertools import chain
 from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.identifiers import parse_uuid
-from runs.models import Sweep
-from runs.models import Workload as WorkloadRow
-from runs.models.run import Phase
+from runs.models import Phase, Sweep, Workload as WorkloadRow
 from runs.uploads.manifest import Manifest, ManifestRefused, Workload
 from runs.uploads.metadata import (
     CommonMetadata,
@@ -44,11 +42,14 @@ class _Merge:
     def metadata(self) -> RunMetadata:
         manifest = self.manifest
         system, name = self._system()
+        system_name = ""
+        if system == OTHER_SYSTEM:
+            system_name = name
         fields = {
             **manifest.model_dump(include=set(CommonMetadata.model_fields)),
             **manifest.cluster.model_dump(include=set(HostFacts.model_fields)),
             "system": system,
-            "system_name": name if system == OTHER_SYSTEM else "",
+            "system_name": system_name,
             "mode": self._mode(system),
             "database": manifest.database or name,
         }
@@ -177,7 +178,9 @@ class _Merge:
         entry, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
         threads = stated.threads or entry.threads or hints.threads or manifest.threads
         if threads is None:
-            place = "threads" if alone else f"runs/{index}/threads"
+            place = "threads"
+            if not alone:
+                place = f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
         return StatedRun(
             index=index,

@@ -111,12 +111,15 @@ class Recognised(TypedDict):
 
 
 def describe_file(read: ReadFile, redacted_lines: int) -> File:
+    error = None
+    if read.error:
+        error = read.error[:MAX_TEXT_LENGTH]
     return {
         "name": read.name,
         "size": read.size,
         "format": read.format,
         "version": read.version,
-        "error": read.error[:MAX_TEXT_LENGTH] if read.error else None,
+        "error": error,
         "redacted_lines": redacted_lines,
         "warnings": _warnings(read.warnings),
         "runs": [_file_run(run) for run in read.runs[:MAX_RUNS_OF_A_FILE]],

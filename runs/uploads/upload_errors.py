@@ -84,7 +84,7 @@ def place_in(member: UploadedFile, line: int | None) -> Place:
 
 def _place(file: str, line: int, text: str) -> Place:
     """The column is that of the first sign that is no text, else of the first that is no blank."""
-    odd = next((at for at, sign in enumerate(text) if not sign.isprintable() and sign != "\t"), None)
-    column = odd if odd is not None else len(text) - len(text.lstrip())
+    odd = (at for at, sign in enumerate(text) if not sign.isprintable() and sign != "\t")
+    indentation = len(text) - len(text.lstrip())
     shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text[:MAX_LINE_LENGTH])
-    return Place(file, line, column + 1, shown)
+    return Place(file, line, next(odd, indentation) + 1, shown)

@@ -118,7 +118,9 @@ def _lacks(client: ClientFiles) -> str:
     operations = client.summary.operations if client.summary is not None else {}
     counted = [name for name, entry in operations.items() if entry.count and parse_name(name).is_operation]
     absent = sorted({name for name in counted if parse_name(name) not in measured})
-    return f"client {client.number} left no histograms of {', '.join(absent)}" if absent else ""
+    if not absent:
+        return ""
+    return f"client {client.number} left no histograms of {', '.join(absent)}"
 
 
 def _threads(run: ReadRun | None) -> int | None:
@@ -133,10 +135,13 @@ def _threads(run: ReadRun | None) -> int | None:
 def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
     """The client as it goes into the merge; with other `logs` than those in memory."""
     run = client.summary
+    summary = None
+    if run is not None:
+        summary = Summary(run.runtime_ms, run.throughput_ops_s, run.operations)
     return ClientLogs(
         number=client.number,
         logs=client.logs if logs is None else logs,
-        summary=Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None,
+        summary=summary,
         threads=_threads(run),
         response_only=run is not None and is_response(run),
     )

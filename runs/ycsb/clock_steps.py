@@ -86,7 +86,9 @@ def find_steps(end_s: Floats) -> list[tuple[int, ClockStep]]:
         return []
     usual_s = float(np.median(np.diff(end_s)))
     jitter_s = float(np.median(np.abs(np.diff(end_s) - usual_s)))
-    min_step_s = MIN_WHOLE_STEP_S if (end_s % 1 == 0).all() else max(MIN_STEP_S, _MIN_JITTERS * jitter_s)
+    min_step_s = MIN_WHOLE_STEP_S
+    if not (end_s % 1 == 0).all():
+        min_step_s = max(MIN_STEP_S, _MIN_JITTERS * jitter_s)
     late_s = end_s - np.arange(end_s.size) * usual_s
     odd_s = np.abs(np.diff(end_s, prepend=end_s[0]) - usual_s)
     # A step hides what is odd beside it, so the largest is the first.

@@ -81,12 +81,15 @@ def client_properties_for_run(
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
     """
+    dotransactions = "true"
+    if phase == "load":
+        dotransactions = "false"
     properties = {
         **workload,
         **(binding_properties or {}),
         "workload": WORKLOAD_CLASS,
         "threadcount": str(threads),
-        "dotransactions": "false" if phase == "load" else "true",
+        "dotransactions": dotransactions,
         "status": "true",
         "status.interval": "1",
         "measurementtype": "hdrhistogram",

@@ -80,7 +80,9 @@ def ingest(
     grid = None
     if has_series:
         grid = build_grid(timelines, window.ended_s(), window.began_s if base_s is None else base_s)
-    resolution_s = COARSE_S if max(window.ended_s().values()) - window.began_s > MAX_FINE_S else 1
+    resolution_s = 1
+    if max(window.ended_s().values()) - window.began_s > MAX_FINE_S:
+        resolution_s = COARSE_S
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for timeline in timelines:
@@ -149,7 +151,9 @@ class _Reading:
                 self.pyramid = Pyramid(grid, placed)
 
     def read(self, write: Write | None, resolution_s: int) -> Counted:
-        writer = IntervalWriter(write, self._timeline.name, resolution_s) if write is not None else None
+        writer = None
+        if write is not None:
+            writer = IntervalWriter(write, self._timeline.name, resolution_s)
         blocks = (self._second // BLOCK_S).tolist()
         units = (_units(part, blocks) for part in self._parts)
         for unit in heapq.merge(*units, key=lambda unit: unit.block):
@@ -159,7 +163,9 @@ class _Reading:
                 self.pyramid.add(rows, unit.counts)
             grouped = unit.counts
             if writer is not None:
-                group = rows if resolution_s == 1 else self._second[rows] // resolution_s
+                group = rows
+                if resolution_s != 1:
+                    group = self._second[rows] // resolution_s
                 first, number, grouped = _grouped(rows, group, unit.counts)
                 writer.add(unit.client, first, number, grouped)
             self._add_to_window(unit, rows, grouped)
@@ -248,7 +254,9 @@ def _measurements(clients: Sequence[ClientLogs]) -> dict[str, list[_Part]]:
         for log in _scan_logs(client):
             name = as_response(log.operation) if client.response_only else log.operation
             parts = by_name.setdefault(name, [])
-            first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
+            first = 0
+            if parts:
+                first = parts[-1].first + len(parts[-1].log.start_s)
             parts.append(_Part(client, log, first))
     return dict(sorted(by_name.items()))
 
@@ -257,7 +265,7 @@ def _scan_logs(client: ClientLogs) -> list[ScannedLog]:
     """YCSB opens a log with the first operation of its kind. One that the clock dates before the client's first log was
     opened after the steps.
     """
-    logs = [log for source in client.logs for log in scan(source, client.clock_steps)]
+    logs = list(chain.from_iterable(scan(source, client.clock_steps) for source in client.logs))
     longest = max(logs, key=lambda log: log.start_s.size, default=None)
     if longest is None or not longest.steps:
         return logs
@@ -276,7 +284,9 @@ def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) 
     started_s = min((log.start_time_s + float(log.start_s.min()) for log in logs if log.start_s.size), default=0.0)
     # A log that ended earlier shows fewer of them.
     steps = max((log.steps for log in logs), key=len, default=())
-    summary = without_steps(client.summary, sum(step.by_s for step in steps)) if client.summary else None
+    summary = None
+    if client.summary:
+        summary = without_steps(client.summary, sum(step.by_s for step in steps))
     return ClientStatement(
         client.number, summary, client.threads, any(log.truncated for log in logs), client.response_only,
         clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for step in steps),

@@ -62,10 +62,16 @@ def assemble(
     kind = workload_kind(timelines)
     by_number = {statement.number: statement for statement in statements}
     clients = tuple(_client(span, window, counted, by_number[span.number], kind) for span in window.spans)
+    warmup_s = 0.0
+    if window.cut.phase == "measure":
+        warmup_s = window.cut.warmup_s
+    throughput_sum_ops_s = None
+    if not window.missing:
+        throughput_sum_ops_s = add_known_parts(client.printed_throughput_ops_s for client in clients)
     return MergedRun(
         phase=window.cut.phase,
         window=window.window,
-        warmup_s=window.cut.warmup_s if window.cut.phase == "measure" else 0.0,
+        warmup_s=warmup_s,
         operations=_operations(counted, [by_number[number] for number in sorted(by_number)], kind),
         clients=clients,
         missing=window.missing,
@@ -73,9 +79,7 @@ def assemble(
         ok_operations=sum(client.ok for client in clients),
         failed_operations=sum(client.failed for client in clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in clients),
-        throughput_sum_ops_s=(
-            add_known_parts(client.printed_throughput_ops_s for client in clients) if not window.missing else None
-        ),
+        throughput_sum_ops_s=throughput_sum_ops_s,
         throughput_wall_ops_s=_wall(clients),
         overlap=overlap(window.spans),
         longest_us=_longest(counted, clients),
@@ -94,6 +98,9 @@ def _client(
     ok = max(operations - failed, 0)
     summary = statement.summary or Summary(None, None, {})
     runtime_ms, cleanup = summary.runtime_ms, summary.operations.get("CLEANUP")
+    init_s = None
+    if runtime_ms is not None:
+        init_s = max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0)
     return MergedClient(
         number=number,
         started_s=span.started_s,
@@ -114,7 +121,7 @@ def _client(
         runtime_ms=runtime_ms,
         printed_throughput_ops_s=summary.throughput_ops_s,
         printed_counts=statement.printed_counts,
-        init_s=None if runtime_ms is None else max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0),
+        init_s=init_s,
         verified=verification_codes(summary.operations),
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
         truncated=statement.truncated,

@@ -79,12 +79,15 @@ def _of_histograms(merged: MergedRun) -> dict[str, Any]:
 
 def _of_histogram(histogram: Histogram) -> dict[str, Any]:
     values = histogram.percentiles([float(name) for name in PERCENTILES])
+    percentiles_us = {}
+    if histogram.count:
+        percentiles_us = dict(zip(PERCENTILES, values, strict=True))
     return {
         "count": histogram.count,
         "mean_us": histogram.mean,
         "min_us": histogram.min,
         "max_us": histogram.max,
-        "percentiles_us": dict(zip(PERCENTILES, values, strict=True)) if histogram.count else {},
+        "percentiles_us": percentiles_us,
     }
 
 

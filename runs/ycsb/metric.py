@@ -190,14 +190,20 @@ class MetricDraft:
         kind = self.rows.kind(self.has_histogram, bool(self.percentiles), self.count)
         least = self.latency.get("Min")
         coarse = bool(self.percentiles) and (self.has_histogram or self.has_millisecond_percentiles)
+        min_us = least
+        if least is not None and least >= NO_MINIMUM:
+            min_us = None
+        resolution_us = None
+        if coarse:
+            resolution_us = _BUCKET_US
         return ReadOperation(
             count=self.count,
             mean_us=self.latency.get("Average"),
-            min_us=None if least is not None and least >= NO_MINIMUM else least,
+            min_us=min_us,
             max_us=self.latency.get("Max"),
             variance_us2=self.variance,
             percentiles_us=self.percentiles,
-            resolution_us=_BUCKET_US if coarse else None,
+            resolution_us=resolution_us,
             returns=self.returns,
             buckets=self.rows.buckets(kind),
             series=self.rows.series(kind),

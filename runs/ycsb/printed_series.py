@@ -76,7 +76,9 @@ def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) ->
 def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _Rows]:
     """One client's rows; a printed time series is told by its status lines only less finely."""
     rows: dict[Key, _Rows] = {}
-    start_s = progress.started_s if progress is not None else 0.0
+    start_s = 0.0
+    if progress is not None:
+        start_s = progress.started_s
     for name, operation in client.run.operations.items():
         key = _key(interpret_name(name, client.run))
         if key is not None and operation.series:

@@ -104,7 +104,9 @@ def get_progress(client: SummaryClient) -> Progress | None:
     at_s: Floats = np.maximum.accumulate(times - steps) + steps
     done = np.maximum.accumulate(done)
     # The lines cut their seconds off, but the first one is written as the clock starts to run.
-    started_s = float(at_s[0] - first_s) if is_dated else 0.0
+    started_s = 0.0
+    if is_dated:
+        started_s = float(at_s[0] - first_s)
     return Progress(
         number=client.number,
         is_dated=is_dated,

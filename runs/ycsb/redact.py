@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -100,8 +101,8 @@ def find_secrets(properties: Mapping[str, str]) -> frozenset[str]:
     """The secrets in a client's properties, also as addresses write them."""
     values = [value for name, value in properties.items() if is_secret(name)]
     text = "\n".join(properties.values())
-    values += [match["value"] for pattern in (_ADDRESS, _ASSIGNED) for match in pattern.finditer(text)]
-    forms = {form for value in values for form in (value, quote(value, safe=""), unquote(value))}
+    values += [match["value"] for match in chain(_ADDRESS.finditer(text), _ASSIGNED.finditer(text))]
+    forms = {*values, *(quote(value, safe="") for value in values), *map(unquote, values)}
     return frozenset(form for form in forms - {HIDDEN} if len(form) >= MIN_LENGTH)
 
 

@@ -103,7 +103,9 @@ class Pyramid:
                     "lines by their start."
                 )
             fresh = self._free.pop() if self._free else _Block()
-            fresh.waiting = block.waiting if block else []
+            fresh.waiting = []
+            if block:
+                fresh.waiting = block.waiting
             self._open[number] = block = fresh
         return block
 

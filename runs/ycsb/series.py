@@ -22,8 +22,7 @@ from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.rollups import COLUMNS as LATENCIES
-from runs.ycsb.rollups import LEVELS, Columns
+from runs.ycsb.rollups import COLUMNS as LATENCIES, LEVELS, Columns
 from runs.ycsb.window import workload_kind
 
 # Stored bytes have a frame: a mark, the version of the format, a JSON header, and a body.

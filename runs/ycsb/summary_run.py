@@ -96,6 +96,18 @@ class SummarisedClient:
     status_coverage: float | None = None  # the part of its summary that they count line by line
     evidence: ClientEvidence | None = None
 
+    @property
+    def covered_s(self) -> float:
+        return max((self.runtime_ms or 0.0) / 1000, 0.0)
+
+    @property
+    def printed_throughput_ops_s(self) -> float | None:
+        return self.throughput_ops_s
+
+    @property
+    def truncated(self) -> bool:
+        return not self.complete
+
 
 @dataclass(frozen=True, slots=True)
 class SummarisedRun(OfClients):
@@ -139,8 +151,14 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
+    phase = None
+    if len({part.run.phase for part in counted}) == 1:
+        phase = counted[0].run.phase
+    throughput_wall_ops_s = None
+    if whole is not None and total is not None:
+        throughput_wall_ops_s = total / whole.length_s
     return SummarisedRun(
-        phase=counted[0].run.phase if len({part.run.phase for part in counted}) == 1 else None,
+        phase=phase,
         operations=_operations(counted),
         clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
@@ -150,7 +168,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
         throughput_ops_s=throughput,
         basis=basis,
         throughput_sum_ops_s=add_known_parts(part.run.throughput_ops_s for part in counted),
-        throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
+        throughput_wall_ops_s=throughput_wall_ops_s,
         overlap=overlap,
         window=window,
         series=series,
@@ -208,7 +226,9 @@ class _Part:
 
     @cached_property
     def failed(self) -> int | None:
-        return add_known_parts(entry.failed for entry in self._plain) if self._counting else None
+        if not self._counting:
+            return None
+        return add_known_parts(entry.failed for entry in self._plain)
 
     @cached_property
     def ok(self) -> int | None:
@@ -269,6 +289,16 @@ class _Part:
         dated = None
         if progress is not None and progress.is_dated:
             dated = progress
+        started_s = ended_s = None
+        if dated is not None:
+            started_s = dated.started_s
+            ended_s = dated.ended_s
+        status_interval_s = None
+        if progress is not None:
+            status_interval_s = progress.interval_s
+        status_operations = None
+        if progress is not None and run.operations:
+            status_operations = int(progress.done[-1])
         return SummarisedClient(
             number=self.number,
             operations=self.total,
@@ -279,14 +309,14 @@ class _Part:
             runtime_ms=run.runtime_ms,
             threads=self.source.threads,
             printed_counts=None if any(entry.is_average for entry in run.operations.values()) else counts,
-            started_s=dated.started_s if dated is not None else None,
-            ended_s=dated.ended_s if dated is not None else None,
+            started_s=started_s,
+            ended_s=ended_s,
             cleanup_s=cleanup_s(run.operations),
             verified=verification_codes(run.operations),
             complete=run.complete,
             format=run.format,
-            status_interval_s=progress.interval_s if progress is not None else None,
-            status_operations=int(progress.done[-1]) if progress is not None and run.operations else None,
+            status_interval_s=status_interval_s,
+            status_operations=status_operations,
             status_coverage=status_coverage(progress, run.operations) if progress is not None else None,
         )
 
@@ -316,13 +346,16 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     buckets = added_buckets(values)
     least, most = _extreme([entry.min_us for entry in values], min), _extreme([entry.max_us for entry in values], max)
     name = stated[0].name
+    returns = {}
+    if name.kind == "service":
+        returns = added(statement.returns for statement in stated)
     return SummarisedOperation(
         operation=name.operation,
         kind=name.kind,
         ok=add_known_parts(statement.ok for statement in stated),
         failed=add_known_parts(statement.failed for statement in stated),
         failures=added(statement.failures for statement in stated),
-        returns=added(statement.returns for statement in stated) if name.kind == "service" else {},
+        returns=returns,
         is_composite=name.is_composite,
         mean_us=_mean(values),
         min_us=least,

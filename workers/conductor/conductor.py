@@ -23,8 +23,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.core.formatting import grouped
 from runs.catalog import generators
-from runs.models import ClientRun, Ending, Run
-from runs.models.run import Phase, Stage, Status
+from runs.models import ClientRun, Ending, Phase, Run, Stage, Status
 from runs.plans.schedules.schedule_changes import database_now
 from runs.plans.submission import wake_scheduler
 from runs.queue import client_lifecycle, lifecycle
@@ -40,6 +39,7 @@ from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
 from runs.ycsb.errors import YcsbError
 from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
+from workers.conductor.page_caches import drop_page_caches
 from workers.conductor.run_faults import FaultInjector
 from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
@@ -47,8 +47,7 @@ from workers.generator.client_commands import check_slots, client_orders, ready_
 from workers.generator.clock import Clock
 from workers.generator.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.probe.host_sampler import FILE_NAME, HostSampler
-from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE
-from workers.probe.server_counters import CounterSampler
+from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.docker import DockerProvisioner
@@ -245,6 +244,9 @@ class Conductor:
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
         self._evidence(disk=self.standing.deployment.disk)
+        seconds = drop_page_caches(self.run)
+        if seconds is not None:
+            self._evidence(caches_dropped_s=seconds)
         self._note(PHASE_STAGES[self.run.phase])
 
     def _count_rows(self) -> None:

@@ -13,8 +13,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models.functions import Now
 
-from runs.models import Conductor, Run
-from runs.models.run import Status
+from runs.models import Conductor, Run, Status
 from runs.plans.submission import CONDUCTOR_CHANNEL
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.uploads import upload_lifecycle

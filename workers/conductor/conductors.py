@@ -20,9 +20,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from runs.catalog import generators
-from runs.models import Cluster, Conductor, Deployment, Machine, Run
-from runs.models.plan import Provisioner
-from runs.models.run import Status
+from runs.models import Cluster, Conductor, Deployment, Machine, Provisioner, Run, Status
 from runs.queue import lifecycle
 from runs.queue.conductor_slots import LOCAL, find_conductors
 from workers.conductor import deployment, scheduling

@@ -6,9 +6,7 @@ from django.db.models import QuerySet
 
 from runs.catalog import data_target, load_catalog
 from runs.catalog.data_confirmations import find_confirmation
-from runs.models import DataConfirmation, Deployment, Run
-from runs.models.plan import Provisioner
-from runs.models.run import Phase
+from runs.models import DataConfirmation, Deployment, Phase, Provisioner, Run
 from runs.queue.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -80,11 +78,14 @@ def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -
     inserted = None
     if run.phase == Phase.LOAD:
         inserted = sum(client.facts.get("inserted") or 0 for client in run.client_runs.all())
+    loaded = None
+    if confirmation is not None:
+        loaded = confirmation.fingerprint
     return StatedTarget(
         name=name,
         page=f"the page of the cluster {run.cluster}",
         fingerprint=run.spec["dataset"]["fingerprint"],
-        loaded=confirmation.fingerprint if confirmation is not None else None,
+        loaded=loaded,
         inserted=inserted,
         note_loaded=note_loaded,
     )

@@ -17,9 +17,7 @@ from django.db.models import Q
 
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import Mode, System, load_catalog, secret_properties
-from runs.models import Cluster, Deployment, Run
-from runs.models.plan import Matrix, Provisioner
-from runs.models.run import Phase, Status
+from runs.models import Cluster, Deployment, Matrix, Phase, Provisioner, Run, Status
 from runs.queue.corrections import has_result
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
@@ -41,8 +39,7 @@ from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget
 from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
 from workers.provision.readback import ReadBack, read_back
-from workers.provision.servers import Provisioner as ServerProvisioner
-from workers.provision.servers import ProvisionError, Server, ServerSpec
+from workers.provision.servers import Provisioner as ServerProvisioner, ProvisionError, Server, ServerSpec
 
 # Counting looks for every key of the data set.
 MAX_COUNTED_RECORDS = 10_000_000

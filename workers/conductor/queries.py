@@ -1,11 +1,11 @@
 """What the page of the queue shows: rows to plain values, and who may read which of them."""
 
+import uuid
 from typing import Any
 
 from benchsite.accounts.models import Team
 from benchsite.accounts.tenancy import all_teams
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 from runs.queue.pages.queue import Queue, QueueRow, silent_parts
 
 
@@ -16,7 +16,10 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
     `in_vain`: no conductor or not every load generator of it is alive, so no start can be predicted.
     """
     rows = queue.rows
-    holders = {machine.pk: row.run for row in rows if row.holds for machine in row.machines}
+    holders: dict[uuid.UUID, Run] = {}
+    for row in rows:
+        if row.holds:
+            holders |= {machine.pk: row.run for machine in row.machines}
     silent = silent_parts([row.run for row in rows if not row.holds])
     loads = dict(
         Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
@@ -36,7 +39,9 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
             for machine in row.machines:
                 other = machines.get(machine.pk, row.run)
                 if other.pk != row.run.pk:
-                    name = other.name if other.team_id == team.pk else "another team"
+                    name = "another team"
+                    if other.team_id == team.pk:
+                        name = other.name
                     return f"machine {machine.name}, {verb} {name}"
         return "the scheduler"
 

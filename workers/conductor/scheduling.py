@@ -17,8 +17,7 @@ from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team
 from runs.catalog import generators
-from runs.models import Deployment, Ending, LoadGenerator, Node, Run
-from runs.models.run import Status
+from runs.models import Deployment, Ending, LoadGenerator, Node, Run, Status
 from runs.queue import client_lifecycle, lifecycle
 from runs.queue.bindings import Capacity
 from runs.queue.conductor_slots import find_conductors, free_times

@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,9 @@ def guest_problem() -> str:
     """What this machine lacks for a guest, and the line that installs it; empty where it lacks nothing."""
     missing = [name for name in (QEMU, "busybox", "socat", "setpriv", "mke2fs") if shutil.which(name) is None]
     missing += [] if _kernel() else ["a kernel in /boot with its modules"]
-    return f"A guest needs {', '.join(missing)}. Debian: {INSTALL}." if missing else ""
+    if not missing:
+        return ""
+    return f"A guest needs {', '.join(missing)}. Debian: {INSTALL}."
 
 
 def _kernel() -> tuple[Path, Path] | None:
@@ -113,7 +116,7 @@ class GuestProvisioner(ProcessProvisioner):
         programs = [tools["socat"], tools["setpriv"], program]
         if self.recipe.program == "postgres":
             programs += [path for path in program.parent.parent.rglob("*") if path.is_file()]
-        libraries = {path for tool in programs if _is_program(tool) for path in _libraries(tool)}
+        libraries = set(chain.from_iterable(map(_libraries, filter(_is_program, programs))))
         for path in sorted({*programs, *libraries}):
             yield str(path), path.read_bytes(), 0o755
         yield "/bin/busybox", tools["busybox"].read_bytes(), 0o755
@@ -147,7 +150,7 @@ class GuestBench(ServerBench):
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
             self.provisioner.stop(planned=False)
-            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
+            return self.read_after(fault, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
 

@@ -57,8 +57,12 @@ def binomial_interval(hits: int, tries: int) -> tuple[float, float]:
     """The exact 95 % interval of a share (Clopper and Pearson 1934)."""
     from scipy.special import betaincinv
 
-    low = betaincinv(hits, tries - hits + 1, 0.025) if hits else 0.0
-    high = betaincinv(hits + 1, tries - hits, 0.975) if hits < tries else 1.0
+    low = 0.0
+    if hits:
+        low = betaincinv(hits, tries - hits + 1, 0.025)
+    high = 1.0
+    if hits < tries:
+        high = betaincinv(hits + 1, tries - hits, 0.975)
     return float(low), float(high)
 
 
@@ -79,11 +83,15 @@ def parse_probes(lines: Iterable[str]) -> Staleness:
         ages_us += [last_stale_us] if last_stale_us >= 0 else []
     if not probes:
         raise StalenessError("The client ended before its first probe: measure for longer.")
+    median_s = longest_s = None
+    if ages_us:
+        median_s = median(ages_us) / 1e6
+        longest_s = max(ages_us) / 1e6
     return Staleness(
         probes=probes,
         stale=tuple(stale),
-        median_s=median(ages_us) / 1e6 if ages_us else None,
-        longest_s=max(ages_us) / 1e6 if ages_us else None,
+        median_s=median_s,
+        longest_s=longest_s,
         regressions=regressions,
         modified=read.total(),
         lost_updates=read.total() - len(read),
@@ -96,7 +104,9 @@ def measure_staleness(
     """Probes a server that is up and has the table. `folder` is new. Raises StalenessError."""
     folder.mkdir(mode=0o700)
     results, log = folder / "results", folder / "client.log"
-    reader = replace(server, host=get_host(1), nodes=()) if from_replica else server
+    reader = server
+    if from_replica:
+        reader = replace(server, host=get_host(1), nodes=())
     files = {
         "reader": reader.client_properties(),
         "writer": {

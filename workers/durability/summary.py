@@ -20,6 +20,12 @@ def summarise(system: str, version: str, mode: str, nodes: int, disk: Disk, tria
     # No server starts again where a replica is read.
     is_restarted = trials[0].fault not in NODE_LOSSES
     recoveries = [trial.recovery_s for trial in trials if is_restarted and trial.recovery_s is not None]
+    oldest_lost_median_s = None
+    if ages:
+        oldest_lost_median_s = statistics.median(ages)
+    recovery_median_s = None
+    if recoveries:
+        recovery_median_s = statistics.median(recoveries)
     return MeasuredLoss(
         system=system,
         version=version,
@@ -32,21 +38,23 @@ def summarise(system: str, version: str, mode: str, nodes: int, disk: Disk, tria
         acknowledged=sum(loss.acknowledged for loss in losses),
         lost_median=statistics.median(loss.lost for loss in losses),
         lost_max=max(loss.lost for loss in losses),
-        oldest_lost_median_s=statistics.median(ages) if ages else None,
+        oldest_lost_median_s=oldest_lost_median_s,
         oldest_lost_max_s=max(ages, default=None),
         holes=sum(loss.holes for loss in losses),
         damaged=sum(loss.damaged for loss in losses),
         unreadable=sum(loss.unreadable for loss in losses),
         unacknowledged=sum(loss.unacknowledged for loss in losses),
         not_started=sum(trial.recovery_s is None for trial in trials),
-        recovery_median_s=statistics.median(recoveries) if recoveries else None,
+        recovery_median_s=recovery_median_s,
         recovery_max_s=max(recoveries, default=None),
     )
 
 
 def cells(result: MeasuredLoss) -> tuple[str, ...]:
     """A row of the table, in the order of COLUMNS."""
-    share = f" (at most {percent(result.max_loss_share)})" if result.max_loss_share is not None else ""
+    share = ""
+    if result.max_loss_share is not None:
+        share = f" (at most {percent(result.max_loss_share)})"
     return (
         f"{result.system} {result.version}", result.mode, grouped(result.nodes), result.fault.value,
         grouped(result.faults), f"{grouped(result.with_loss)}{share}", grouped(result.acknowledged),

@@ -54,7 +54,6 @@ class Trial:
     """One fault and its outcome. Instants are seconds."""
 
     fault: Fault
-    fault_after_s: float  # from the first acknowledgements to the fault, or to the cut of the network before it
     recovery_s: float | None  # from the start of the server's process to its first answer; None: it did not start
     problem: str  # why it did not start
     loss: Loss
@@ -109,7 +108,6 @@ class Bench(ABC):
     def read_after(
         self,
         fault: Fault,
-        after_s: float,
         fault_us: int,
         writes: list[Write],
         reopened: AbstractContextManager[LedgerClient],
@@ -126,7 +124,6 @@ class Bench(ABC):
             versions = dict.fromkeys(keys, UNREADABLE)
         return Trial(
             fault=fault,
-            fault_after_s=after_s,
             recovery_s=recovery_s,
             problem=problem,
             loss=classify(writes, versions, fault_us),
@@ -172,7 +169,7 @@ class ServerBench(Bench):
             self.provisioner.start()
             fault_us = self.write_for(self.client, after_s)
             if fault in NODE_LOSSES:
-                return self._lose_primary(fault, after_s)
+                return self._lose_primary(fault)
             if fault is Fault.POWER_CUT:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop_nodes(None, planned=False)
@@ -180,12 +177,12 @@ class ServerBench(Bench):
                 storage.kill()
                 self.keep_survivors()
                 self.provisioner.mounts_of = {}
-            return self.read_after(fault, after_s, fault_us, self.client.finish_writing(), self.started_again())
+            return self.read_after(fault, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
             storage.kill()
 
-    def _lose_primary(self, fault: Fault, after_s: float) -> Trial:
+    def _lose_primary(self, fault: Fault) -> Trial:
         """A lost machine sends nothing more. The kernel of a process that ends sends what it had written, or resets the
         connection, which discards what the replica has not read yet: so the primary is cut off first and stays so.
         """
@@ -195,7 +192,7 @@ class ServerBench(Bench):
                 self.provisioner.stop_nodes(1, planned=False)
                 writes = self.client.finish_writing()
                 stack.enter_context(primary)
-            return self.read_after(fault, after_s, fault_us, writes, self._replica(writes))
+            return self.read_after(fault, fault_us, writes, self._replica(writes))
 
     @contextlib.contextmanager
     def cut_off(self, cut: Iterable[int], cut_s: float = CUT_S) -> Iterator[int]:
@@ -253,7 +250,7 @@ class ClusterBench(ServerBench):
                 pass
             writes = self.client.stop_writing()
             reopened = self._complete(self.provisioner.wait_for_nodes, is_retried=True)
-            return self.read_after(fault, after_s, fault_us, writes, reopened)
+            return self.read_after(fault, fault_us, writes, reopened)
         only = 1 if fault is Fault.NODE_POWER_CUT else None
         cut = self.storages[:only]
         for storage in cut:
@@ -264,7 +261,7 @@ class ClusterBench(ServerBench):
         writes = self.client.stop_writing()
         self._mount(self.folders[:only], is_new=False)
         reopened = self._complete(partial(self.provisioner.start_nodes, self.server, only), is_retried=only is not None)
-        return self.read_after(fault, after_s, fault_us, writes, reopened)
+        return self.read_after(fault, fault_us, writes, reopened)
 
     def stop(self) -> None:
         self.provisioner.stop(planned=False)
@@ -317,8 +314,10 @@ class LibraryBench(Bench):
                 writes = client.end_without_closing()
             if fault is Fault.POWER_CUT:
                 self.keep_survivors()
-            mounts_of = None if fault is Fault.POWER_CUT else storage.pid
-            return self.read_after(fault, after_s, fault_us, writes, self._opened_again(mounts_of))
+            mounts_of = None
+            if fault is not Fault.POWER_CUT:
+                mounts_of = storage.pid
+            return self.read_after(fault, fault_us, writes, self._opened_again(mounts_of))
         finally:
             storage.kill()
 
@@ -436,10 +435,13 @@ def has_copies(system: System, nodes: int) -> bool:
 
 
 def _build_spec(system: System, mode: Mode, nodes: int = 1) -> ServerSpec:
+    settings = {}
+    if nodes > 1:
+        settings = {"nodes": nodes}
     return ServerSpec(
         deployment=f"durability-{system.slug}-{mode.slug}",
         system=system,
         mode=mode,
-        settings={"nodes": nodes} if nodes > 1 else {},
+        settings=settings,
         replication_factor=min(nodes, MAX_COPIES),
     )

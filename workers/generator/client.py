@@ -386,7 +386,9 @@ class Client:
             detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
         elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
             reason = Reason.CLIENT_FAILED
-            when = "and left no summary" if self.begun else "before it was told to start"
+            when = "before it was told to start"
+            if self.begun:
+                when = "and left no summary"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
             if problem := start_problem([self.order["binding"]]):
                 reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"

@@ -84,6 +84,9 @@ def client_orders(
         )
         if spec["client"]["flavour"] == GO_FLAVOUR:
             properties = go_ycsb_properties(properties, warmup_s=warmup_s)
+        cpus = []
+        if machine in nodes:
+            cpus = list(node_cpus)
         orders.append(
             ClientRun(
                 load_generator_id=generator["id"],
@@ -102,7 +105,7 @@ def client_orders(
                     "site_files": site,
                     "samples_host": machine not in sampled,
                     "has_faults": bool(spec.get("faults")),
-                    "cpus": list(node_cpus) if machine in nodes else [],
+                    "cpus": cpus,
                 },
             )
         )

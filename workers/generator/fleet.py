@@ -16,9 +16,9 @@ from django.db.models import (
     F,
     Q,
     QuerySet,
+    Value as V,
     When,
 )
-from django.db.models import Value as V
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 

@@ -36,8 +36,7 @@ from runs.queue import client_lifecycle, live
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.results import artifacts
 from workers.conductor import scheduling
-from workers.generator import enrolment, registration
-from workers.generator import generator_requests as requests
+from workers.generator import enrolment, generator_requests as requests, registration
 from workers.generator.site_client import MAX_TEXT_BYTES, RUN_DELETED
 
 log = logging.getLogger(__name__)

@@ -161,7 +161,9 @@ def opened_work_folder(path: Path) -> Iterator[WorkFolder | None]:
     _opened.add(path)
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         record = json.loads((path / RECORD).read_text())
-        result = ClientResult(**record["result"]) if record["result"] else None
+        result = None
+        if record["result"]:
+            result = ClientResult(**record["result"])
         folder = WorkFolder(path, uuid.UUID(record["claim"]), record["generator"], result, lock)
     try:
         yield folder

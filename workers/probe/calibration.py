@@ -41,15 +41,13 @@ class CalibrationFailed(Exception):
     """Nothing was measured; the message says why."""
 
 
-def measure_capacities(
-    slots: int, duration_s: int = DURATION_S, should_stop: Callable[[], bool] = lambda: False
-) -> dict[str, Capacity]:
+def measure_capacities(slots: int, should_stop: Callable[[], bool] = lambda: False) -> dict[str, Capacity]:
     """Binding -> what one client and at most `slots` clients at once generate. Raises CalibrationFailed.
 
     Bindings with one release of YCSB share a measurement.
     """
     cores = usable_cores() or 1
-    measure = partial(_highest_rate, threads=cores, duration_s=duration_s, should_stop=should_stop)
+    measure = partial(_highest_rate, threads=cores, should_stop=should_stop)
     rates: dict[str, tuple[float, float]] = {}  # by release of YCSB
     capacities: dict[str, Capacity] = {}
     for binding, manifest in installed_bindings(settings.YCSB_DIR).items():
@@ -66,21 +64,19 @@ def measure_capacities(
     return capacities
 
 
-def _highest_rate(
-    manifest: Manifest, clients: int, *, threads: int, duration_s: int, should_stop: Callable[[], bool]
-) -> float:
+def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop: Callable[[], bool]) -> float:
     """The highest throughput of `clients` processes together in one second, in ops/s."""
     totals: dict[int, dict[int, float]] = defaultdict(dict)  # second -> client -> ops/s
 
     def run(client: int, folder: Path) -> str:
         """The last lines of the output; empty where the client succeeded."""
         properties, stderr = folder / f"{client}.properties", folder / f"{client}.stderr"
-        output = {"exportfile": str(folder / f"{client}.summary"), "maxexecutiontime": str(duration_s)}
+        output = {"exportfile": str(folder / f"{client}.summary"), "maxexecutiontime": str(DURATION_S)}
         write_properties(properties, {**PROPERTIES, **output})
 
         def note(line: str) -> None:
             status = parse_status(line)
-            if status is not None and status.rate_ops_s and status.elapsed_s < duration_s:
+            if status is not None and status.rate_ops_s and status.elapsed_s < DURATION_S:
                 totals[status.elapsed_s].setdefault(client, status.rate_ops_s)
 
         result = run_process(
@@ -95,7 +91,7 @@ def _highest_rate(
             stderr_path=stderr,
             on_stderr_line=note,
             should_stop=should_stop,
-            deadline_s=duration_s + START_TIMEOUT_S,
+            deadline_s=DURATION_S + START_TIMEOUT_S,
         )
         if result.exit_code == 0:
             return ""

@@ -26,8 +26,7 @@ from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.catalog.forms.sign_in import SignInForm
 from runs.catalog.views.clusters import may_edit
-from runs.models import Cluster, Database, Machine, Matrix, Node, Workload
-from runs.models.plan import Provisioner, Purpose
+from runs.models import Cluster, Database, Machine, Matrix, Node, Provisioner, Purpose, Workload
 from runs.plans import Draft, PlanError, submit
 from runs.plans.forms.matrices import generators_for
 from runs.plans.forms.workloads import EXAMPLES

@@ -77,7 +77,9 @@ class Guarded:
 
     def wait(self, timeout: float | None = None) -> int | None:
         """The exit code (negative: the signal) once the child and its whole group are gone; None when time is up."""
-        return self.exit_code if self._ended.wait(timeout) else None
+        if not self._ended.wait(timeout):
+            return None
+        return self.exit_code
 
     def wait_for_exit(self, timeout: float | None = None) -> bool:
         """Whether the child itself has exited within `timeout` seconds; the rest of its group may still be ending."""
@@ -243,4 +245,6 @@ def _resolve_account(account: Account | None) -> tuple[str, int, int, str] | Non
 def _stream(given: Stream, mode: str, opened: contextlib.ExitStack) -> int | IO[Any]:
     if given is None:
         return subprocess.DEVNULL
-    return opened.enter_context(given.open(mode)) if isinstance(given, Path) else given
+    if isinstance(given, Path):
+        return opened.enter_context(given.open(mode))
+    return given

@@ -66,7 +66,9 @@ def start_time(pid: int) -> str | None:
         with open(f"/proc/{pid}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id") as boot:
             # The name in parentheses may hold blanks and parentheses itself, so the fields count from the last one.
             fields = stat.read().rpartition(b")")[2].split()
-            return None if fields[0] in (b"Z", b"X") else f"{boot.read().strip()}:{int(fields[19])}"
+            if fields[0] in (b"Z", b"X"):
+                return None
+            return f"{boot.read().strip()}:{int(fields[19])}"
     except (FileNotFoundError, ProcessLookupError):
         return None
 

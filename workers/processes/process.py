@@ -65,7 +65,9 @@ class _Reader:
         poll.register(self.pipe, select.POLLIN)
         with contextlib.ExitStack() as opened:
             try:
-                file = opened.enter_context(self.path.open("ab", buffering=0)) if self.path else None
+                file = None
+                if self.path:
+                    file = opened.enter_context(self.path.open("ab", buffering=0))
             except OSError as problem:
                 self.problem, file = problem, None
             opened.enter_context(self.pipe)
@@ -199,7 +201,9 @@ def run_process(
                     on_tick()
                 if guarded.alive() and reason is None:
                     is_late = deadline_s is not None and now >= began + deadline_s
-                    reason = "deadline" if is_late else _stop_reason(should_stop)
+                    reason = "deadline"
+                    if not is_late:
+                        reason = _stop_reason(should_stop)
                     if reason is not None:
                         patience_ends = now + guarded.patience_s
                         guarded.request_stop()
@@ -218,7 +222,9 @@ def run_process(
     for reader in readers:
         if reader.problem is not None:
             raise reader.problem
-    code = LOST if guarded.exit_code is None else guarded.exit_code
+    code = LOST
+    if guarded.exit_code is not None:
+        code = guarded.exit_code
     reason = reason or ("lost" if guarded.lost else None)
     return ProcessResult(code, reason, time.monotonic() - began, sum(reader.dropped for reader in readers))
 

@@ -193,7 +193,9 @@ class DockerProvisioner(StartingProvisioner):
     # --- before the start
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        host = get_host(node) if self.site.on_host_network else EVERY_ADDRESS
+        host = EVERY_ADDRESS
+        if self.site.on_host_network:
+            host = get_host(node)
         return self._configure(port, password, node, host=host, folder=FOLDER)
 
     def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:
@@ -266,7 +268,9 @@ class DockerProvisioner(StartingProvisioner):
             ended = wait_for_end(container, INIT_DEADLINE_S)
             state = container.attrs["State"]
             if not ended or state["ExitCode"] != 0:
-                why = f"ended with {state['ExitCode']}" if ended else "took too long"
+                why = "took too long"
+                if ended:
+                    why = f"ended with {state['ExitCode']}"
                 raise ServerDidNotStart(
                     f"{self.spec.system.name}'s data folder: {argv[0]} {why}.",
                     self._log(engine, container.id, 30, began),
@@ -306,7 +310,9 @@ class DockerProvisioner(StartingProvisioner):
 
     def _bring_up(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
         container.reload()
-        host = HOST if self.site.on_host_network else address_on(container, self.site.network)
+        host = HOST
+        if not self.site.on_host_network:
+            host = address_on(container, self.site.network)
         server = self._describe(rendered, password, host=host, folder=folder_here(engine, self.name))
         others: list[Any] = []
         version = self._await_server(

@@ -324,7 +324,9 @@ class ProcessProvisioner(StartingProvisioner):
             except (StartError, OSError) as error:
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
             if result.exit_code != 0:
-                why = "took too long" if result.stopped_because == "deadline" else f"ended with {result.exit_code}"
+                why = "took too long"
+                if result.stopped_because != "deadline":
+                    why = f"ended with {result.exit_code}"
                 raise ServerDidNotStart(f"{self.spec.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
         write_private(marker, "", self.site.account)
 

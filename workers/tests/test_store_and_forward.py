@@ -26,8 +26,7 @@ from runs.queue import client_lifecycle
 from runs.queue.reasons import Reason
 from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from workers.generator import client_reporter, enrolment, generator_api, outbox
-from workers.generator import site_client as site_client_module
+from workers.generator import client_reporter, enrolment, generator_api, outbox, site_client as site_client_module
 from workers.generator.client import run_client
 from workers.generator.client_reporter import ClientReporter
 from workers.generator.site_client import SiteClient, site_client

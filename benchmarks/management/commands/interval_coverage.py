@@ -5,8 +5,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandParser
 
 from benchmarks.simulations import blocks, comparisons, levels, pairs, repeats, sessions
-from benchmarks.simulations.ladders import LADDERS, SEED
-from benchmarks.simulations.ladders import TABLES as LADDER_TABLES
+from benchmarks.simulations.ladders import LADDERS, SEED, TABLES as LADDER_TABLES
 
 SIMULATIONS: Final[dict[str, Any]] = {
     "repeats": repeats,

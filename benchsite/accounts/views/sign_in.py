@@ -22,6 +22,7 @@ from benchsite.accounts import audit, sessions, sign_in_link, sso
 from benchsite.accounts.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange, SignInForm
 from benchsite.accounts.models import SignedIn, User
 from benchsite.accounts.permissions import get_user, keep_team
+from benchsite.core.responses import get_posted
 from benchsite.core.url_checks import openable
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -46,7 +47,7 @@ def account(request: HttpRequest) -> HttpResponse:
     """Who came by a one-time link has no password yet, and none to state."""
     user = get_user(request)
     kind = GuardedPasswordChange if user.has_usable_password() else SetPasswordForm
-    form = kind(user, request.POST if request.method == "POST" else None)
+    form = kind(user, get_posted(request))
     if form.is_valid():
         form.save()
         audit.note("password_changed", team=None, actor=user)

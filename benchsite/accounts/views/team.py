@@ -20,7 +20,7 @@ from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.permissions import current_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.views.sign_in import BACKEND
-from benchsite.core.responses import form_status
+from benchsite.core.responses import form_status, get_posted
 
 ENTRIES_PER_PAGE = 100
 
@@ -36,7 +36,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     if isinstance(request.user, User):
         me = request.user
     request.session[sso.INVITED] = token  # Whoever comes back from an identity provider is let in by it.
-    form = SignUpForm(request.POST if request.method == "POST" and me is None else None)
+    form = SignUpForm(get_posted(request) if me is None else None)
     refusal = ""
     if request.method == "POST" and (me is not None or form.is_valid()):
         try:
@@ -50,7 +50,10 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             messages.success(request, f"You are a member of {team} now.")
             return redirect("home")
     context = {"invitation": invitation, "form": form, "refusal": refusal, "sso": sso.provider()}
-    return render(request, "teams/invited.html", context, status=422 if refusal else form_status(form))
+    status = 422
+    if not refusal:
+        status = form_status(form)
+    return render(request, "teams/invited.html", context, status=status)
 
 
 @transaction.atomic
@@ -127,7 +130,7 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def team_add(request: HttpRequest) -> HttpResponse:
-    form = TeamForm(request.POST if request.method == "POST" else None)
+    form = TeamForm(get_posted(request))
     if form.is_valid():
         team = membership.make_team(form.cleaned_data["name"], get_user(request))
         request.session["team"] = str(team.pk)

@@ -14,7 +14,7 @@ from benchsite.accounts.forms import TokenForm
 from benchsite.accounts.models import ApiToken, Role
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.tokens import TokenRefused
-from benchsite.core.responses import form_status
+from benchsite.core.responses import form_status, get_posted
 
 
 @team_required("GET", "POST")
@@ -22,7 +22,7 @@ from benchsite.core.responses import form_status
 def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
     role = get_membership(request).role
-    form = TokenForm(request.POST if request.method == "POST" else None, role=role)
+    form = TokenForm(get_posted(request), role=role)
     token = ""
     if form.is_valid():
         data = form.cleaned_data

@@ -19,8 +19,7 @@ from reports.models import Report
 from reports.published.drafts import Draft
 from reports.published.publication import build_title, publish_once
 from runs.catalog import load_catalog
-from runs.models import LoadGenerator, Matrix, Run
-from runs.models.run import Status
+from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, preview, stored_plan
 from runs.plans.files.plan_file import read_plan
 from runs.plans.plan import Problem

@@ -14,9 +14,19 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team, User
 from benchsite.core.formatting import throughput
-from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run, Workload
-from runs.models.plan import Provisioner, Purpose
-from runs.models.run import Phase, Status
+from runs.models import (
+    Cluster,
+    Database,
+    LoadGenerator,
+    Matrix,
+    Node,
+    Phase,
+    Provisioner,
+    Purpose,
+    Run,
+    Status,
+    Workload,
+)
 from runs.plans import Draft, preview, stored_plan, submit
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.queue.run_completion import is_over
@@ -43,9 +53,10 @@ class Progress:
         self.matrices, self.out = matrices, out
         self.started = time.monotonic()
         self.planned_s = sum(preview(stored_plan(matrix)).seconds for matrix in matrices)  # of a search: at most
-        ended = (
-            Run.objects.filter(matrix__in=matrices, status__in=Status.terminal()) if is_resumed else Run.objects.none()
-        )
+        if is_resumed:
+            ended = Run.objects.filter(matrix__in=matrices, status__in=Status.terminal())
+        else:
+            ended = Run.objects.none()
         before = ended.values_list("pk", "expected_s")
         self.reported = {str(pk) for pk, _ in before}
         self.done_before_s = sum(seconds for _, seconds in before)
@@ -98,7 +109,9 @@ class Progress:
         whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
         done = sum(run.expected_s for run in runs if run.status in Status.terminal())
         # The plan's own estimate, corrected by how the runs so far have kept to it.
-        pace = self.took_s / self.expected_s if self.expected_s else 1.0
+        pace = 1.0
+        if self.expected_s:
+            pace = self.took_s / self.expected_s
         left = max(0.0, (whole - done) * pace - (at - self.last_ended))
         filled = round(BAR_WIDTH * elapsed / max(elapsed + left, 1.0))
         now = next((run.name for run in runs if run.status == Status.RUNNING), "")

@@ -10,9 +10,7 @@ from reports.compare.pages.answer import find_answer
 from reports.compare.pages.answer_messages import certainty, sentence
 from reports.compare.pages.baseline_ratios import Judging
 from reports.compare.queries import curves, get_profile, sides_by_sweep
-from runs.models import Matrix, Run, Sweep
-from runs.models.result import LatencyKind
-from runs.models.run import Phase, Status
+from runs.models import LatencyKind, Matrix, Phase, Run, Status, Sweep
 
 
 def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:

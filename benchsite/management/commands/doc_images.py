@@ -16,8 +16,7 @@ from benchsite.accounts.models import Team
 from benchsite.accounts.sign_in_link import make_link
 from benchsite.local.demo.machine_study import TAG, find_report
 from benchsite.local.supervisor import running_site
-from runs.models import Matrix, Run
-from runs.models.run import Status
+from runs.models import Matrix, Run, Status
 
 CHROMIUM: Final = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 # File name -> page, and the address of the figure below /figures/ that it starts with.

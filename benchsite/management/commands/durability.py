@@ -22,9 +22,12 @@ from runs.catalog import Mode, System, load_catalog, start_problem
 from runs.catalog.measured_losses import NETWORK_CUTS, NODE_LOSSES, Disk, Fault, MeasuredLoss
 from workers.durability.guest import guest_problem, prepared_guest
 from workers.durability.ledger_client import LedgerClientError
-from workers.durability.staleness import COLUMNS as STALENESS_COLUMNS
-from workers.durability.staleness import StalenessError, measure_staleness
-from workers.durability.staleness import cells as staleness_cells
+from workers.durability.staleness import (
+    COLUMNS as STALENESS_COLUMNS,
+    StalenessError,
+    cells as staleness_cells,
+    measure_staleness,
+)
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.summary import COLUMNS, cells, markdown_table, summarise
 from workers.durability.trials import (
@@ -97,7 +100,7 @@ class Command(BaseCommand):
         faults = [FAULT_NAMES[options["fault"]]] if options["fault"] else list(Fault)
         numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in faults}
         nodes = options["nodes"]
-        prepare = prepared_guest if options["guest"] else partial(prepared_bench, nodes=nodes, disk=disk)
+        prepare = partial(prepared_bench, nodes=nodes, disk=disk) if not options["guest"] else prepared_guest
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
         table: list[Sequence[str]] = [STALENESS_COLUMNS if options["staleness"] else COLUMNS]
         default_name = "durability"

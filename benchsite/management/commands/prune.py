@@ -20,8 +20,7 @@ from benchsite.accounts.models import Invitation, SignedIn, SignInLink
 from benchsite.core.formatting import counted, grouped, size
 from reports.models import Report
 from reports.published.drafts import parse_draft
-from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
-from runs.models.run import Status
+from runs.models import Artifact, Run, RunEvent, Series, Status, Upload, UploadedFile
 from runs.results.deletion import forget_content
 from runs.uploads import keys
 

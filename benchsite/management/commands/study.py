@@ -28,8 +28,7 @@ from benchsite.local.demo.summary import summary, write_summary
 from benchsite.local.supervisor import Site, SiteError
 from reports.published.links import find_link
 from reports.published.publication import PublishRefused
-from runs.models import LoadGenerator, Matrix, Run
-from runs.models.run import Status
+from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, preview, stored_plan, submit
 from runs.queue import lifecycle
 

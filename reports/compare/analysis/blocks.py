@@ -84,7 +84,9 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
                 noise = summed(between, Noise(run * (2 - 1 / len(a) - 1 / len(b)), df)).at_least(own)
                 analysis = f"{n} blocks, residuals of {len(a) + len(b)} cells pooled"
     interval = compute_interval(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
-    return (interval, f"{analysis}.") if interval else None
+    if not interval:
+        return None
+    return (interval, f"{analysis}.")
 
 
 def _logs(cells: Sequence[Mapping[int, float]], common: Sequence[int]) -> Floats:

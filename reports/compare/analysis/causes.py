@@ -7,6 +7,7 @@ other way than the numbers do (the side that promises more was faster) explains 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from benchsite.core.formatting import THIN
@@ -56,7 +57,7 @@ class RunPair:
     at_ceilings: bool = False  # each at the ceiling of its ladder, wherever on it that is
 
     def differing(self, title: str) -> list[Line]:
-        return [line for group in self.groups if group.title == title for line in group.differing]
+        return list(chain.from_iterable(group.differing for group in self.groups if group.title == title))
 
     def line(self, title: str, label: str) -> Line | None:
         return next((line for line in self.differing(title) if line.label == label), None)
@@ -68,7 +69,7 @@ def run_pair(a: RunSide, b: RunSide, *, at_ceilings: bool = False) -> RunPair:
 
 def causes(sides: RunPair, change: float | None) -> list[Cause]:
     """The most likely first. `change` is B's throughput over A's, minus 1; None where it is not known."""
-    unjudged = [cause for rule in RULES for cause in rule(sides)]
+    unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
     way = 0 if not change else 1 if change > 0 else -1
     judged = [replace(cause, against=bool(cause.favours and way and cause.favours != way)) for cause in unjudged]
     return sorted(judged, key=lambda cause: cause.against)
@@ -181,7 +182,9 @@ def _more(lines: Sequence[Line]) -> int:
             same_unit = line.a.split(THIN)[1:] == line.b.split(THIN)[1:]
             if x is not None and y is not None and x != y and same_unit:
                 ways.add(1 if y > x else -1)
-    return ways.pop() if len(ways) == 1 else 0
+    if len(ways) != 1:
+        return 0
+    return ways.pop()
 
 
 def _data(sides: RunPair) -> Iterator[Cause]:

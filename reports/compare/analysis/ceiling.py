@@ -152,8 +152,12 @@ class Ceiling:
         """
         if self.low_ops_s is not None and self.high_ops_s is not None:
             return self.low_ops_s, self.high_ops_s
-        failed = self.bracket[1] if self.bracket and self.target_ops_s and not self.is_lower_bound else None
-        return (self.throughput_ops_s, failed) if failed else None
+        failed = None
+        if self.bracket and self.target_ops_s and not self.is_lower_bound:
+            failed = self.bracket[1]
+        if not failed:
+            return None
+        return (self.throughput_ops_s, failed)
 
     @property
     def status(self) -> Status:
@@ -161,7 +165,9 @@ class Ceiling:
             return Status.CLIENT_LIMITED
         if self.is_lower_bound:
             return Status.LOWER_BOUND
-        return Status.BRACKETED if self.is_bracketed and self.is_confirmed else Status.UNCONFIRMED
+        if self.is_bracketed and self.is_confirmed:
+            return Status.BRACKETED
+        return Status.UNCONFIRMED
 
     @property
     def is_estimate(self) -> bool:
@@ -188,14 +194,24 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     if not ladder:
         return None
     highest = max(ladder, key=lambda rung: rung.throughput_ops_s)
-    last_gain = gain_per_doubling(ladder[-2], ladder[-1]) if len(ladder) > 1 else None
+    last_gain = None
+    if len(ladder) > 1:
+        last_gain = gain_per_doubling(ladder[-2], ladder[-1])
     alike = [rung for rung in ladder if rung.throughput_ops_s >= ALIKE * highest.throughput_ops_s]
     repeats = _common_repeats(alike, ladder[-1])
     top = _top(alike, repeats)
     throughput_ops_s = math.exp(top.log) if top else highest.throughput_ops_s
     near = NEAR_CEILING * throughput_ops_s
-    made_of = [alike[i] for i in top.places] if top else [highest]
+    made_of = [highest]
+    if top:
+        made_of = [alike[i] for i in top.places]
     notes = ((UNCONFIRMED, len(ladder) == 1), (CLIENT_LIMITED, all(rung.client_limited for rung in made_of)))
+    low_ops_s = high_ops_s = None
+    selection = 1.0
+    if top:
+        low_ops_s = math.exp(top.low)
+        high_ops_s = math.exp(top.high)
+        selection = max(math.exp(top.highest - top.log), 1.0)
     return Ceiling(
         throughput_ops_s=throughput_ops_s,
         threads=highest.threads,
@@ -204,12 +220,12 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         ladder=_judge_end(ladder, alike, highest, top),
         rungs=len(ladder),
         highest_ops_s=highest.throughput_ops_s,
-        low_ops_s=math.exp(top.low) if top else None,
-        high_ops_s=math.exp(top.high) if top else None,
+        low_ops_s=low_ops_s,
+        high_ops_s=high_ops_s,
         repeats_ops_s=tuple(map(math.exp, top.passes)) if top else highest.repeats_ops_s,
         repeats=repeats if top else highest.repeats,
         noise=top.noise if top else None,
-        selection=max(math.exp(top.highest - top.log), 1.0) if top else 1.0,
+        selection=selection,
         plateau=tuple(rung.threads for rung in made_of),
         saturation_ops_s=highest.throughput_ops_s,
         notes=tuple(note for note, holds in notes if holds),
@@ -243,7 +259,9 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
     if last.throughput_ops_s < NEAR_CEILING * highest_ops_s:
         return Ladder.RETROGRADE
     has_gained = len(ladder) == 1 or gain_per_doubling(ladder[-2], last) >= MIN_GAIN_PER_DOUBLING
-    return Ladder.SHORT if has_gained and last.throughput_ops_s >= highest_ops_s else Ladder.SATURATED
+    if has_gained and last.throughput_ops_s >= highest_ops_s:
+        return Ladder.SHORT
+    return Ladder.SATURATED
 
 
 def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
@@ -252,17 +270,23 @@ def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top
     if len(ladder) > 1 and (highest is first or (top and alike[0] is first and 0 in top.places)):
         return Ladder.FIRST
     if top is None:
-        return Ladder.SHORT if measured is Ladder.SHORT else Ladder.OPEN
+        if measured is Ladder.SHORT:
+            return Ladder.SHORT
+        return Ladder.OPEN
     if alike[-1] is not last:
         return Ladder.RETROGRADE
     if top.has_ended:
         fell = last.throughput_ops_s < NEAR_CEILING * math.exp(top.log) and len(alike) - 1 not in top.places
-        return Ladder.RETROGRADE if fell else Ladder.SATURATED
+        if fell:
+            return Ladder.RETROGRADE
+        return Ladder.SATURATED
     # A rung that did more than twice as much as all others has none beside it that shows how much its runs vary.
     leads = len(alike) == 1 and all(
         ops_s > rung.throughput_ops_s for rung in ladder[:-1] for ops_s in last.repeats_ops_s
     )
-    return Ladder.SHORT if measured is Ladder.SHORT and (top.is_growing or leads) else Ladder.OPEN
+    if measured is Ladder.SHORT and (top.is_growing or leads):
+        return Ladder.SHORT
+    return Ladder.OPEN
 
 
 def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> Ceiling | None:
@@ -283,8 +307,12 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     judged = [judged_rung(rung) for rung in ladder]
     held = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
-    best = ladder[held - 1] if held else fastest
-    failed = ladder[held] if held < len(ladder) else None
+    best = fastest
+    if held:
+        best = ladder[held - 1]
+    failed = None
+    if held < len(ladder):
+        failed = ladder[held]
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited
@@ -397,7 +425,9 @@ def headroom(estimate: Ceiling, rungs: Sequence[Rung]) -> float:
     if at == len(ladder) - 1:
         return 1 / (1 - min(max(estimate.last_gain or 0.0, 0.0), MIN_GAIN_PER_DOUBLING))
     if at == 0:
-        return 1.0 if estimate.threads == 1 else math.inf
+        if estimate.threads == 1:
+            return 1.0
+        return math.inf
     n = [float(rung.threads) for rung in ladder[at - 1 : at + 2]]
     r = [rung.threads / rung.throughput_ops_s for rung in ladder[at - 1 : at + 2]]
     if not n[0] < n[1] < n[2]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import exact
-from reports.compare.curves import Curve
+from reports.compare.curves import Curve, collect_measured
 from runs.checks import CheckResult
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
@@ -101,7 +101,7 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     yield from _workload(a, b)
     yield from _ladder(a, b)
     # A service time and a response time are different things, so that one kind has to be known of both.
-    kinds = [{operation.kind for point in side.points for operation in point.operations} for side in (a, b)]
+    kinds = [{operation.kind for operation in collect_measured(side.points)} for side in (a, b)]
     if all(kinds) and not kinds[0] & kinds[1]:
         yield _Differs("latency_kind", "One side measured service times only, the other response times only.")
     one_system = a.system == b.system
@@ -165,7 +165,9 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     # A search chooses its rungs after each side's own ceiling, so they need not meet.
     searched = a.is_searched and b.is_searched
     if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
-        unit = "target throughput" if a.ladder == "target" else "number of threads"
+        unit = "number of threads"
+        if a.ladder == "target":
+            unit = "target throughput"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
     threads = [{point.threads for point in side.points} for side in (a, b)]
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
@@ -207,7 +209,9 @@ def _unknown(a: Curve, b: Curve) -> list[str]:
         ("the replication factor", (a.setup.replication_factor, b.setup.replication_factor)),
     )
     missing = [label for label, values in facts if not all(values)]
-    return [f"Not known of both sides: {', '.join(missing)}."] if missing else []
+    if missing:
+        return [f"Not known of both sides: {', '.join(missing)}."]
+    return []
 
 
 def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:

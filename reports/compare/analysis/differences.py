@@ -44,7 +44,9 @@ def _data_set(curve: Curve) -> str:
 
 
 def _window(curve: Curve) -> str:
-    measured = "as long as it lasted" if curve.setup.measure_s is None else f"{curve.setup.measure_s} s"
+    measured = "as long as it lasted"
+    if curve.setup.measure_s is not None:
+        measured = f"{curve.setup.measure_s} s"
     return f"{measured} after {curve.setup.warmup_s} s"
 
 

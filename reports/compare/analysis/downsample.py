@@ -28,4 +28,6 @@ def m4(values: npt.ArrayLike, columns: int) -> npt.NDArray[np.int64]:
 
 def thinned(values: npt.NDArray[Any], most: int = MAX_POINTS) -> npt.NDArray[np.int64]:
     """Indices of at most `most` points, by `m4`; all where there are no more."""
-    return np.arange(values.size) if values.size <= most else m4(values, most // 4)
+    if values.size <= most:
+        return np.arange(values.size)
+    return m4(values, most // 4)

@@ -159,16 +159,22 @@ def _between(low: LoadPoint, high: LoadPoint, load_ops_s: float) -> float:
     value = _line(load_ops_s, (low.throughput_ops_s, high.throughput_ops_s), ends)
     if min(low.latency_us, high.latency_us) <= 0:
         return value
-    return 1 / value if value > 0 else math.inf
+    if value > 0:
+        return 1 / value
+    return math.inf
 
 
 def _inverse(latency_us: float, low: LoadPoint, high: LoadPoint) -> float:
-    return 1 / latency_us if min(low.latency_us, high.latency_us) > 0 else latency_us
+    if min(low.latency_us, high.latency_us) > 0:
+        return 1 / latency_us
+    return latency_us
 
 
 def _line(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
     """y at x on the straight line through two points; of a vertical one the first."""
-    return ys[0] if xs[0] == xs[1] else ys[0] + (x - xs[0]) / (xs[1] - xs[0]) * (ys[1] - ys[0])
+    if xs[0] == xs[1]:
+        return ys[0]
+    return ys[0] + (x - xs[0]) / (xs[1] - xs[0]) * (ys[1] - ys[0])
 
 
 def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise | None:

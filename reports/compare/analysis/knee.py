@@ -37,7 +37,9 @@ class Knee:
 def power(rung: Rung) -> float:
     """Kleinrock's power P = X / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1)."""
     latency_s = latency(rung)
-    return float(rung.throughput_ops_s / latency_s) if latency_s > 0 else 0.0
+    if latency_s > 0:
+        return float(rung.throughput_ops_s / latency_s)
+    return 0.0
 
 
 def latency(rung: Rung) -> float:
@@ -46,7 +48,9 @@ def latency(rung: Rung) -> float:
         return rung.response_s
     if rung.latency_s is not None:
         return rung.latency_s
-    return rung.threads / rung.throughput_ops_s if rung.throughput_ops_s > 0 else 0.0
+    if rung.throughput_ops_s > 0:
+        return rung.threads / rung.throughput_ops_s
+    return 0.0
 
 
 def without_response(rungs: Sequence[Rung]) -> list[Rung]:
@@ -56,7 +60,9 @@ def without_response(rungs: Sequence[Rung]) -> list[Rung]:
 def build_ladder(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs that have throughput and latency, ascending by target, then by threads."""
     # Response times only where all rungs have one: one ladder never mixes kinds of latency.
-    of_one_kind = rungs if all(rung.response_s is not None for rung in rungs) else without_response(rungs)
+    of_one_kind = rungs
+    if not all(rung.response_s is not None for rung in rungs):
+        of_one_kind = without_response(rungs)
     usable = [rung for rung in of_one_kind if rung.throughput_ops_s > 0 and latency(rung) > 0]
     return sorted(usable, key=lambda rung: (rung.target_ops_s or 0.0, rung.threads))
 

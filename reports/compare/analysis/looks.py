@@ -45,7 +45,9 @@ class Look:
     @property
     def lacking(self) -> int | None:
         """The repeats that the next look lacks."""
-        return self.following - self.repeats if self.following else None
+        if not self.following:
+            return None
+        return self.following - self.repeats
 
     @property
     def level(self) -> float:
@@ -56,7 +58,9 @@ class Look:
     def sentence(self) -> str:
         if not self.after:
             return f"{self.repeats} of {self.looks[0]} repeats: no verdict before the first look."
-        following = f"the next look is after {self.following}" if self.following else "this is the last look"
+        following = "this is the last look"
+        if self.following:
+            following = f"the next look is after {self.following}"
         return (
             f"Verdict after {self.after} of {self.looks[-1]} repeats, at the level {percent(self.level)} of this look "
             f"({percent(1 - self.level)} interval); {following}."

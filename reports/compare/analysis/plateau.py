@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from statistics import variance
 from typing import Final
 
@@ -85,7 +86,7 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
     near = highest - limit
     before = [i for i in range(last) if means[i] >= near] or ([last - 1] if last else [])
     return Top(
-        places=tuple(sorted({i for places in selected for i in places})),
+        places=tuple(sorted(set(chain.from_iterable(selected)))),
         log=log,
         low=log - noise.reach(sum(map(len, selected)) / passes, passes, ALPHA / 2),
         high=highest + noise.reach(1, passes, ALPHA / 2),
@@ -120,13 +121,19 @@ def two_way(ladder: Logs) -> TwoWay | None:
     ) / max(df, 1)
     if rungs == 1:
         run, df = level, level_df
-    return TwoWay(run, df, level, level_df, rungs) if run > MIN_SD**2 else None
+    if run > MIN_SD**2:
+        return TwoWay(run, df, level, level_df, rungs)
+    return None
 
 
 def rung_noise(ladder: Logs, values: Sequence[float]) -> Noise | None:
     """Of one repeat of a rung with these `values`, by those of all rungs of the `ladder`; None of a single rung."""
-    layout = two_way(ladder) if len(ladder) > 1 and len(values) > 1 else None
-    return layout.noise(1).at_least(Noise(variance(values), len(values) - 1)) if layout else None
+    layout = None
+    if len(ladder) > 1 and len(values) > 1:
+        layout = two_way(ladder)
+    if not layout:
+        return None
+    return layout.noise(1).at_least(Noise(variance(values), len(values) - 1))
 
 
 @lru_cache(maxsize=4096)

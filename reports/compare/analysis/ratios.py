@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from statistics import fmean, variance
 from typing import Final
 
@@ -77,14 +78,20 @@ def compute_ratio(above: float, below: float) -> float | None:
     if not (math.isfinite(above) and math.isfinite(below)) or below <= 0:
         return None
     quotient = above / below
-    return quotient if math.isfinite(quotient) else None
+    if not math.isfinite(quotient):
+        return None
+    return quotient
 
 
 def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | None:
     """What stands before a quotient of two values that may be lower bounds; None: nothing is known of it."""
     if numerator_is_bound and denominator_is_bound:
         return None
-    return "≥ " if numerator_is_bound else "≤ " if denominator_is_bound else ""
+    if numerator_is_bound:
+        return "≥ "
+    if denominator_is_bound:
+        return "≤ "
+    return ""
 
 
 def unusable(values: Sequence[float]) -> str:
@@ -95,7 +102,9 @@ def unusable(values: Sequence[float]) -> str:
         return "has a value that is no number"
     if any(value < 0 for value in values):
         return "has a negative value"
-    return "has a value of zero" if any(value == 0 for value in values) else ""
+    if any(value == 0 for value in values):
+        return "has a value of zero"
+    return ""
 
 
 def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> RatioInterval | None:
@@ -162,7 +171,9 @@ def cautious(df: Floats, n_a: Floats | int, n_b: Floats | int) -> Floats:
 
 def bounded_exp(value: float) -> float:
     """e^value; infinite beyond any number, as the end of the interval of two very noisy runs may be."""
-    return math.exp(value) if value < MAX_LOG else math.inf
+    if value < MAX_LOG:
+        return math.exp(value)
+    return math.inf
 
 
 @lru_cache(maxsize=4096)
@@ -177,7 +188,9 @@ def repeats_needed(cv: float, delta: float) -> int | None:
     effect = delta / cv if cv else math.inf
     repeats = range(MIN_REPEATS, MAX_REPEATS + 1)
     at = bisect_left(repeats, True, key=lambda n: _power(effect, n) >= POWER)
-    return repeats[at] if at < len(repeats) else None
+    if at < len(repeats):
+        return repeats[at]
+    return None
 
 
 def _power(effect: float, n: int) -> float:
@@ -189,31 +202,37 @@ def _power(effect: float, n: int) -> float:
     # Far out the series of the noncentral t does not converge, where the answer is 1, and the other tail nothing.
     if shift - limit > 8:
         return 1.0
-    other = float(nctdtr(df, shift, -limit)) if shift < 3 else 0.0
+    other = 0.0
+    if shift < 3:
+        other = float(nctdtr(df, shift, -limit))
     return 1 - float(nctdtr(df, shift, limit)) + other
 
 
 def finite(*groups: Sequence[float]) -> bool:
-    return all(math.isfinite(value) for group in groups for value in group)
+    return all(math.isfinite(value) for value in chain.from_iterable(groups))
 
 
 def cohens_d(a: Sequence[float], b: Sequence[float]) -> float | None:
     """(mean a - mean b) / pooled standard deviation; None where a side has one value, or nothing varies."""
     if min(len(a), len(b)) < 2 or not finite(a, b):
         return None
-    largest = max(abs(value) for side in (a, b) for value in side)
+    largest = max(abs(value) for value in (*a, *b))
     if not largest:
         return None
     # It has no unit, so it may be made of shares of the largest, whose squares are numbers too.
     a, b = [value / largest for value in a], [value / largest for value in b]
     pooled = math.sqrt(((len(a) - 1) * variance(a) + (len(b) - 1) * variance(b)) / (len(a) + len(b) - 2))
-    return (fmean(a) - fmean(b)) / pooled if pooled > IDENTICAL else None
+    if pooled > IDENTICAL:
+        return (fmean(a) - fmean(b)) / pooled
+    return None
 
 
 def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Cohen's d without its bias in small groups: d · (1 - 3 / (4·df - 1)) (analysis 5)."""
     d = cohens_d(a, b)
-    return None if d is None else d * (1 - 3 / (4 * (len(a) + len(b) - 2) - 1))
+    if d is None:
+        return None
+    return d * (1 - 3 / (4 * (len(a) + len(b) - 2) - 1))
 
 
 def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float | None:

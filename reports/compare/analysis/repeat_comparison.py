@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP
 from enum import StrEnum
 from functools import lru_cache
+from itertools import chain
 from statistics import fmean, geometric_mean
 from typing import Final, Literal
 
@@ -109,7 +110,9 @@ class Comparison:
     def bound(self) -> Literal["", "at least", "at most"]:
         """In which direction the ratio is known, where it is in one only."""
         if self.below > 0:
-            return "" if math.isfinite(self.above) else "at least"
+            if math.isfinite(self.above):
+                return ""
+            return "at least"
         return "at most"
 
     @property
@@ -120,14 +123,20 @@ class Comparison:
     @property
     def level(self) -> float:
         """The two-sided level of its interval."""
-        return self.look.level if self.look and self.look.after else ALPHA
+        if self.look and self.look.after:
+            return self.look.level
+        return ALPHA
 
     @property
     def note(self) -> str:
         """What the plan makes of the verdict, as a sentence: its look, or that runs were added. Often empty."""
         if self.outcome == Outcome.NOT_COMPARABLE or (self.look and self.look.after and self.low is None):
             return ""
-        return self.look.sentence if self.look else EXTENDED if self.is_extended else ""
+        if self.look:
+            return self.look.sentence
+        if not self.is_extended:
+            return ""
+        return EXTENDED
 
     @property
     def low_n(self) -> bool:
@@ -137,7 +146,9 @@ class Comparison:
     @property
     def noise_floor(self) -> float | None:
         """What the same test differs by in another session in 19 of 20 cases, as a share; None: not known."""
-        return self.spread.relative if self.spread else None
+        if not self.spread:
+            return None
+        return self.spread.relative
 
 
 def compare_values(
@@ -173,11 +184,17 @@ def compare_values(
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
+    cv = None
+    if df:
+        cv = math.sqrt(squares / df)
+    sds = None
+    if min(len(a), len(b)) > 1:
+        sds = (_sd_of_logs(a), _sd_of_logs(b))
     result = replace(
         base,
         ratio=ratio,
-        cv=math.sqrt(squares / df) if df else None,
-        sds=(_sd_of_logs(a), _sd_of_logs(b)) if min(len(a), len(b)) > 1 else None,
+        cv=cv,
+        sds=sds,
         hedges_g=None if g is None else sign * g,
         cliffs_delta=None if delta is None or g is None else sign * delta,
     )
@@ -191,17 +208,23 @@ def compare_values(
     if blocks and (blocked := blocked_interval(blocks, confidence)):
         return judged(_blocked(result, *blocked, len(blocks.common)))
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
-    analysis = "Welch's t, with the variation between sessions." if spread else "Welch's t."
+    analysis = "Welch's t."
+    if spread:
+        analysis = "Welch's t, with the variation between sessions."
     result = replace(result, analysis=analysis)
     if interval and noises:
-        ordered = noises if higher_is_better else (noises[1], noises[0])
+        ordered = noises
+        if not higher_is_better:
+            ordered = (noises[1], noises[0])
         result = replace(
             result,
             sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)),
             analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
         )
         interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
-    return judged(_with(result, interval)) if interval else _without_interval(result)
+    if interval:
+        return judged(_with(result, interval))
+    return _without_interval(result)
 
 
 def compare_sessions(
@@ -231,7 +254,9 @@ def compare_sessions(
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(known)
-    later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
+    later = 0.0
+    if means[:-1]:
+        later = fmean(means[:-1]) - fmean(level.means)
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(known, confirmed=confirmed), interval))
 
@@ -279,9 +304,9 @@ def follow_sessions(
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))
     sd = estimate.sd if estimate else 0.0
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=sessions, cv=sd or None, sds=(sd, sd))
-    interval = (
-        compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees) if estimate else None
-    )
+    interval = None
+    if estimate:
+        interval = compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees)
     if interval is None or ratio is None:
         return _without_interval(known)
     confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
@@ -300,7 +325,7 @@ def _blank_of_sessions(
         spread=spread, unit="session",
     )  # fmt: skip
     for name, side in (("first", new), ("second", base)):
-        if why := unusable([value for session in side for value in session]):
+        if why := unusable(list(chain.from_iterable(side))):
             return replace(blank, reason=f"The {name} side {why}: no ratio.")
     return blank
 
@@ -340,7 +365,9 @@ def widen(comparison: Comparison, below: float, above: float, *, is_certain: boo
         df = math.floor(10 * comparison.df) / 10 if comparison.df > 1 else comparison.df
         reach = _quantile_beside(df, math.floor(10 * min(room, 10.0)) / 10, comparison.level) * error
         nearest = max(math.log(comparison.ratio * below), -math.log(comparison.ratio * above), 0.0) / error
-        p = float(stdtr(comparison.df, -nearest) + stdtr(comparison.df, -nearest - room)) if nearest else 1.0
+        p = 1.0
+        if nearest:
+            p = float(stdtr(comparison.df, -nearest) + stdtr(comparison.df, -nearest - room))
     else:
         nearest = max(comparison.ratio * below, 1 / (comparison.ratio * above), 1.0)
         p = float(2 * stdtr(comparison.df, -math.log(nearest) / error))
@@ -394,7 +421,9 @@ def judged(comparison: Comparison) -> Comparison:
 def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Comparison:
     shown = interval_text(comparison)
     if excludes and away >= comparison.threshold - ROUNDING:
-        others = "the tests of this commit" if comparison.unit == "session" else "the comparisons of this table"
+        others = "the comparisons of this table"
+        if comparison.unit == "session":
+            others = "the tests of this commit"
         why = (
             f"Alone the interval {shown} would exclude 1, but among {others} one as clear is to be expected by chance "
             f"(adjusted p {significant(comparison.adjusted_p or 0.0, 2)})"
@@ -405,7 +434,9 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
         why = f"The interval {shown} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
     if comparison.look:
         following = comparison.look.following
-        advice = f"Raise each rung to {following} repeats, the next look." if following else "No look is left."
+        advice = "No look is left."
+        if following:
+            advice = f"Raise each rung to {following} repeats, the next look."
         return replace(
             comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=comparison.look.lacking
         )  # fmt: skip
@@ -456,7 +487,9 @@ def _more(comparison: Comparison) -> int | None:
     within = min(lowest - math.log(1 - comparison.threshold), math.log(1 + comparison.threshold) - highest)
     beyond = max(lowest, -highest) if abs(comparison.ratio - 1) >= comparison.threshold - ROUNDING else -math.inf
     # Among others its p counts as many times as now.
-    times = max(comparison.adjusted_p / comparison.p, 1.0) if comparison.adjusted_p and comparison.p else 1.0
+    times = 1.0
+    if comparison.adjusted_p and comparison.p:
+        times = max(comparison.adjusted_p / comparison.p, 1.0)
     shares = (1 + CONFIDENCE) / 2, 1 - ALPHA / 2 / times
     # Student's t is larger than the normal quantile, which is cheap: most numbers of runs need no more.
     normal = [float(stdtrit(math.inf, share)) for share in shares]
@@ -490,11 +523,9 @@ def _without_interval(comparison: Comparison) -> Comparison:
     # Of one run each nobody knows how runs differ, unless the machines' noise was measured.
     cv = comparison.cv or (math.sqrt(comparison.spread.variance) if comparison.spread else 0.0)
     needed = repeats_needed(cv, comparison.threshold) or MIN_REPEATS
-    sides = (
-        "1 run each"
-        if comparison.n_a == comparison.n_b
-        else f"{counted(comparison.n_a, 'run')} against {counted(comparison.n_b, 'run')}"
-    )
+    sides = "1 run each"
+    if comparison.n_a != comparison.n_b:
+        sides = f"{counted(comparison.n_a, 'run')} against {counted(comparison.n_b, 'run')}"
     return replace(comparison, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
 
@@ -509,14 +540,18 @@ def times_text(comparison: Comparison) -> str:
 
 def finite(value: float | None) -> float | None:
     """None for an end of an interval without bound, and for no number: JSON has neither."""
-    return value if value is not None and math.isfinite(value) else None
+    if value is not None and math.isfinite(value):
+        return value
+    return None
 
 
 def interval_text(comparison: Comparison) -> str:
     """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not; a bound as `times_text`."""
     if comparison.low is None or comparison.high is None:
         return ""
-    digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (comparison.low, comparison.high)) else 3
+    digits = 3
+    if any(0 < abs(end - 1) < 0.005 for end in (comparison.low, comparison.high)):
+        digits = 4
     rounding = {"at least": ROUND_FLOOR, "at most": ROUND_CEILING}.get(comparison.bound, ROUND_HALF_UP)
     ends = (
         significant(end, digits, rounding) if math.isfinite(end) else "∞" for end in (comparison.low, comparison.high)
@@ -531,7 +566,9 @@ def _with(comparison: Comparison, interval: RatioInterval) -> Comparison:
 
 def _overall(comparison: Comparison, p: float) -> float:
     """p over all looks of the plan, so that it is below 5 % where it is below the level of its look."""
-    return comparison.look.overall_p(p) if comparison.look else p
+    if comparison.look:
+        return comparison.look.overall_p(p)
+    return p
 
 
 def _blocked(comparison: Comparison, interval: RatioInterval, analysis: str, n: int) -> Comparison:

@@ -72,13 +72,19 @@ class Line:
         """Both values, no longer than that, and with the place where they differ."""
         a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
         first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-        begin = first - longest // 4 if a != b and first >= longest - 2 else 0
+        begin = 0
+        if a != b and first >= longest - 2:
+            begin = first - longest // 4
         return _cut(a, begin, longest), _cut(b, begin, longest)
 
 
 def _cut(text: str, begin: int, longest: int) -> str:
-    excerpt = f"…{text[begin:]}" if begin else text
-    return excerpt if len(excerpt) <= longest else f"{excerpt[: longest - 1]}…"
+    excerpt = text
+    if begin:
+        excerpt = f"…{text[begin:]}"
+    if len(excerpt) <= longest:
+        return excerpt
+    return f"{excerpt[: longest - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,9 @@ def spec_value(spec: Mapping[str, Any], path: str) -> Any:
 def _spec(path: str, text: Callable[[Any], str] = str) -> Callable[[RunSide], str | None]:
     def read(side: RunSide) -> str | None:
         value = spec_value(side.spec, path)
-        return None if value is None else text(value)
+        if value is None:
+            return None
+        return text(value)
 
     return read
 
@@ -125,7 +133,9 @@ def _container(key: str, absent: str | None = None) -> Callable[[RunSide], objec
 
     def read(side: RunSide) -> object:
         container = side.run.evidence.get("container")
-        return (container.get(key) or absent) if isinstance(container, Mapping) else None
+        if not isinstance(container, Mapping):
+            return None
+        return container.get(key) or absent
 
     return read
 
@@ -133,17 +143,23 @@ def _container(key: str, absent: str | None = None) -> Callable[[RunSide], objec
 def _point(name: str, text: Callable[[float], str]) -> Callable[[RunSide], str | None]:
     def read(side: RunSide) -> str | None:
         value = getattr(side.point, name, None)
-        return None if value is None else text(value)
+        if value is None:
+            return None
+        return text(value)
 
     return read
 
 
 def _waits_for(side: RunSide) -> str | None:
-    return waits_for(side.facts.mode) if side.facts.mode else None
+    if not side.facts.mode:
+        return None
+    return waits_for(side.facts.mode)
 
 
 def _reads(side: RunSide) -> str | None:
-    return side.facts.mode.reads.replace("_", " ") if side.facts.mode else None
+    if not side.facts.mode:
+        return None
+    return side.facts.mode.reads.replace("_", " ")
 
 
 def _survives(side: RunSide) -> str | None:
@@ -156,11 +172,15 @@ def _survives(side: RunSide) -> str | None:
 
 def _memory_ratio(side: RunSide) -> str | None:
     ratio = side.facts.memory_ratio
-    return None if ratio is None else formatting.significant(ratio, 2)
+    if ratio is None:
+        return None
+    return formatting.significant(ratio, 2)
 
 
 def _began(side: RunSide) -> str | None:
-    return f"{side.run.started_at:%Y-%m-%d %H:%M} UTC" if side.run.started_at else None
+    if not side.run.started_at:
+        return None
+    return f"{side.run.started_at:%Y-%m-%d %H:%M} UTC"
 
 
 _grouped: Final = "{:,}".format
@@ -272,7 +292,9 @@ def groups(a: RunSide, b: RunSide) -> list[Group]:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None or value == "" else str(value)
+    if value is None or value == "":
+        return None
+    return str(value)
 
 
 def _settings(a: RunSide, b: RunSide, path: str) -> Iterator[Line]:
@@ -311,7 +333,7 @@ def _close(a: RunSide, b: RunSide) -> bool:
 def machine_pairs(a: RunSide, b: RunSide) -> list[Group]:
     """The nodes of both clusters beside each other in the order of their names, then the load generators' machines."""
     nodes = [side.spec["cluster"]["machines"] for side in (a, b)]
-    drivers = [[generator["machine"] for generator in side.spec["generators"]] for side in (a, b)]
+    drivers = [[*map(itemgetter("machine"), side.spec["generators"])] for side in (a, b)]
     pairs = []
     for role, both in (("node", nodes), ("load generator", drivers)):
         for x, y in islice(zip_longest(*map(_distinct, both)), MAX_MACHINES):

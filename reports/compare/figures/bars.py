@@ -77,7 +77,9 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     if not ends:
         value["showticklabels"] = False  # An axis without a bar has no scale.
     # On a logarithmic axis the shortest bar has a length too.
-    begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3) if log else 0.0
+    begin = 0.0
+    if log:
+        begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3)
     starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
     # Where the axis ends, so that the label behind each bar has room.
     shares = [min(CHARACTER_PX * (len(bar.value_label) + 1) / AREA_PX, MAX_LABEL_SHARE) for bar in bars]
@@ -99,7 +101,9 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
 
 def height_px(bars: int) -> int:
     """How high the figure has to be for its bars; 0 where the ordinary height will do."""
-    return 70 + ROW_PX * bars if bars > ORDINARY_ROWS else 0
+    if bars > ORDINARY_ROWS:
+        return 70 + ROW_PX * bars
+    return 0
 
 
 def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
@@ -178,7 +182,9 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
 def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:
     """`start` is where the bar ends on the axis' own scale."""
     text = escaped(bar.value_label)
-    side = {"name": bar.side} if frame.linked and bar.side else {}
+    side = {}
+    if frame.linked and bar.side:
+        side = {"name": bar.side}
     return {
         "text": f"<b>{text}</b>" if bar.value is not None else f'<span style="color:{frame.theme.muted}">{text}</span>',
         "showarrow": False,

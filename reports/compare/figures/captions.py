@@ -1,9 +1,10 @@
 """The line under each figure, made by itself, and the sentences that a figure must carry."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from benchsite.core import formatting
-from reports.compare.curves import Curve, MachineFacts, Point, collect_operations
+from reports.compare.curves import Curve, MachineFacts, Point, collect_operations, collect_points
 from runs.catalog.measured_losses import find_contradiction
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
@@ -20,16 +21,23 @@ DEMONSTRATION = "Demonstration: too short to publish"
 
 def machine_sentence(curves: Sequence[Curve]) -> str:
     """What sharing machines means for the numbers; empty where generators and clusters stand apart."""
-    clusters = {machine.id: machine for curve in curves for machine in curve.setup.cluster_machines}
-    generators = {machine.id: machine for curve in curves for machine in curve.setup.generator_machines}
+    clusters: dict[str, MachineFacts] = {}
+    generators: dict[str, MachineFacts] = {}
+    for curve in curves:
+        clusters |= {machine.id: machine for machine in curve.setup.cluster_machines}
+        generators |= {machine.id: machine for machine in curve.setup.generator_machines}
     shared = clusters.keys() & generators.keys()
     if not shared:
         stated = any(curve.setup.client_on_database_host for curve in curves)
-        return "Clients ran on the database's own machines: compare the shapes, not the numbers" if stated else ""
+        if stated:
+            return "Clients ran on the database's own machines: compare the shapes, not the numbers"
+        return ""
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
-        subject = "Several nodes on one machine" if several else "Everything ran on one machine"
+        subject = "Everything ran on one machine"
+        if several:
+            subject = "Several nodes on one machine"
         return f"{subject}{cores}: compare the shapes, not the numbers"
     names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
     return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
@@ -38,7 +46,9 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
 def _cores(machine: MachineFacts, *, divided: bool) -> str:
     if not machine.cores:
         return ""
-    sides = ", divided between servers and clients" if divided and machine.cores > 1 else ""
+    sides = ""
+    if divided and machine.cores > 1:
+        sides = ", divided between servers and clients"
     return f" ({machine.cores} core{'s' if machine.cores > 1 else ''}{sides})"
 
 
@@ -62,13 +72,17 @@ def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
 
 def _uneven(curves: Sequence[Curve]) -> str:
     uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
-    more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
-    return f"Uneven ladder{more}: {uneven[0]}" if uneven else ""
+    more = ""
+    if uneven[1:]:
+        more = f", and {len(uneven) - 1} more"
+    if not uneven:
+        return ""
+    return f"Uneven ladder{more}: {uneven[0]}"
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
     """Repeats, window and kind of latency, then what is not as it should be; the rest is in `list_conditions`."""
-    points = [point for curve in curves for point in curve.points]
+    points = collect_points(curves)
     if not points:
         return stand_in_sentence(curves)
     # How many points have no throughput: no ceiling or knee is made of them.
@@ -90,7 +104,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
 
 def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
     """Term and sentence of every condition that all figures of a page share."""
-    points = [point for curve in curves for point in curve.points]
+    points = collect_points(curves)
     if not points:
         return []
     conditions = [
@@ -145,9 +159,10 @@ def _clients(points: Sequence[Point]) -> str:
         where = formatting.counted(len(partial), "point")
         return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {where}"
     numbers = sorted({point.clients_merged for point in points})
-    which = (
-        f"{numbers[0]} of {numbers[0]} clients" if len(numbers) == 1 else f"all {numbers[0]} to {numbers[-1]} clients"
-    )
+    if len(numbers) == 1:
+        which = f"{numbers[0]} of {numbers[0]} clients"
+    else:
+        which = f"all {numbers[0]} to {numbers[-1]} clients"
     return f"{which} merged at every point"
 
 
@@ -157,7 +172,9 @@ def _generators(points: Sequence[Point]) -> str:
     if not known:
         return "CPU of the load generators not measured"
     unknown = len(points) - len(known)
-    missing = f", not measured at {formatting.counted(unknown, 'point')}" if unknown else ""
+    missing = ""
+    if unknown:
+        missing = f", not measured at {formatting.counted(unknown, 'point')}"
     return f"load generators' CPU at most {formatting.percent(max(known))}{missing}"
 
 
@@ -180,7 +197,7 @@ def _left_out(points: Sequence[Point]) -> str:
 
 def stand_in_sentence(curves: Sequence[Curve]) -> str:
     """How many runs are no points because their server was not the product; empty for none."""
-    stand_ins = [kind for curve in curves for kind in curve.stand_ins]
+    stand_ins = list(chain.from_iterable(curve.stand_ins for curve in curves))
     if not stand_ins:
         return ""
     kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))

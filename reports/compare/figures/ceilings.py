@@ -22,8 +22,13 @@ from reports.compare.figures import bars, captions
 from reports.compare.figures.bars import Bar, bars_figure, by_value
 from reports.compare.figures.figure import CurvesFigure, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
-from reports.compare.figures.overlay import NAMED, Published, is_drawn, published_said
-from reports.compare.figures.overlay import build_hover_text as published_hover
+from reports.compare.figures.overlay import (
+    NAMED,
+    Published,
+    build_hover_text as published_hover,
+    is_drawn,
+    published_said,
+)
 from reports.compare.figures.theme import Look, Theme, looks
 from reports.compare.ladder_text import (
     MEASURED_ONCE,
@@ -54,7 +59,9 @@ class CeilingsFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
-        title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
+        title = "throughput ceiling (ops/s)"
+        if loads:
+            title = "throughput while loading (ops/s)"
         drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
@@ -124,7 +131,9 @@ COLUMNS: Final[Columns] = {
 
 def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> SimpleNamespace:
     ceiling, knee = curve.ceiling, curve.knee
-    failed_ops_s = ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
+    failed_ops_s = None
+    if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes:
+        failed_ops_s = ceiling.bracket[1]
     reached = knee if ceiling and knee and knee.reached else None
     return SimpleNamespace(curve=curve, knee=reached, failed_target_ops_s=failed_ops_s, is_best=is_best, cost=cost)
 
@@ -164,10 +173,13 @@ class Ranking:
         for curve in ranked:
             if curve.durability_class:
                 classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
-        several = [group for group in classes.values() if len({curve.database_name for curve in group}) > 1]
+        best_of_class: dict[UUID, bool | None] = {}
+        for group in classes.values():
+            if len({curve.database_name for curve in group}) > 1:
+                best_of_class |= find_best(group)
         return cls(
             best=find_best(ranked),
-            best_of_class={key: value for group in several for key, value in find_best(group).items()},
+            best_of_class=best_of_class,
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
             unbounded=frozenset(
                 curve.sweep_id for curve in ranked if curve.ceiling and math.isinf(curve.ceiling.headroom)
@@ -176,14 +188,18 @@ class Ranking:
 
     def share(self, curve: Curve) -> float | None:
         """Of the highest ceiling."""
-        return curve.ceiling_ops_s / self.highest.ceiling_ops_s if curve.ceiling and self.highest else None
+        if curve.ceiling and self.highest:
+            return curve.ceiling_ops_s / self.highest.ceiling_ops_s
+        return None
 
     def share_text(self, curve: Curve) -> str:
         """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
         if self.highest is None or curve is self.highest:
             return formatting.percent(self.share(curve))
         sign = bound_sign(*(side.sweep_id in self.unbounded for side in (curve, self.highest)))
-        return formatting.NOTHING if sign is None else f"{sign}{formatting.percent(self.share(curve))}"
+        if sign is None:
+            return formatting.NOTHING
+        return f"{sign}{formatting.percent(self.share(curve))}"
 
     def note(self, curve: Curve) -> str:
         """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
@@ -191,7 +207,9 @@ class Ranking:
             return ""
         lower = ratio_label(self.share(curve))
         if self.best[curve.sweep_id]:
-            return BEST if list(self.best.values()).count(False) == len(self.best) - 1 else AMONG_BEST
+            if list(self.best.values()).count(False) == len(self.best) - 1:
+                return BEST
+            return AMONG_BEST
         if not lower:
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
@@ -260,7 +278,9 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     plan_looks = find_plan_looks([curve for curve in curves if curve.ceiling]).values()
     if not any(best.values()):
         early = next((look for look in plan_looks if not look.after), None)
-        return f"{early.sentence} {divided}" if early else f"Single runs do not show which side is best: {divided}"
+        if early:
+            return f"{early.sentence} {divided}"
+        return f"Single runs do not show which side is best: {divided}"
     marked = (
         "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
     )
@@ -270,29 +290,39 @@ def best_sentence(curves: Sequence[Curve]) -> str:
         if look.after
     ]
     sentence = ", ".join((marked, *at_looks))
-    return f"{sentence}. Of single runs and ladders whose end is open {divided}" if None in best.values() else sentence
+    if None in best.values():
+        return f"{sentence}. Of single runs and ladders whose end is open {divided}"
+    return sentence
 
 
 def cost_sentence(curves: Sequence[Curve]) -> str:
     """For the caption: what the ratio to another mode means; empty where no bar has one."""
     has_cost = any(cost.text for cost in durability_costs(curves).values())
-    return f"{TIMES} of a mode: of the best ceiling of the database's weakest durability" if has_cost else ""
+    if not has_cost:
+        return ""
+    return f"{TIMES} of a mode: of the best ceiling of the database's weakest durability"
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
     ceiling, note = curve.ceiling, ranking.note(curve)
     is_best = note in (BEST, AMONG_BEST)
     of_class = ranking.best_of_class.get(curve.sweep_id) and not is_best
-    lies = ceiling.range_ops_s if ceiling else None
-    status = status_note(ceiling) if ceiling else ""
+    lies = None
+    status = ""
+    if ceiling:
+        lies = ceiling.range_ops_s
+        status = status_note(ceiling)
     cost_text = cost.text if cost else ""
     if cost and cost_text and cost.weakest is ranking.highest and not is_best:
         note = ""  # The factor to the highest side says the same.
+    value = None
+    if ceiling:
+        value = ceiling.throughput_ops_s
     return Bar(
         name=curve.database_name,
         detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
         look=look,
-        value=ceiling.throughput_ops_s if ceiling else None,
+        value=value,
         value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
         hover=_hover(curve, cost_text, is_best_of_class=bool(of_class)),
         low=lies[0] if lies else None,
@@ -318,8 +348,14 @@ def ratio_label(share_of_best: float | None) -> str:
 def why_none(curve: Curve) -> str:
     """Why a sweep has no ceiling."""
     if curve.points:
-        return "no throughput" if curve.counted else "no point counts"
-    return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
+        if curve.counted:
+            return "no throughput"
+        return "no point counts"
+    if curve.progress.going:
+        return "measuring"
+    if curve.progress.runs:
+        return "did not complete"
+    return "no data"
 
 
 def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:

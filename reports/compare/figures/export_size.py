@@ -34,7 +34,11 @@ TYPE_HOLDERS = frozenset({"font", "tickfont", "textfont"})
 
 def medium_named(name: str) -> Medium:
     """The screen for everything that is neither of the others."""
-    return "slide" if name == "slide" else "paper" if name == "paper" else "screen"
+    if name == "slide":
+        return "slide"
+    if name == "paper":
+        return "paper"
+    return "screen"
 
 
 def scaled(figure: PlotlyFigure, medium: Medium) -> PlotlyFigure:

@@ -66,13 +66,18 @@ class Figure(ABC):
         """
         on_paper, notes = medium == "paper", () if linked and medium == "screen" else self.notes
         frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, notes, linked)
+        figure = None
+        height = SENTENCE_PX
+        if not self.empty:
+            figure = scaled(self.draw(frame), medium)
+            height = self.height_px
         return {
-            "figure": None if self.empty else scaled(self.draw(frame), medium),
+            "figure": figure,
             "caption": self.caption,
             "table": self.table.as_dict(),
             "empty": self.empty,
             "live": self.live,
-            "height": SENTENCE_PX if self.empty else self.height_px,
+            "height": height,
         }
 
     def data(self) -> dict[str, Any]:
@@ -108,7 +113,9 @@ class CurvesFigure(Figure):
     def shown_sentence(self) -> str:
         """ "10 of 40 sides are shown"; empty where all are."""
         shown, among = len(self.curves), len(self.among)
-        return f"{shown} of {among} sides are shown" if shown < among else ""
+        if shown < among:
+            return f"{shown} of {among} sides are shown"
+        return ""
 
     @property
     def live(self) -> bool:
@@ -132,10 +139,14 @@ STANDING: Final[Columns] = {
 
 def sentences(*parts: str) -> str:
     kept = [part.rstrip(".") for part in parts if part]
-    return ". ".join(kept) + "." if kept else ""
+    if not kept:
+        return ""
+    return ". ".join(kept) + "."
 
 
 def named(reason: str, curves: Sequence[Curve]) -> str:
     """Who is missing from a picture, and why: by name, as far as they are few."""
     names = listed([curve.label for curve in curves], MAX_NAMED)
-    return f"{reason[0].upper()}{reason[1:]}: {names}" if names else ""
+    if not names:
+        return ""
+    return f"{reason[0].upper()}{reason[1:]}: {names}"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from benchsite.core import formatting
 from reports.compare.analysis.equal_load import How, latency_at, throughput_within
 from reports.compare.curves import STATISTICS
 from reports.compare.figures import points as marks
-from reports.compare.figures.latency_points import Choice, DrawnCurve
+from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn
 from reports.compare.figures.layout import Frame, Layout, Trace, annotation, cut, escaped, rounded, straight
 from reports.compare.figures.points import Drawn
 
@@ -100,7 +100,7 @@ def place(
     taken = np.array([(box.left, box.top, box.right, box.bottom) for box in obstacles], dtype=float).reshape(-1, 4)
     chosen: list[Place | None] = []
     for label in labels:
-        candidates = [(anchor, rank) for anchor in range(len(label.anchors)) for rank in range(len(SIDES))]
+        candidates = list(product(range(len(label.anchors)), range(len(SIDES))))
         boxes = np.array([_box(label, label.anchors[anchor], SIDES[rank]) for anchor, rank in candidates])
         liking = np.array([rank * 2.0 + anchor * 5.0 for anchor, rank in candidates])
         over: Boxes = np.clip(-boxes[:, :2], 0, None).sum(axis=1) + np.clip(
@@ -135,7 +135,9 @@ def _covered(boxes: Boxes, taken: Boxes) -> Boxes:
 
 def coordinate(axis_: Mapping[str, Any], value: float) -> float:
     """A value as annotations want it: its logarithm on a log axis."""
-    return rounded(math.log10(value)) if axis_.get("type") == "log" else value
+    if axis_.get("type") == "log":
+        return rounded(math.log10(value))
+    return value
 
 
 def share(axis_: Mapping[str, Any], value: float) -> float:
@@ -152,12 +154,17 @@ def pixels(layout: Layout, area: tuple[float, float], x: float, y: float) -> tup
 
 def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | None, float | None]:
     """The load (ops/s) and the limit (ms) as far as they have a place beside the curves."""
-    xs = [d.x for side in drawn for d in side.counted]
-    ys = [d.y for side in drawn for d in side.counted]
+    counted = collect_counted(drawn)
+    xs = [d.x for d in counted]
+    ys = [d.y for d in counted]
     load, limit = choice.load_ops_s, choice.limit_us / 1e3 if choice.limit_us else None
-    shown_load = load if load and xs and 0 < load <= max(xs) * TOO_FAR else None
+    shown_load = None
+    if load and xs and 0 < load <= max(xs) * TOO_FAR:
+        shown_load = load
     # A limit far below every point is no line either; latencies lie decades apart, so that is generous.
-    shown_limit = limit if limit and ys and min(ys) / 20 <= limit <= max(ys) * 20 else None
+    shown_limit = None
+    if limit and ys and min(ys) / 20 <= limit <= max(ys) * 20:
+        shown_limit = limit
     return shown_load, shown_limit
 
 
@@ -181,7 +188,9 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
 
 def _movable(name: str, frame: Frame) -> Layout:
     """A line with a name can be dragged; not on a telephone, where a finger scrolls."""
-    return {"name": name} if frame.linked and not frame.narrow else {"layer": "below"}
+    if frame.linked and not frame.narrow:
+        return {"name": name}
+    return {"layer": "below"}
 
 
 def _at_load(side: DrawnCurve, load: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
@@ -207,7 +216,9 @@ def _on_line(value: float, ends: Sequence[tuple[float, float]], along: Layout, a
     """Where the straight line that the figure draws between two points passes a value of the axis `along`."""
     (a, b), (c, d) = ((coordinate(along, x), coordinate(across, y)) for x, y in ends)
     place = b + (coordinate(along, value) - a) / (c - a) * (d - b)
-    return float(10**place) if across.get("type") == "log" else place
+    if across.get("type") == "log":
+        return float(10**place)
+    return place
 
 
 def _within(side: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
@@ -254,7 +265,7 @@ def direct_labels(
     if len(clear) > marks.MAX_WITH_RINGS:
         return []
     named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
-    everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
+    everything = collect_drawn(drawn)
     at = {id(d): pixels(layout, area, d.x, d.y) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
     # A line through a name hides more of it than the few pixels that it is wide.
@@ -270,7 +281,9 @@ def direct_labels(
             continue
         anchor = some[spot.anchor]
         x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
-        linked = {"name": str(side.curve.sweep_id)} if frame.linked else {}
+        linked = {}
+        if frame.linked:
+            linked = {"name": str(side.curve.sweep_id)}
         annotations.append({**spot.annotation(label.text, side.look.colour, x=x, y=y), **linked})
     return annotations
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 from typing import Final
 
 from benchsite.core.table import Columns, Table, tabulated
-from reports.compare.curves import Curve, Point, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.curves import Curve, Point, collect_points, in_order
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
@@ -37,14 +37,16 @@ class LadderFigure(CurvesFigure):
         drawn = [whole for curve in in_order(self.curves) if (whole := _finite(curve)).points]
         targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
         layout = base_layout(frame)
-        rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
+        points = collect_points(drawn)
+        rungs = sorted({_load(point, targets) for point in points})
         layout["xaxis"] = _load_axis(frame, rungs, targets)
-        reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
-        reached += [repeat.throughput_ops_s for curve in drawn for point in curve.points for repeat in point.left_out]
+        reached = [point.throughput_ops_s.high for point in points]
+        for point in points:
+            reached += [repeat.throughput_ops_s for repeat in point.left_out]
         highest = max(reached, default=1.0)
         layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
         layout["showlegend"] = len(drawn) > 1 or any(
-            not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
+            not point.counts or point.overridden or point.left_out for point in points
         )
         if 1 < len(drawn) <= MAX_LABELS and not frame.narrow:
             label_ends(
@@ -65,7 +67,7 @@ class LadderFigure(CurvesFigure):
                     if t["showlegend"]
                 ]
             )
-        data = [trace for _, some in traces for trace in some]
+        data = list(chain.from_iterable(some for _, some in traces))
         if targets and rungs:
             # Where achieved equals target: what lies below it was not sustained.
             ends, line = [0, rungs[-1]], {"color": frame.theme.muted, "width": 1, "dash": "dot"}
@@ -85,11 +87,15 @@ class LadderFigure(CurvesFigure):
 def _finite(curve: Curve) -> Curve:
     """Without points that have no place on an axis."""
     good = tuple(point for point in curve.points if math.isfinite(point.throughput_ops_s.median))
-    return curve if len(good) == len(curve.points) else replace(curve, points=good)
+    if len(good) == len(curve.points):
+        return curve
+    return replace(curve, points=good)
 
 
 def _load(point: Point, targets: bool) -> int:
-    return (point.target_ops_s or 0) if targets else point.threads
+    if targets:
+        return point.target_ops_s or 0
+    return point.threads
 
 
 def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, object]:
@@ -114,11 +120,10 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         ops_s, x = point.throughput_ops_s, float(_load(point, targets))
         drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
     hollow = [d for d in drawn if not d.point.counts]
-    hollow += [
-        Drawn(d.point, d.x, y := rounded(repeat.throughput_ops_s), y, y, 1, repeat)
-        for d in drawn
-        for repeat in d.point.left_out
-    ]
+    for d in drawn:
+        for repeat in d.point.left_out:
+            y = rounded(repeat.throughput_ops_s)
+            hollow.append(Drawn(d.point, d.x, y, y, y, 1, repeat))
     counted = [d for d in drawn if d.point.counts]
     traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look))
     for point in () if curve.progress.going else curve.ceiling_points:
@@ -132,4 +137,4 @@ def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
     keys = []
     if ceilings := [curve.ceiling for curve in drawn if curve.ceiling and not curve.progress.going]:
         keys.append(marks.key(frame, "circle-open", ceiling_label(ceilings)))
-    return keys + marks.standing_keys([point for curve in drawn for point in curve.points], frame)
+    return keys + marks.standing_keys(collect_points(drawn), frame)

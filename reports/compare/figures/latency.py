@@ -4,17 +4,17 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
-from reports.compare.curves import STATISTICS, Curve, Point, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points, in_order
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
 from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
-from reports.compare.figures.latency_points import Choice, DrawnCurve, drawn_curves
+from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves
 from reports.compare.figures.layout import (
     Frame,
     Layout,
@@ -55,20 +55,20 @@ class LatencyFigure(CurvesFigure):
         solid = [side for side in drawn if not side.dashed]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
         traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dashed)) for side in drawn]
-        sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn} if frame.linked else {}
+        sides = {}
+        if frame.linked:
+            sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
         if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
             marks.fold_legend(
                 [(t, side.look.group, side.look.faded) for side, some in traces for t in some if t["showlegend"]]
             )
         ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
-        data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
-        data += [
-            marks.ring(side.look, symbol, meaning, x=point.x, y=point.y)
-            for side in ringed
-            for point in side.counted
-            for meaning, symbol in _collect_marks(side, point.point).items()
-        ]
+        data = [*published_points(self.published, frame), *chain.from_iterable(some for _, some in traces)]
+        for line in ringed:
+            for point in line.counted:
+                for meaning, symbol in _collect_marks(line, point.point).items():
+                    data.append(marks.ring(line.look, symbol, meaning, x=point.x, y=point.y))
         data += crossings
         thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
         for trace in data:
@@ -95,7 +95,7 @@ class LatencyFigure(CurvesFigure):
     def caption(self) -> str:
         # That the asked load is not in the picture, where it lies far beyond what was measured.
         load_ops_s = self.choice.load_ops_s
-        highest = max((point.throughput_ops_s.median for curve in self.curves for point in curve.counted), default=0.0)
+        highest = max((point.throughput_ops_s.median for point in collect_counted_points(self.curves)), default=0.0)
         return sentences(
             "Zoomed up to the latency of the knees" if self.choice.zoom else "",
             self.shown_sentence,
@@ -111,7 +111,9 @@ class LatencyFigure(CurvesFigure):
         return points_table(self.curves, operations=self.choice.operations, kind=self.choice.kind)
 
     def lacking(self) -> str:
-        return "" if self.table.rows else captions.not_measured(self.curves, self.choice.operation, self.choice.kind)
+        if self.table.rows:
+            return ""
+        return captions.not_measured(self.curves, self.choice.operation, self.choice.kind)
 
 
 def _statistic(name: str) -> Callable[[Any], float | None]:
@@ -154,10 +156,12 @@ def _axes(
     load, limit = lines_shown(drawn, choice)
     # Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below.
     knees = [y for side in drawn if (y := side.knee_y)]
-    top = max(knees) * ZOOM_ROOM if choice.zoom and knees else None
-    if top and all(d.high_y <= top for side in drawn for d in side.counted):
+    top = None
+    if choice.zoom and knees:
+        top = max(knees) * ZOOM_ROOM
+    if top and all(d.high_y <= top for d in collect_counted(drawn)):
         top = None
-    shown = [d for side in drawn for d in (*side.counted, *side.hollow) if top is None or d.y <= top]
+    shown = [d for d in collect_drawn(drawn) if top is None or d.y <= top]
     if top is not None:
         published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]
     xs = [d.x for d in shown] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
@@ -203,10 +207,11 @@ def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, An
     # Points that lie close together still stand among ticks that say where they are.
     room = max(0.12, (high - low) * 0.09, (0.8 - (high - low)) / 2)
     # Whole decades, on short axes with 2 and 5 between them.
+    dtick = 1 if high - low > 2.2 else "D2"
     return {
         "type": "log",
         "range": [low - room, high + room * (2.6 if beyond > 1.2 else 1.2)],
-        "dtick": 1 if high - low > 2.2 else "D2",
+        "dtick": dtick,
     }
 
 
@@ -214,7 +219,10 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     look, counted, two = side.look, side.counted, len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
-        look = replace(look, dash="dash" if side.dashed else "solid")
+        dash = "solid"
+        if side.dashed:
+            dash = "dash"
+        look = replace(look, dash=dash)
     hover = partial(
         marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
     )
@@ -268,4 +276,4 @@ def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Cho
         keys.append(marks.key(frame, "circle-open", _build_label(ringed)))
     if any(side.curve.knee and side.curve.knee.reached for side in ringed):
         keys.append(marks.key(frame, "diamond-open", "knee"))
-    return keys + marks.standing_keys([d.point for side in drawn for d in (*side.counted, *side.hollow)], frame)
+    return keys + marks.standing_keys([d.point for d in collect_drawn(drawn)], frame)

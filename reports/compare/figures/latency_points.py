@@ -1,8 +1,9 @@
 """Points of latency curves in the figure's own units, and which of them there are."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from uuid import UUID
 
 from reports.compare.analysis.equal_load import LoadPoint
@@ -30,7 +31,9 @@ class Choice:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        return (self.operation, self.second) if self.second and self.second != self.operation else (self.operation,)
+        if self.second and self.second != self.operation:
+            return (self.operation, self.second)
+        return (self.operation,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,15 @@ class DrawnCurve:
         return next((d.y for d in self.counted if d.x == rounded(knee.throughput_ops_s)), None)
 
 
+def collect_drawn(sides: Iterable[DrawnCurve]) -> list[Drawn]:
+    """All points, those that count first on each curve."""
+    return list(chain.from_iterable((*side.counted, *side.hollow) for side in sides))
+
+
+def collect_counted(sides: Iterable[DrawnCurve]) -> list[Drawn]:
+    return list(chain.from_iterable(side.counted for side in sides))
+
+
 def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Choice) -> list[DrawnCurve]:
     """The points that have the chosen statistic, as coordinates; curves without any are left out."""
     curves_drawn = []
@@ -74,7 +86,8 @@ def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Ch
             drawn = [mark for point in curve.points if (mark := _drawn(point, operation, choice))]
             counted = tuple(mark for mark in drawn if mark.point.counts)
             hollow = [mark for mark in drawn if not mark.point.counts]
-            hollow += [mark for point in curve.points for mark in _left_out(point, operation, choice)]
+            for point in curve.points:
+                hollow += _left_out(point, operation, choice)
             if drawn or hollow:
                 curves_drawn.append(
                     DrawnCurve(curve, looks[curve.sweep_id], operation, bool(number), counted, tuple(hollow))
@@ -104,7 +117,9 @@ def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
 
 
 def _latency(operation: Operation | None, statistic: str) -> Spread | None:
-    return operation.latencies_us.get(statistic) if operation else None
+    if not operation:
+        return None
+    return operation.latencies_us.get(statistic)
 
 
 def _has_place(ops_s: float, latency_us: float) -> bool:

@@ -65,6 +65,11 @@ def base_layout(frame: Frame) -> Layout:
     """The frame of every figure; transparent, so that the panel of the page is its ground."""
     theme = frame.theme
     lines = textwrap.wrap(" · ".join(frame.notes), 38 if frame.narrow else 84)
+    dragmode: str | bool = "zoom"
+    xref = "paper"
+    if frame.narrow:
+        dragmode = False
+        xref = "container"
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -80,7 +85,7 @@ def base_layout(frame: Frame) -> Layout:
         "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
         "legend": {
             "orientation": "h",
-            "xref": "container" if frame.narrow else "paper",
+            "xref": xref,
             "x": 0,
             "xanchor": "left",
             "yref": "container",
@@ -92,7 +97,7 @@ def base_layout(frame: Frame) -> Layout:
         },
         "annotations": _notes(frame, lines),
         "showlegend": False,
-        "dragmode": False if frame.narrow else "zoom",
+        "dragmode": dragmode,
         "modebar": {"bgcolor": "rgba(0,0,0,0)"},
     }
 
@@ -151,7 +156,9 @@ def legend_entry_px(traces: Iterable[Trace]) -> int:
 
 def axis_name(stem: str, number: int) -> str:
     """As plotly numbers the axes of panels: "y", "y2", "y3"."""
-    return stem if number <= 1 else f"{stem}{number}"
+    if number <= 1:
+        return stem
+    return f"{stem}{number}"
 
 
 def upright_band(begin: float, end: float, colour: str) -> dict[str, Any]:

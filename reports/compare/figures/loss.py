@@ -10,8 +10,7 @@ from typing import Any, Final
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.compare.figures.labels import Box, Label, pixels, place
 from reports.compare.figures.layout import (
@@ -105,7 +104,9 @@ class LossAxis:
     def place(self, loss_s: float) -> float:
         if not loss_s:
             return 0.0
-        return self.decades + 1.0 if math.isinf(loss_s) else rounded(1 + math.log10(loss_s) - self.first)
+        if math.isinf(loss_s):
+            return self.decades + 1.0
+        return rounded(1 + math.log10(loss_s) - self.first)
 
 
 def frontier(sides: Sequence[Side]) -> list[Side]:
@@ -145,7 +146,9 @@ class LossFigure(CurvesFigure):
     @cached_property
     def frontier(self) -> list[Side]:
         """Empty where the sides answer different workloads."""
-        return frontier(self.sides) if len({side.curve.workload for side in self.sides}) == 1 else []
+        if len({side.curve.workload for side in self.sides}) == 1:
+            return frontier(self.sides)
+        return []
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         appearance = looks(self.among, frame.theme, highlight=self.highlight)
@@ -161,7 +164,9 @@ class LossFigure(CurvesFigure):
         )
         ends = ((side.curve.ceiling and side.curve.ceiling.high_ops_s) or side.ceiling_ops_s for side in self.sides)
         highest = max(ends, default=1.0)
-        title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+        title = "throughput ceiling (ops/s)"
+        if frame.narrow:
+            title = "ceiling (ops/s)"
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, rounded(highest * 1.15)])
         sides = [appearance[side.curve.sweep_id] for side in self.sides]
         points: list[Trace] = []
@@ -186,7 +191,9 @@ class LossFigure(CurvesFigure):
         else:
             marks.fold_legend([(point, look.group, look.faded) for point, look in zip(points, sides, strict=True)])
         layout["showlegend"] = True
-        intervals = [i for side, look in zip(self.sides, sides, strict=True) for i in _intervals(side, look, across)]
+        intervals: list[Trace] = []
+        for side, look in zip(self.sides, sides, strict=True):
+            intervals += _intervals(side, look, across)
         return {"data": [*intervals, *points, *_keys(self.sides, steps, frame)], "layout": layout}
 
     @property

@@ -68,7 +68,9 @@ def published_said(published: Sequence[Published]) -> str:
         return ""
     studies = ", ".join(dict.fromkeys(f"{result.study} {result.year}" for result in published))
     disputed = sum(bool(result.disputed) for result in published)
-    doubt = f"; {disputed} of them disputed" if disputed else ""
+    doubt = ""
+    if disputed:
+        doubt = f"; {disputed} of them disputed"
     return f"In grey, as published and not comparable: {studies}{doubt}"
 
 
@@ -103,13 +105,14 @@ def overlays(
     `phase` is "" or "load". With `operation` and `statistic` ("READ", "p95") a latency is handed out only where the
     study printed that very one; without them whatever latency was printed with the throughput.
     """
-    return tuple(
-        build_published_result(study, overlay, _latency(overlay, operation, statistic))
-        for study in studies()
-        if study.slug in slugs
-        for overlay in study.overlays
-        if overlay.phase == phase
-    )
+    results = []
+    for study in studies():
+        if study.slug in slugs:
+            for overlay in study.overlays:
+                if overlay.phase == phase:
+                    latency = _latency(overlay, operation, statistic)
+                    results.append(build_published_result(study, overlay, latency))
+    return tuple(results)
 
 
 def choices() -> tuple[tuple[str, str], ...]:
@@ -121,7 +124,9 @@ def _latency(overlay: Overlay, operation: str, statistic: str) -> Fact | None:
     latency = overlay.latency
     if latency is None or (operation and operation.upper() != latency.operation):
         return None
-    return None if statistic and statistic != latency.statistic else latency
+    if statistic and statistic != latency.statistic:
+        return None
+    return latency
 
 
 def build_published_result(study: Study, overlay: Overlay, latency: Fact | None) -> Published:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Final, Self
@@ -10,10 +11,8 @@ from typing import Final, Self
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Operation, Point, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
-from reports.compare.figures.figure import RUNG as RUNG_COLUMNS
-from reports.compare.figures.figure import SIDE, CurvesFigure, Figure, named, sentences
+from reports.compare.figures import captions, points as marks
+from reports.compare.figures.figure import RUNG as RUNG_COLUMNS, SIDE, CurvesFigure, Figure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
 from reports.compare.figures.theme import Look, looks
 
@@ -56,10 +55,13 @@ class Distribution:
 def build_distribution(row: Operation) -> Distribution:
     """What is stored of one operation; of several repeats, as many operations as one of them counted."""
     repeats = max((spread.n for spread in row.latencies_us.values()), default=1) or 1
+    count = None
+    if row.ok is not None:
+        count = row.ok // repeats
     return Distribution(
         operation=row.operation,
         kind=row.kind,
-        count=None if row.ok is None else row.ok // repeats,
+        count=count,
         steps=tuple((share, value) for name, share in SHARES.items() if (value := row.median_us(name)) is not None),
         max_us=row.median_us("max"),
         bounds=tuple((share, *row.bounds_us[name]) for name, share in SHARES.items() if name in row.bounds_us),
@@ -93,7 +95,9 @@ class PercentilesFigure(Figure):
             name, colour = distribution.operation, colours[distribution.operation]
             service = distribution.kind == "service"
             dash, symbol = ("solid", "circle") if service else ("dash", "square")
-            label = name if service else f"{name}, response time"
+            label = name
+            if not service:
+                label = f"{name}, response time"
             drawn.append((distribution, Look(colour, dash, symbol, pattern="", label=label)))
         return drawn_percentiles(drawn, frame)
 
@@ -108,11 +112,13 @@ class PercentilesFigure(Figure):
 
     @property
     def table(self) -> Table:
-        return tabulated(COLUMNS, (row for distribution in self.distributions for row in distribution.rows()))
+        return tabulated(COLUMNS, chain.from_iterable(distribution.rows() for distribution in self.distributions))
 
     @property
     def empty(self) -> str:
-        return "" if self.distributions else "No latency of this run is stored."
+        if self.distributions:
+            return ""
+        return "No latency of this run is stored."
 
 
 def drawn_percentiles(
@@ -122,8 +128,10 @@ def drawn_percentiles(
     layout = base_layout(frame)
     layout["showlegend"] = True
     everything = [distribution for distribution, _ in drawn]
-    shares = [share for distribution in everything for share, _ in _steps(distribution)]
-    shares += [share for distribution in everything for share, _, _ in distribution.bounds]
+    shares: list[float] = []
+    for distribution in everything:
+        shares += [share for share, _ in _steps(distribution)]
+        shares += [share for share, _, _ in distribution.bounds]
     tail = max(shares, default=0.9999)
     most = _place(0.9999) if frame.narrow else _place(tail)
     ticks = [tick for tick in TICKS if _place(tick) <= min(most, _place(tail)) + 0.05]
@@ -136,8 +144,11 @@ def drawn_percentiles(
         range=[0, _place(tail) * 1.04],
     )
     # Ticks at 1, 2 and 5 of each decade, or of many decades at each one only.
-    values = [value for distribution in everything for _, value in _steps(distribution)]
-    values += [value for distribution in everything for _, *ends in distribution.bounds for value in ends if value]
+    values: list[float] = []
+    for distribution in everything:
+        values += [value for _, value in _steps(distribution)]
+        for _, *ends in distribution.bounds:
+            values += filter(None, ends)
     wide = len(values) > 1 and max(values) > 10**2.7 * max(min(values), 1.0)
     layout["yaxis"] = axis(frame, escaped(title), type="log", tickformat="~g", dtick=1 if wide else "D2")
     data = [_trace(distribution, look) for distribution, look in drawn]
@@ -274,7 +285,9 @@ class SweepsPercentilesFigure(CurvesFigure):
             label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung}"
             drawn.append((build_distribution(held), replace(look, label=label)))
         drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
-        quantity = "service time" if self.kind == "service" else "response time"
+        quantity = "response time"
+        if self.kind == "service":
+            quantity = "service time"
         title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {quantity} (ms)"
         figure = drawn_percentiles(drawn, frame, title)
         if len(drawn) > marks.MAX_WITH_RINGS or any(look.faded for _, look in drawn):
@@ -289,8 +302,11 @@ class SweepsPercentilesFigure(CurvesFigure):
         only = [replace(curve, points=(point,)) for curve, point, _ in self.drawn]
         have = {curve.sweep_id for curve, _ in self.chosen}
         # Where the percentiles come from.
-        repeated = any(spread.n > 1 for _, _, held in self.drawn for spread in held.latencies_us.values())
-        origin = "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
+        spreads = chain.from_iterable(held.latencies_us.values() for _, _, held in self.drawn)
+        repeated = any(spread.n > 1 for spread in spreads)
+        origin = ""
+        if repeated:
+            origin = "Each percentile is the median of its repeats'; their histograms are not pooled"
         if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
         return sentences(
@@ -303,10 +319,8 @@ class SweepsPercentilesFigure(CurvesFigure):
     @property
     def table(self) -> Table:
         """A row per sweep and percentile, at the rung that is drawn."""
-        rows = (
-            row
-            for curve, point, operation in self.drawn
-            for row in build_distribution(operation).rows(curve=curve, point=point)
+        rows = chain.from_iterable(
+            build_distribution(operation).rows(curve=curve, point=point) for curve, point, operation in self.drawn
         )
         return tabulated({**SIDE, **RUNG_COLUMNS, **COLUMNS}, rows)
 
@@ -315,4 +329,6 @@ class SweepsPercentilesFigure(CurvesFigure):
             return "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
         if not self.chosen:
             return f"No sweep was measured at {formatting.throughput(self.load_ops_s)} or less. Choose a higher load."
-        return "" if self.drawn else captions.not_measured(self.curves, self.operation, self.kind)
+        if self.drawn:
+            return ""
+        return captions.not_measured(self.curves, self.operation, self.kind)

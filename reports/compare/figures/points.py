@@ -77,7 +77,9 @@ class Drawn:
 
 def rung_label(point: Point) -> str:
     """What a point is called along its curve: its threads, or its target."""
-    return formatting.short(point.target_ops_s) if point.target_ops_s else str(point.threads)
+    if point.target_ops_s:
+        return formatting.short(point.target_ops_s)
+    return str(point.threads)
 
 
 def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
@@ -99,8 +101,12 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.median))
-    row = point.operation(operation, kind) if operation else None
-    latency = row.latencies_us.get(statistic) if row else None
+    row = None
+    if operation:
+        row = point.operation(operation, kind)
+    latency = None
+    if row:
+        latency = row.latencies_us.get(statistic)
     if latency:
         lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.median)}")
         if latency.n > 1:

@@ -88,7 +88,9 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     Service and response times are of the same operations: only one kind counts. A read-modify-write counts once: its
     READ and its UPDATE are measured as well.
     """
-    kind = "service" if any(stored.kind == "service" for stored in series) else "response"
+    kind = "response"
+    if any(stored.kind == "service" for stored in series):
+        kind = "service"
     parts = [stored for stored in series if stored.kind == kind and stored.seconds.size]
     if not parts:
         return np.array([]), np.array([])
@@ -134,7 +136,9 @@ class RunSeriesFigure(Figure):
         self.events = events
         self.faults = faults
         self.interval_s = max((stored.interval_s for stored in series), default=1)
-        self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
+        self.every = "second"
+        if self.interval_s != 1:
+            self.every = f"{self.interval_s} s"
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         layout = base_layout(frame)
@@ -147,7 +151,9 @@ class RunSeriesFigure(Figure):
         )
         seconds, rate = total_rate(self.series)
         middle = (self.interval_s - 1) / 2
-        data = _band(self.band, middle, frame) if self.band is not None else []
+        data = []
+        if self.band is not None:
+            data = _band(self.band, middle, frame)
         data += _throughput(seconds + middle, rate, frame) if seconds.size else []
         data += _latencies(self.series, frame)
         if seconds.size:
@@ -186,7 +192,9 @@ class RunSeriesFigure(Figure):
 
     @property
     def empty(self) -> str:
-        return "" if any(stored.seconds.size for stored in self.series) else "No second of this run is stored."
+        if any(stored.seconds.size for stored in self.series):
+            return ""
+        return "No second of this run is stored."
 
 
 def _cells(array: Any) -> list[Cell]:
@@ -229,6 +237,12 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     for stored in series:
         indices = thinned(stored.p99_us)
         label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
+        mode = "markers"
+        if indices.size > 1:
+            mode = "lines"
+        dash = "dash"
+        if stored.kind == "service":
+            dash = "solid"
         traces.append(
             scatter(
                 coordinates(stored.seconds[indices] + (stored.interval_s - 1) / 2),
@@ -236,9 +250,9 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
                 escaped(f"{label} p99"),
                 hover=[formatting.latency(value) for value in stored.p99_us[indices]],
                 hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
-                mode="lines" if indices.size > 1 else "markers",
+                mode=mode,
                 yaxis="y2",
-                line={"color": colours[stored.operation], "dash": "solid" if stored.kind == "service" else "dash"},
+                line={"color": colours[stored.operation], "dash": dash},
                 marker={"color": colours[stored.operation]},
                 connectgaps=False,
             )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -11,8 +12,7 @@ from benchsite.core.table import Cell, Columns, Table, bounded_percent, tabulate
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.scalability import Scalability, score
 from reports.compare.curves import Curve, in_order
-from reports.compare.figures import captions
-from reports.compare.figures import points as marks
+from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import CurvesFigure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
@@ -61,8 +61,12 @@ class Scaling:
     @property
     def score_text(self) -> str:
         """ "≥ 85 %"; empty where there is none, or it may be anything."""
-        sign = self.score.sign if self.score else None
-        return "" if sign is None or self.score is None else f"{sign}{formatting.percent(self.score.score)}"
+        sign = None
+        if self.score:
+            sign = self.score.sign
+        if sign is None or self.score is None:
+            return ""
+        return f"{sign}{formatting.percent(self.score.score)}"
 
     def ideal_ops_s(self, nodes: int) -> float:
         return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
@@ -114,13 +118,16 @@ class ScalabilityFigure(CurvesFigure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         scalings = self.scalings
         appearance = assign_looks(scalings, frame, self.highlight)
-        nodes = sorted({size.nodes for scaling in scalings for size in scaling.sizes})
-        highest = max((size.ceiling.throughput_ops_s for scaling in scalings for size in scaling.sizes), default=1.0)
+        sizes = list(chain.from_iterable(scaling.sizes for scaling in scalings))
+        nodes = sorted({size.nodes for size in sizes})
+        highest = max((size.ceiling.throughput_ops_s for size in sizes), default=1.0)
         layout = base_layout(frame)
         layout["showlegend"] = True
         most = max(nodes, default=1)
         layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
-        title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+        title = "throughput ceiling (ops/s)"
+        if frame.narrow:
+            title = "ceiling (ops/s)"
         ideal = [
             scaling.ideal_ops_s(scaling.sizes[-1].nodes) for scaling in scalings if not appearance[scaling.label].faded
         ]
@@ -144,8 +151,11 @@ class ScalabilityFigure(CurvesFigure):
             label_ends(layout, ends, longest=44, inside=frame.narrow)
             for _, trace in traces:
                 trace["showlegend"] = False
-        ideals = [trace for scaling in ordered for trace in _ideal(scaling, appearance[scaling.label])]
-        above = [trace for scaling in ordered for trace in _super_linear(scaling, appearance[scaling.label])]
+        ideals: list[Trace] = []
+        above: list[Trace] = []
+        for scaling in ordered:
+            ideals += _ideal(scaling, appearance[scaling.label])
+            above += _super_linear(scaling, appearance[scaling.label])
         data = ideals + [trace for _, trace in traces] + above
         keys = []
         if ideals:
@@ -194,7 +204,9 @@ def _line(scaling: Scaling, look: Look) -> Trace:
         hover=[_hover(scaling, size) for size in scaling.sizes],
     )
     open_gain = "gain not known" if scaling.score else "one size"
-    score = f"{scaling.score_text} of the ideal gain" if scaling.score_text else open_gain
+    score = open_gain
+    if scaling.score_text:
+        score = f"{scaling.score_text} of the ideal gain"
     return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
 
 
@@ -206,7 +218,9 @@ def _hover(scaling: Scaling, size: Size) -> str:
     ]
     if size.ceiling.is_lower_bound:
         lines.append(ladder_says(size.ceiling))
-    sign = scaling.score.gain_sign(size.nodes) if scaling.score else None
+    sign = None
+    if scaling.score:
+        sign = scaling.score.gain_sign(size.nodes)
     if scaling.score and size.nodes in scaling.score.gains and sign is not None:
         gain, ideal = scaling.score.gains[size.nodes], scaling.score.ideals[size.nodes]
         lines.append(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -87,8 +88,11 @@ class ServerMetricsFigure(Figure):
             each = 1 / max(number, 1)
             domain = [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]
             highest = max(float(np.nanmax(np.abs(line.values))) for line in lines)
+            tickformat = "~g"
+            if highest >= 1000:
+                tickformat = "~s"
             layout[axis_name("yaxis", place)] = axis(
-                frame, "", domain=domain, rangemode="tozero", tickformat="~s" if highest >= 1000 else "~g", nticks=4
+                frame, "", domain=domain, rangemode="tozero", tickformat=tickformat, nticks=4
             )
             layout["annotations"].append(
                 annotation(
@@ -101,8 +105,9 @@ class ServerMetricsFigure(Figure):
                 data.append(_trace(line, axis_name("y", place), position, frame, is_keyed=is_keyed))
                 keyed.add(line.name)
         if data:
-            first = min(float(line.seconds[0]) for lines in self.panels.values() for line in lines)
-            last = max(float(line.seconds[-1]) for lines in self.panels.values() for line in lines)
+            lines = list(chain.from_iterable(self.panels.values()))
+            first = min(float(line.seconds[0]) for line in lines)
+            last = max(float(line.seconds[-1]) for line in lines)
             layout["xaxis"]["range"] = [min(first, 0.0), last]  # as the run's series
             mark_window(layout, first, last, self.window, frame)
             layout["annotations"] = [note for note in layout["annotations"] if note["text"] != "warm-up"]
@@ -130,7 +135,9 @@ class ServerMetricsFigure(Figure):
 
     @property
     def empty(self) -> str:
-        return "" if self.panels else self.lacking
+        if self.panels:
+            return ""
+        return self.lacking
 
     @property
     def height_px(self) -> int:
@@ -214,13 +221,16 @@ def _read_name(name: str) -> tuple[str, str, float]:
 def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: bool) -> Trace:
     indices = thinned(line.values)
     colour = frame.theme.series[position % len(frame.theme.series)] if position else frame.theme.ink
+    mode = "markers"
+    if indices.size > 1:
+        mode = "lines"
     return scatter(
         coordinates(line.seconds[indices]),
         coordinates(line.values[indices]),
         escaped(line.name),
         hover=[formatting.cell(value) for value in line.values[indices].tolist()],
         hovertemplate=f"%{{text}}<extra>{escaped(line.name)}</extra>",
-        mode="lines" if indices.size > 1 else "markers",
+        mode=mode,
         yaxis=yaxis,
         line={"color": colour, "width": 1.5, "dash": DASHES[position % len(DASHES)]},
         marker={"color": colour},

@@ -61,7 +61,9 @@ class Axis:
         texts = [value for value in values if isinstance(value, str)]
         are_dates = bool(texts) and all(_instant(text) is not None for text in texts)
         self.is_date = layout.get("type") == "date" or are_dates
-        self.names = [] if self.is_date else list(dict.fromkeys(texts))
+        self.names = []
+        if not self.is_date:
+            self.names = list(dict.fromkeys(texts))
         numbers = [number for value in values if (number := self.number(value)) is not None]
         if ends := layout.get("range"):
             low, high = (self.number(end) if isinstance(end, str) else float(end) for end in ends)
@@ -75,10 +77,16 @@ class Axis:
     def number(self, value: Any) -> float | None:
         """A value on the axis' own scale: the exponent on a logarithmic one, seconds of a date, the place of a name."""
         if isinstance(value, str):
-            return _instant(value) if self.is_date else float(self.names.index(value)) if value in self.names else None
+            if self.is_date:
+                return _instant(value)
+            if value not in self.names:
+                return None
+            return float(self.names.index(value))
         if value is None or not math.isfinite(value) or (self.is_log and value <= 0):
             return None
-        return math.log10(value) if self.is_log else float(value)
+        if self.is_log:
+            return math.log10(value)
+        return float(value)
 
     def px(self, number: float) -> float:
         return self.begin_px + (number - self.low) / (self.high - self.low) * (self.end_px - self.begin_px)
@@ -132,16 +140,17 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int = 0, t
     margin = layout["margin"]
     left, top = margin["l"], margin["t"]
     if texts := layout["yaxis"].get("ticktext"):
-        left = max(left, 24 + 6 * max(len(_plain(line)) for text in texts for line in text.split("<br>")))
+        left = max(left, 24 + 6 * max(len(_plain(line)) for line in "<br>".join(texts).split("<br>")))
     entry_px = ENTRY_PX + (legend_entry_px(keys))
     columns = max(int((width_px - left) // entry_px), 1)
     legend_px = LEGEND_PX + ROW_PX * math.ceil(len(keys) / columns) if keys else 0
     bottom = height - max(margin["b"], AXIS_PX + legend_px)
-    across = Axis(layout["xaxis"], [x for trace in traces for x in trace["x"]], left, width_px - margin["r"])
+    xs = list(chain.from_iterable(trace["x"] for trace in traces))
+    across = Axis(layout["xaxis"], xs, left, width_px - margin["r"])
     panels: dict[str, Axis] = {}
     for name in (name for name in layout if name.startswith("yaxis")):
         reference = name.replace("axis", "")
-        values = [y for trace in traces if trace.get("yaxis", "y") == reference for y in trace["y"]]
+        values = list(chain.from_iterable(trace["y"] for trace in traces if trace.get("yaxis", "y") == reference))
         low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
         panels[reference] = Axis(layout[name], values, low, high)
     shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
@@ -155,12 +164,12 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int = 0, t
         f"<title>{escape(title)}</title>",
         f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
-        *(part for panel in shown for part in _axes(across, panel, bottom)),
+        *chain.from_iterable(_axes(across, panel, bottom) for panel in shown),
         '<g clip-path="url(#area)">',
-        *(part for shape in layout.get("shapes", ()) for part in _shape(shape, across, up)),
-        *(part for trace in traces for part in _trace(trace, across, panels[trace.get("yaxis", "y")])),
+        *chain.from_iterable(_shape(shape, across, up) for shape in layout.get("shapes", ())),
+        *chain.from_iterable(_trace(trace, across, panels[trace.get("yaxis", "y")]) for trace in traces),
         "</g>",
-        *(part for note in layout.get("annotations", ()) for part in _annotation(note, across, up, font)),
+        *chain.from_iterable(_annotation(note, across, up, font) for note in layout.get("annotations", ())),
         *_legend(keys, columns, entry_px, left, height - legend_px + LEGEND_PX / 2),
         "</svg>",
     ]
@@ -248,11 +257,10 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
 
 def _pattern(name: str, shape: str, colour: str) -> str:
     lines = PATTERN_LINES.get(shape)
-    mark = (
-        f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
-        if lines
-        else f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
-    )
+    if lines:
+        mark = f'<path d="{lines}" stroke="{colour}" stroke-width="2"/>'
+    else:
+        mark = f'<circle cx="3.5" cy="3.5" r="2.2" fill="{colour}"/>'
     size = f'width="{PATTERN_PX}" height="{PATTERN_PX}"'
     return f'<pattern id="{name}" {size} patternUnits="userSpaceOnUse">{mark}</pattern>'
 
@@ -261,7 +269,9 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
     mode, line = trace.get("mode", "markers"), trace.get("line", {})
     if "lines" in mode:
         drawn = " ".join(f"{place[0]:.1f},{place[1]:.1f}" for place in places if place)
-        fill = trace.get("fillcolor", "none") if trace.get("fill") else "none"
+        fill = "none"
+        if trace.get("fill"):
+            fill = trace.get("fillcolor", "none")
         yield (
             f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
             f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'
@@ -283,7 +293,9 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
 def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
     def own(name: str, usual: Any) -> Any:
         value = marker.get(name, usual)
-        return value[number] if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return value[number]
+        return value
 
     symbol, colour, radius = own("symbol", "circle"), own("color", "currentColor"), own("size", 8) / 2
     name = symbol.removesuffix("-open")

@@ -156,7 +156,11 @@ def _pattern(durability: Mapping[str, object]) -> str:
     if not durability:
         return ""
     window = durability.get("loss_window_s")
-    return "." if window is None else "/" if window else ""
+    if window is None:
+        return "."
+    if window:
+        return "/"
+    return ""
 
 
 def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:

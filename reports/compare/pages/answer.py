@@ -176,10 +176,16 @@ def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: b
     if bounds and (is_cost or unbracketed != ceilings[:1]):
         return Doubt.SHORT_LADDERS
     if unbracketed and not bounds:
-        return Doubt.OPEN_ENDS if all(ceiling.is_confirmed for ceiling in ceilings) else Doubt.FEW_RUNS
-    table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
+        if all(ceiling.is_confirmed for ceiling in ceilings):
+            return Doubt.OPEN_ENDS
+        return Doubt.FEW_RUNS
+    table = None
+    if judging:
+        table = against((first, second), judging, None, baseline=second.sweep_id)
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
-    ratio = row.ratios[0] if row and row.ratios and not row.refused else None
+    ratio = None
+    if row and row.ratios and not row.refused:
+        ratio = row.ratios[0]
     if ratio and ratio.at and not _have_one_load((first, second)):  # At a common load, as the bound does not decide it.
         return Doubt.SHORT_LADDERS
     return (ratio and ratio.comparison) or Doubt.OTHER_DIFFERENCES
@@ -205,7 +211,9 @@ def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
     if is_cost and comparison.outcome is Outcome.SLOWER:
         return Code.COST, 1 - comparison.ratio
     if comparison.outcome is Outcome.EQUIVALENT:
-        return (Code.SMALL_COST, THRESHOLD) if is_cost else (Code.SAME, THRESHOLD)
+        if is_cost:
+            return (Code.SMALL_COST, THRESHOLD)
+        return (Code.SAME, THRESHOLD)
     if comparison.outcome is Outcome.FASTER:
         return Code.FASTER, comparison.ratio
     return Code.VALUES, 0.0
@@ -223,6 +231,11 @@ def _loss_s(curve: Curve) -> float | None:
     return next((float(window) for window in windows if isinstance(window, int | float)), None)
 
 
+def _shares_machines(curve: Curve) -> bool:
+    servers = {machine.id for machine in curve.setup.cluster_machines}
+    return not servers.isdisjoint(machine.id for machine in curve.setup.generator_machines)
+
+
 def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
     limits = {finding.limit for finding in findings[:1]} - {None, Doubt.SHORT_LADDERS}
     bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
@@ -230,9 +243,7 @@ def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Do
         limits = {Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS}
     limits = limits or {finding.limit for finding in findings}
     yield from [limit for limit in LIMITS if limit in limits][:1]
-    machines = [{machine.id for machine in curve.setup.cluster_machines} for curve in curves]
-    generators = [{machine.id for machine in curve.setup.generator_machines} for curve in curves]
-    if any(servers & clients for servers, clients in zip(machines, generators, strict=True)):
+    if any(map(_shares_machines, curves)):
         yield Doubt.ONE_MACHINE
     unpublishable = {curve.purpose for curve in curves if not curve.publishable}
     if unpublishable:

@@ -2,9 +2,10 @@
 
 import math
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from benchsite.core import formatting
 from reports.compare.analysis.blocks import Blocks
@@ -48,8 +49,12 @@ class Ratio:
     @property
     def tone(self) -> str:
         """The class of colour: only what is settled has one."""
-        outcome = self.comparison.outcome if self.comparison else None
-        return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "") if outcome else ""
+        outcome = None
+        if self.comparison:
+            outcome = self.comparison.outcome
+        if not outcome:
+            return ""
+        return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "")
 
     @property
     def arrow(self) -> str:
@@ -58,16 +63,22 @@ class Ratio:
     @property
     def times(self) -> str:
         """ "3.6" or "≥ 1.7" times."""
-        return times_text(self.comparison) if self.comparison else ""
+        if not self.comparison:
+            return ""
+        return times_text(self.comparison)
 
     @property
     def interval(self) -> str:
         """ "[3.57, 3.68]"; empty without one."""
-        return interval_text(self.comparison) if self.comparison else ""
+        if not self.comparison:
+            return ""
+        return interval_text(self.comparison)
 
     @property
     def outcome(self) -> str:
-        return outcome_words(self.comparison) if self.comparison else ""
+        if not self.comparison:
+            return ""
+        return outcome_words(self.comparison)
 
     @property
     def counts(self) -> str:
@@ -75,7 +86,9 @@ class Ratio:
         comparison = self.comparison
         if comparison is None or comparison.low is not None or states_reason(comparison):
             return ""
-        others = "each" if comparison.n_a == comparison.n_b else f"against {comparison.n_b}"
+        others = "each"
+        if comparison.n_a != comparison.n_b:
+            others = f"against {comparison.n_b}"
         return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
 
     @property
@@ -90,13 +103,19 @@ class Ratio:
     @property
     def note(self) -> str:
         """The look that it is of, or that runs were added."""
-        return self.comparison.note if self.comparison else ""
+        if not self.comparison:
+            return ""
+        return self.comparison.note
 
     @property
     def change(self) -> str:
         """The ratio as signed per cent; above two times the factor alone says more."""
-        ratio = self.comparison.ratio if self.comparison and not self.comparison.bound else None
-        return formatting.signed_percent(ratio - 1) if ratio and ratio <= 2 else ""
+        ratio = None
+        if self.comparison and not self.comparison.bound:
+            ratio = self.comparison.ratio
+        if ratio and ratio <= 2:
+            return formatting.signed_percent(ratio - 1)
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +126,10 @@ class Row:
 
     baseline_href: str = ""  # that makes it the baseline
     pair: tuple[uuid.UUID, uuid.UUID] | None = None  # the baseline's sweep and its own, where both have a ceiling
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        return [ratio.comparison for ratio in self.ratios if ratio.comparison]
 
     @property
     def is_baseline(self) -> bool:
@@ -145,15 +168,13 @@ class Against:
     @property
     def short(self) -> bool:
         """Whether a ladder ends below its ceiling, so that some ratio is a bound or none of ceilings."""
-        return any(
-            ratio.at or (ratio.comparison and ratio.comparison.bound) for row in self.rows for ratio in row.ratios
-        )
+        ratios = chain.from_iterable(row.ratios for row in self.rows)
+        return any(ratio.at or (ratio.comparison and ratio.comparison.bound) for ratio in ratios)
 
     @property
     def analyses(self) -> str:
         """Which analyses its intervals are by."""
-        ratios = [ratio.comparison for row in self.rows for ratio in row.ratios if ratio.comparison]
-        kinds = {comparison.is_blocked for comparison in ratios if comparison.p}
+        kinds = {comparison.is_blocked for comparison in collect_comparisons(self.rows) if comparison.p}
         if True not in kinds:
             return "Welch's t"
         others = "; of all else Welch's t" if False in kinds else ""
@@ -162,11 +183,15 @@ class Against:
     @property
     def has_looks(self) -> bool:
         """Whether some interval has the level of a look in place of 5 %."""
-        return any(ratio.comparison and ratio.comparison.look for row in self.rows for ratio in row.ratios)
+        return any(comparison.look for comparison in collect_comparisons(self.rows))
 
     @property
     def refused(self) -> int:
         return sum(row.refused for row in self.rows)
+
+
+def collect_comparisons(rows: Iterable[Row]) -> list[Comparison]:
+    return list(chain.from_iterable(row.comparisons for row in rows))
 
 
 def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
@@ -181,7 +206,9 @@ def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve 
 
 
 def _rank_as_baseline(curve: Curve) -> tuple[object, ...]:
-    made_at = curve.created_at.timestamp() if curve.created_at else math.inf
+    made_at = math.inf
+    if curve.created_at:
+        made_at = curve.created_at.timestamp()
     return (not curve.durability, durability_key(curve.durability), made_at)
 
 
@@ -222,7 +249,9 @@ def against(
         findings = judge_pair(pair[0], pair[1], judging.profile) if len(pair) == 2 else ()
         judged = gate(curve, chosen, findings, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
-        href = address(curve.sweep_id) if curve.ceiling else ""
+        href = ""
+        if curve.ceiling:
+            href = address(curve.sweep_id)
         rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
     # Sides that are not comparable have ratios at most, never a winner.
     rows = [
@@ -230,21 +259,27 @@ def against(
         for row in rows
     ]
     # Every comparison of the table is judged among all of them.
-    among = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
+    among = iter(adjusted(collect_comparisons(rows)))
     rows = [_rejudged(row, lambda _: next(among)) for row in rows]
-    compared = [ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]
+    compared = collect_comparisons(rows)
     spread = get_spread(curves, judging.spreads)
+    load_ops_s = None
+    if equal:
+        load_ops_s = equal.load_ops_s
+    noise_floor = None
+    if spread:
+        noise_floor = spread.relative
     return Against(
         baseline=chosen,
         pinned=chosen.sweep_id == baseline,
         varying=varying,
         declared=bool(vary),
         anyway=anyway,
-        load_ops_s=equal.load_ops_s if equal else None,
+        load_ops_s=load_ops_s,
         latency_operations=equal.operations if equal else (),
         rows=tuple(rows),
         tests=sum(comparison.adjusted_p is not None for comparison in compared),
-        noise_floor=spread.relative if spread else None,
+        noise_floor=noise_floor,
         sessions_unknown=any(
             row.ratios and not row.curve.same_session(chosen) and not get_spread((row.curve, chosen), judging.spreads)
             for row in rows
@@ -260,7 +295,9 @@ def _rejudged(row: Row, judgement: Callable[[Comparison], Comparison]) -> Row:
 
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
-    spread = None if curve.same_session(baseline) else get_spread((curve, baseline), judging.spreads)
+    spread = None
+    if not curve.same_session(baseline):
+        spread = get_spread((curve, baseline), judging.spreads)
     ratios = [throughput_ratio(curve, baseline, spread)]
     if equal:
         ratios += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
@@ -301,7 +338,9 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     # sustained compares nothing: both do what they are asked to.
     points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (curve, baseline)]
     threads = max(points[0].keys() & points[1].keys(), default=None)
-    common = None if threads is None else (points[0][threads], points[1][threads])
+    common = None
+    if threads is not None:
+        common = (points[0][threads], points[1][threads])
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
@@ -326,7 +365,9 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
 def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
     """Both with the repeats up to the newest look of the plan that made them; later ones wait for the next look."""
     look = find_newest_look((a, b))
-    return (a.first_repeats(look.after), b.first_repeats(look.after), look) if look and look.after else (a, b, look)
+    if look and look.after:
+        return (a.first_repeats(look.after), b.first_repeats(look.after), look)
+    return (a, b, look)
 
 
 def extended(comparison: Comparison, curve: Curve, baseline: Curve) -> Comparison:
@@ -358,7 +399,9 @@ def _noise_at(curve: Curve, point: Point) -> Noise | None:
     values = _values(point)
     least = ALIKE * point.throughput_ops_s.median
     alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
-    common = sorted(set.intersection(*map(set, alike))) if alike else []
+    common = []
+    if alike:
+        common = sorted(set.intersection(*map(set, alike)))
     if len(common) < MIN_REPEATS or min(*values, *(min(rung.values()) for rung in alike)) <= 0:
         return None
     return rung_noise([[math.log(rung[j]) for j in common] for rung in alike], list(map(math.log, values)))
@@ -375,7 +418,9 @@ def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve) -> str:
     """Why a ratio is a bound: whose ceiling is one, and why."""
     sides = {"at least": ("its ceiling", curve), "at most": ("the baseline's ceiling", baseline)}
     whose, side = sides.get(comparison.bound, ("", curve))
-    return f"{comparison.bound}: {whose} may lie higher ({_open_reason(side)})" if whose else ""
+    if not whose:
+        return ""
+    return f"{comparison.bound}: {whose} may lie higher ({_open_reason(side)})"
 
 
 def _open_says(curve: Curve, baseline: Curve) -> str:
@@ -402,7 +447,9 @@ def _open_reason(curve: Curve) -> str:
 
 def latency_threshold(statistic: str) -> float:
     """Of a difference that counts, as a share."""
-    return LATENCY_THRESHOLD if statistic in TAILS else THRESHOLD
+    if statistic in TAILS:
+        return LATENCY_THRESHOLD
+    return THRESHOLD
 
 
 def latency_ratio(

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from reports.compare.curves import STATISTICS, Curve, collect_operations
+from reports.compare.curves import STATISTICS, Curve, collect_operations, collect_points
 from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.selection import BOTH, VERSION, Selection
 
@@ -57,7 +57,9 @@ def figure_link(
 def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
     """The chosen operation, or the first ones that were measured."""
     chosen = selection.operation not in ("", BOTH)
-    return [selection.operation] if chosen else collect_operations(curves)[:MAX_OPERATIONS]
+    if chosen:
+        return [selection.operation]
+    return collect_operations(curves)[:MAX_OPERATIONS]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
@@ -86,9 +88,11 @@ def _of_both(selection: Selection, first: str, second: str) -> Picture:
 def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: Sequence[str]) -> list[Picture]:
     """Latency against throughput of each of the operations."""
     statistic = STATISTICS[selection.statistic]
-    targets = bool(curves) and all(point.target_ops_s for curve in curves for point in curve.points)
+    targets = bool(curves) and all(point.target_ops_s for point in collect_points(curves))
     loads = "targets" if targets else "client threads"
-    says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
+    says = ""
+    if len(curves) < 7:
+        says = f"numbers at the points: {loads}"
     return [
         Picture(
             f"latency-{operation.lower()}",
@@ -135,8 +139,12 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     selection = picture.selection
     # Menus of the drawing alone are in the address of the figure that they change: charts.js changes them there.
-    menus = [("stat", selection.statistic), ("scale", selection.scale)] if picture.name == "latency" else []
+    menus = []
+    if picture.name == "latency":
+        menus = [("stat", selection.statistic), ("scale", selection.scale)]
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
-    height_px = CeilingsFigure(picture.selection.shown(curves)).height_px if picture.name == "ceilings" else 0
+    height_px = 0
+    if picture.name == "ceilings":
+        height_px = CeilingsFigure(picture.selection.shown(curves)).height_px
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

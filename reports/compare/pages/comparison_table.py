@@ -49,18 +49,30 @@ def table_rows(
 ) -> list[TableRow]:
     """The reference first, then by falling ceiling. `shown` are those that the figures draw."""
     ranking = Ranking.of(curves)
-    sides = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
-    rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
+    sides = {}
+    if equal:
+        sides = {side.curve.sweep_id: side for side in equal.sides}
+    rows = {}
+    if against:
+        rows = {row.curve.sweep_id: row for row in against.rows}
     best = _best_sides(curves, equal, kind)
     drawn = {curve.sweep_id for curve in shown}
     # Of each operation, the chosen statistic.
-    column = list_percentiles(equal.statistic).index(equal.statistic) if equal else 0
+    column = 0
+    if equal:
+        column = list_percentiles(equal.statistic).index(equal.statistic)
     made = []
     for curve in curves:
         key = curve.sweep_id
         row, side = rows.get(key), sides.get(key)
-        ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
-        latencies = {operation.operation: operation.at[column] for operation in side.operations} if side else {}
+        ratios = {}
+        if row:
+            ratios = {ratio.quantity: ratio for ratio in row.ratios}
+        latencies = {}
+        within = None
+        if side:
+            latencies = {operation.operation: operation.at[column] for operation in side.operations}
+            within = _within(side)
         made.append(
             TableRow(
                 curve=curve,
@@ -72,12 +84,14 @@ def table_rows(
                     {"at": at, "how": latency_text(at), "ratio": ratios.get(name), "is_best": key in best.get(name, ())}
                     for name, at in latencies.items()
                 ],
-                within=_within(side) if side else None,
+                within=within,
                 is_best_within=key in best.get("within", ()),
                 is_shown=key in drawn,
             )
         )
-    reference = against.baseline.sweep_id if against else None
+    reference = None
+    if against:
+        reference = against.baseline.sweep_id
     return sorted(made, key=lambda row: (row.curve.sweep_id != reference, -row.curve.ceiling_ops_s))
 
 
@@ -107,7 +121,9 @@ def _best_sides(curves: Sequence[Curve], equal: EqualLoad | None, kind: str) -> 
     best = {}
     for name, column in columns.items():
         keys, values, noises = zip(*column, strict=True)
-        threshold = THRESHOLD if name == "within" else latency_threshold(equal.statistic)
+        threshold = THRESHOLD
+        if name != "within":
+            threshold = latency_threshold(equal.statistic)
         among = best_set(values, noises=noises, threshold=threshold) if len(keys) > 1 else [None]
         best[name] = {key for key, is_best in zip(keys, among, strict=True) if is_best}
     return best

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import Final
 from uuid import UUID
 
@@ -68,13 +69,17 @@ class Candidate:
 
     @property
     def bound_reason(self) -> str:
-        return bound_reason(self.curve.ceiling) if self.within.at_least and self.curve.ceiling else ""
+        if self.within.at_least and self.curve.ceiling:
+            return bound_reason(self.curve.ceiling)
+        return ""
 
     @property
     def slow_disk_loss_s(self) -> float:
         """By the record of its mode; cuts of an ordinary disk do not show it. 0: as on any disk."""
         loss_s = self.curve.durability.get("worst_loss_window_s")
-        return float(loss_s) if isinstance(loss_s, int | float) else 0.0
+        if not isinstance(loss_s, int | float):
+            return 0.0
+        return float(loss_s)
 
     @property
     def has_bounded_loss(self) -> bool:
@@ -106,7 +111,9 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
     sides = [_candidate(curve, need, need.limit_us, labels) for curve in curves]
     excluded = [side for side in sides if side.loses_too_much(need) or not side.does_enough(need)]
     eligible = sorted((side for side in sides if side not in excluded), key=lambda side: -side.ops_s)
-    most = eligible[0].ops_s if eligible else 0.0
+    most = 0.0
+    if eligible:
+        most = eligible[0].ops_s
     more = [
         side
         for side in excluded
@@ -127,7 +134,9 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
 
 def _candidate(curve: Curve, need: Need, limit_us: float | None, labels: Mapping[UUID, str]) -> Candidate:
     """The most that it sustains within the limit, for all operations."""
-    side = build_side(curve) if need.max_loss_s is not None else None
+    side = None
+    if need.max_loss_s is not None:
+        side = build_side(curve)
     if limit_us is None:
         is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
         within = Within(curve.ceiling_ops_s or None, How.MEASURED, at_least=is_bound)
@@ -175,13 +184,10 @@ def _limit_changes(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, st
         enough = [(side.ops_s, side.label) for side in candidates if side.does_enough(need)]
         return max(enough)[1] if enough else ""
 
-    latencies = [
-        point.latency_us
-        for curve in sides
-        for name in need.operations
-        for point in load_points(curve, name, need.statistic, need.kind)
-        if point.latency_us > 0
-    ]
+    latencies: list[float] = []
+    for curve, name in product(sides, need.operations):
+        points = load_points(curve, name, need.statistic, need.kind)
+        latencies += [point.latency_us for point in points if point.latency_us > 0]
     if not latencies:
         return []
     limits = np.geomspace(min([*latencies, need.limit_us]), max([*latencies, need.limit_us]), LIMITS)

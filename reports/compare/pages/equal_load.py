@@ -20,7 +20,7 @@ from reports.compare.analysis.equal_load import (
     throughput_within,
 )
 from reports.compare.analysis.ratios import Noise
-from reports.compare.curves import STATISTICS, Curve, Point
+from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
@@ -85,7 +85,9 @@ class EqualLoad:
 
     @property
     def limit_text(self) -> str:
-        return number_text(self.limit_us / 1e3) if self.limit_us else ""
+        if not self.limit_us:
+            return ""
+        return number_text(self.limit_us / 1e3)
 
     @property
     def sentence(self) -> str:
@@ -98,7 +100,9 @@ class EqualLoad:
         lacking = known - sum(
             any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
         )
-        without = f", {lacking} of them no {self.statistic_label}" if lacking else ""
+        without = ""
+        if lacking:
+            without = f", {lacking} of them no {self.statistic_label}"
         parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency{without}"]
         if more:
             parts.append(f"{_sides(more)} only rungs that do more")
@@ -146,17 +150,23 @@ def only_single_rungs(curves: Sequence[Curve]) -> bool:
 
 
 def _sides(count: int) -> str:
-    return f"{count} side has" if count == 1 else f"{count} sides have"
+    if count == 1:
+        return f"{count} side has"
+    return f"{count} sides have"
 
 
 def list_percentiles(statistic: str) -> list[str]:
     """The table's columns: the usual percentiles, and the one that the pictures show where it is another."""
-    return [*PERCENTILES, statistic] if statistic not in PERCENTILES else list(PERCENTILES)
+    if statistic not in PERCENTILES:
+        return [*PERCENTILES, statistic]
+    return list(PERCENTILES)
 
 
 def number_text(value: float) -> str:
     """A number as a form and the address write it."""
-    return f"{value:.10g}" if value < 1e10 else f"{value:.0f}"
+    if value < 1e10:
+        return f"{value:.10g}"
+    return f"{value:.0f}"
 
 
 def default_load(curves: Sequence[Curve]) -> float | None:
@@ -176,9 +186,11 @@ def default_load(curves: Sequence[Curve]) -> float | None:
 
 def slider(curves: Sequence[Curve], load_ops_s: float) -> Slider:
     """About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged."""
-    every = [point.throughput_ops_s.median for curve in curves for point in curve.counted]
+    every = [point.throughput_ops_s.median for point in collect_counted_points(curves)]
     most = max([*every, load_ops_s])
-    step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS)) if most > 0 else 1.0
+    step = 1.0
+    if most > 0:
+        step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS))
     least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
     return Slider(_digits(max(least, 0.0)), _digits(math.ceil(most / step) * step), step)
 
@@ -216,8 +228,12 @@ def load_points(curve: Curve, operation: str, statistic: str, kind: str = "servi
 
 def _build_point(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
     row = point.operation(operation, kind)
-    latency_us = row.median_us(statistic) if row else None
-    return None if latency_us is None else _load_point(curve, point, point.throughput_ops_s.median, latency_us)
+    latency_us = None
+    if row:
+        latency_us = row.median_us(statistic)
+    if latency_us is None:
+        return None
+    return _load_point(curve, point, point.throughput_ops_s.median, latency_us)
 
 
 def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
@@ -231,7 +247,9 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
     rungs = []
     for point in curve.counted:
         row = point.operation(operation, kind)
-        latencies = row.latencies_us.get(statistic) if row else None
+        latencies = None
+        if row:
+            latencies = row.latencies_us.get(statistic)
         if (
             latencies is None
             or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
@@ -243,8 +261,12 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
             return []
         passes = zip(throughputs, latencies.values, strict=True)
         rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
-    common = sorted(set(rungs[0]).intersection(*rungs[1:])) if rungs else []
-    return [[rung[number] for rung in rungs] for number in common] if len(common) > 1 else []
+    common = []
+    if rungs:
+        common = sorted(set(rungs[0]).intersection(*rungs[1:]))
+    if len(common) > 1:
+        return [[rung[number] for rung in rungs] for number in common]
+    return []
 
 
 def repeats_within(
@@ -259,7 +281,9 @@ def repeats_within(
         min(throughput_within(points, limit_us).throughput_ops_s or 0.0 for points in same)
         for same in zip(*passes, strict=False)
     ]
-    return tuple(values) if len(values) > 1 and min(values) > 0 else (within_ops_s,)
+    if len(values) > 1 and min(values) > 0:
+        return tuple(values)
+    return (within_ops_s,)
 
 
 def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
@@ -325,7 +349,9 @@ def within_text(reading: Within) -> str:
 def _both(low: str, high: str) -> str:
     """ "2 and 4 threads" rather than "2 threads and 4 threads"."""
     unit = " threads"
-    return f"{low.removesuffix(unit)} and {high}" if low.endswith(unit) and high.endswith(unit) else f"{low} and {high}"
+    if low.endswith(unit) and high.endswith(unit):
+        return f"{low.removesuffix(unit)} and {high}"
+    return f"{low} and {high}"
 
 
 def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
@@ -335,7 +361,9 @@ def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> 
         case How.INTERPOLATED:
             return f"≈ between {_both(between[0].label, between[1].label)}"
         case How.BELOW:
-            return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}" if between else lowest
+            if between:
+                return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}"
+            return lowest
     if not between:
         return "nothing measured"
     return f"not reached: {highest} {formatting.throughput(between[0].throughput_ops_s)}"

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from benchsite.core import formatting
@@ -18,7 +19,7 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
         rejected = sum(point.rejected for point in curve.points)
         if not excluded and not rejected:
             continue
-        reasons = Counter(reason for point in curve.points for reason in _reasons(point))
+        reasons = Counter(chain.from_iterable(map(_reasons, curve.points)))
         named = [f"{text} ({times} runs)" if times > 1 else text for text, times in reasons.most_common(MAX_REASONS)]
         rows.append(
             {

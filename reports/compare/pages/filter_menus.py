@@ -81,12 +81,10 @@ def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Seq
 
 def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
     """Everything that narrows or adds, each with the address that lets it go."""
-    held = [
-        (menu.title, option.text, selection.without(menu.name, option.value))
-        for menu in menus
-        for option in menu.options
-        if option.chosen
-    ]
+    held = []
+    for menu in menus:
+        chosen = [option for option in menu.options if option.chosen]
+        held += [(menu.title, option.text, selection.without(menu.name, option.value)) for option in chosen]
     if selection.runs:
         held.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
     if selection.since:

@@ -28,11 +28,17 @@ def choose_next_loads(curve: Curve) -> dict[str, Any] | None:
         return None
     threads = ceiling.threads
     refine = refine_ladder(curve.counted_rungs, knee) if knee and knee.reached else ()
+    target_ops_s = None
+    if ceiling.bracket:
+        target_ops_s = next_target(*ceiling.bracket, Goal(step=COARSE_STEP))
+    fewer = None
+    if threads > 1:
+        fewer = max(threads // 2, 1)
     return {
         "ceiling": ceiling,
         "knee": knee,
-        "target_ops_s": next_target(*ceiling.bracket, Goal(step=COARSE_STEP)) if ceiling.bracket else None,
+        "target_ops_s": target_ops_s,
         "refine": refine,
-        "fewer": max(threads // 2, 1) if threads > 1 else None,
+        "fewer": fewer,
         "more": (2 * threads,) if refine else (2 * threads, 4 * threads),
     }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -41,9 +42,9 @@ def list_tables(
     says = "what each side sustains, and what a write waits for"
     yield Item("table-sustained", "Ceilings", says, partial(sustained_table, curves, labels))
     if against:
-        load = (
-            f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
-        )
+        load = ""
+        if against.load_ops_s:
+            load = f"; latencies at {formatting.throughput(against.load_ops_s)} for every side"
         table = partial(against_table, against, equal, labels)
         title = f"Against {labels[against.baseline.sweep_id]}"
         yield Item("table-against", title, f"what varies: {against.axes}{load}", table)
@@ -90,7 +91,9 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
 
 def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:
     """Every side against the baseline: how many times better, with the interval and what follows from it."""
-    latency = equal.statistic_label if equal else "latency"
+    latency = "latency"
+    if equal:
+        latency = equal.statistic_label
     names = [("ceiling", "higher"), *((f"{operation} {latency}", "lower") for operation in against.latency_operations)]
     interval = "interval" if against.has_looks else "95 % interval"
     columns = [
@@ -108,7 +111,7 @@ def _against(row: Row, width: int) -> list[Cell]:
         return [None, None, "the baseline", *blank]
     if not row.ratios:
         return [None, None, f"not comparable: {' '.join(row.gate.stops) if row.gate else ''}", *blank]
-    return [cell for ratio in row.ratios for cell in _ratio(ratio)]
+    return list(chain.from_iterable(map(_ratio, row.ratios)))
 
 
 def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
@@ -120,14 +123,20 @@ def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else float(f"{value:.{digits}g}")
+    if value is None:
+        return None
+    return float(f"{value:.{digits}g}")
 
 
 def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
     if ratio.quantity != "throughput":
-        at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
+        at = "latency"
+        if equal:
+            at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}"
         return f"{ratio.quantity} {at}"
-    return f"throughput at {ratio.at}" if ratio.at else "throughput"
+    if not ratio.at:
+        return "throughput"
+    return f"throughput at {ratio.at}"
 
 
 def collect_verdicts(against: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache as once
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from django.conf import settings
@@ -152,7 +153,7 @@ def _code() -> str:
     By their content, so that all machines of a site use one entry, and a release that is installed again uses its own.
     """
     root = settings.BASE_DIR
-    every = (path for package in PACKAGES for path in (root / package).rglob("*"))
+    every = chain.from_iterable((root / package).rglob("*") for package in PACKAGES)
     files = sorted(path for path in every if path.suffix in SUFFIXES)
     facts = [(str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
     return _sha((READER_VERSION, ALGORITHM_VERSION, facts))

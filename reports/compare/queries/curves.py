@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -36,10 +37,10 @@ from reports.models import StoredCurve
 from runs.checks import CLIENT_LIMITS
 from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts
-from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
-from runs.models.run import Status
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
 from runs.queue.spec import MachineSpec, RunSpec, SloSpec
+from runs.ycsb.numbers import add_known_parts
 
 logger = logging.getLogger(__name__)
 # Curves of results that are newer are stored without a reader, of at most so many results at once.
@@ -89,7 +90,9 @@ class Repeat:
     def overridden(self) -> str:
         """The written reason for which it counts although it was rejected; empty where that is not so."""
         reason: str = self.run["verdict_override"]
-        return reason if self.run["verdict"] == "reject" else ""
+        if self.run["verdict"] != "reject":
+            return ""
+        return reason
 
     @property
     def counts(self) -> bool:
@@ -101,7 +104,9 @@ def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep], runs: Collection[uuid.UUID
 
     With `runs`, these are the only points; such curves are computed each time.
     """
-    return _made(list(sweeps), runs) if runs else _stored(sweeps, "curve")
+    if runs:
+        return _made(list(sweeps), runs)
+    return _stored(sweeps, "curve")
 
 
 def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
@@ -267,9 +272,9 @@ def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID,
     fields = ("run_id", "load_generator_id", "cpu_percent", "order__cpus" if is_shared else Value(None, JSONField()))
     for run_id, generator_id, cpu_percent, cpus in rows.values_list(*fields):
         spec = specs[run_id]
-        machine = (
-            next((g["machine"] for g in spec["generators"] if g["id"] == str(generator_id)), None) if spec else None
-        )
+        machine = None
+        if spec:
+            machine = next((g["machine"] for g in spec["generators"] if g["id"] == str(generator_id)), None)
         cores = len(cpus or ()) or (_cores(machine["facts"]) if machine else None)
         if machine is None or not cores or cpu_percent is None:
             unknown.add(run_id)
@@ -292,6 +297,17 @@ def _curve(
     mode = spec["mode"] if spec else None
     ended = Counter(run["status"] for run in runs)
     common = {name: {run[name] for run in runs} for name in ("session", "commit", "branch")}
+    durability = {}
+    if mode:
+        durability = mode["record"]
+    matrix_name = order = search_limit = ""
+    if sweep.matrix:
+        matrix_name = sweep.matrix.name
+        order = sweep.matrix.order
+        search_limit = _limit((sweep.matrix.search or {}).get("slo"))
+    build = ""
+    if spec and "stated" in spec:
+        build = str(spec["stated"].get("ci_url", ""))
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -300,7 +316,7 @@ def _curve(
         system_name=spec["system_name"] if spec else sweep.system,
         mode=sweep.mode,
         mode_name=mode["name"] if mode else sweep.mode,
-        durability=mode["record"] if mode else {},
+        durability=durability,
         workload=spec["workload"]["name"] if spec else str(sweep.workload or ""),
         purpose=sweep.purpose,
         points=tuple(_point(rungs[key]) for key in sorted(rungs)),
@@ -310,13 +326,13 @@ def _curve(
         durability_class=sweep.durability_class,
         uploaded=sweep.matrix is None,
         matrix_id=sweep.matrix_id,
-        matrix_name=sweep.matrix.name if sweep.matrix else "",
+        matrix_name=matrix_name,
         **{name: values.pop() if len(values) == 1 else "" for name, values in common.items()},
-        build=str(spec["stated"].get("ci_url", "")) if spec and "stated" in spec else "",
-        order=sweep.matrix.order if sweep.matrix else "",
+        build=build,
+        order=order,
         repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
         unthrottled_ops_s=tuple(probe.cut["throughput_ops_s"] for probe in probes if probe and probe.counts),
-        search_limit=_limit((sweep.matrix.search or {}).get("slo")) if sweep.matrix else "",
+        search_limit=search_limit,
         looks=tuple(sweep.matrix.looks) if sweep.matrix else (),
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
@@ -329,7 +345,9 @@ def _curve(
 
 def _limit(slo: SloSpec | None) -> str:
     """ "READ p99 at most 5 ms"; empty without a limit."""
-    return f"{slo['operation']} {STATISTICS[slo['statistic']]} at most {latency(slo['limit_us'])}" if slo else ""
+    if not slo:
+        return ""
+    return f"{slo['operation']} {STATISTICS[slo['statistic']]} at most {latency(slo['limit_us'])}"
 
 
 def _point(repeats: Sequence[Repeat]) -> Point:
@@ -343,6 +361,12 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         used = not_excluded or list(repeats)
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
+    worst_finding = ""
+    if worst:
+        worst_finding = worst[0].worst_finding
+    generator_cpu = None
+    if len(busy) == len(used):
+        generator_cpu = max(busy)
     return Point(
         threads=used[0].run["threads"],
         target_ops_s=used[0].run["target_ops_s"],
@@ -359,10 +383,10 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         excluded=tuple(repeat.run["excluded_reason"] for repeat in repeats if repeat.run["excluded_reason"]),
         rejected=sum(repeat.rejected for repeat in repeats),
         overridden=tuple(repeat.overridden for repeat in counted if repeat.overridden),
-        worst_finding=worst[0].worst_finding if worst else "",
-        rejected_by=tuple(sorted({check for repeat in used for check in repeat.rejected_by})),
+        worst_finding=worst_finding,
+        rejected_by=tuple(sorted(set(chain.from_iterable(repeat.rejected_by for repeat in used)))),
         left_out=tuple(_left_out(repeat) for repeat in repeats if repeat not in used),
-        generator_cpu=max(busy) if len(busy) == len(used) else None,
+        generator_cpu=generator_cpu,
         repeats=tuple(repeat.run["repeat"] for repeat in used),
         client_limited=all(repeat.client_limited for repeat in used),
     )
@@ -370,9 +394,12 @@ def _point(repeats: Sequence[Repeat]) -> Point:
 
 def _left_out(repeat: Repeat) -> LeftOut:
     reason: str = repeat.run["excluded_reason"]
+    standing = Standing.REJECTED
+    if reason:
+        standing = Standing.EXCLUDED
     return LeftOut(
         run_id=repeat.run["id"],
-        standing=Standing.EXCLUDED if reason else Standing.REJECTED,
+        standing=standing,
         reason=reason or repeat.worst_finding,
         throughput_ops_s=repeat.cut["throughput_ops_s"],
         operations=_operations([repeat]),
@@ -388,18 +415,13 @@ def _operations(repeats: Sequence[Repeat]) -> tuple[Operation, ...]:
         Operation(
             operation=operation,
             kind=kind,
-            ok=_counted(same, "ok"),
-            failed=_counted(same, "failed"),
+            ok=add_known_parts(row["ok"] for row in same),
+            failed=add_known_parts(row["failed"] for row in same),
             latencies_us=_latencies(same),
             bounds_us=_bounds(same),
         )
         for (operation, kind), same in sorted(rows.items())
     )
-
-
-def _counted(rows: Sequence[Mapping[str, Any]], column: str) -> int | None:
-    """None where one of the repeats does not say."""
-    return None if any(row[column] is None for row in rows) else sum(row[column] for row in rows)
 
 
 def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float | None]]:
@@ -423,6 +445,9 @@ def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
 
 def build_setup(spec: RunSpec) -> Setup:
     database, window, client = spec["database"], spec["window"], spec["client"]
+    client_on_database_host = None
+    if "stated" in spec:
+        client_on_database_host = spec["stated"]["client_on_database_host"]
     return Setup(
         version=database["version"],
         replication_factor=database["replication_factor"],
@@ -446,7 +471,7 @@ def build_setup(spec: RunSpec) -> Setup:
         generators=tuple(generator["name"] for generator in spec["generators"]),
         generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),
         separates_cpus=spec["cluster"].get("separates_cpus", False),
-        client_on_database_host=spec["stated"]["client_on_database_host"] if "stated" in spec else None,
+        client_on_database_host=client_on_database_host,
     )
 
 
@@ -464,13 +489,19 @@ def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
     """The sum over all nodes; None where one of them has no price, for half a price is a wrong one."""
     prices = [parse_number(fact(machine["facts"], "price_per_hour")) for machine in machines]
     known = [price for price in prices if price is not None]
-    return sum(known) if machines and len(known) == len(machines) else None
+    if machines and len(known) == len(machines):
+        return sum(known)
+    return None
 
 
 def _cores(facts: Mapping[str, object]) -> int | None:
     fact = facts.get("cores")
-    value = fact.get("value") if isinstance(fact, Mapping) else fact
-    return value if isinstance(value, int) else None
+    value = fact
+    if isinstance(fact, Mapping):
+        value = fact.get("value")
+    if not isinstance(value, int):
+        return None
+    return value
 
 
 def run_point(run: Run) -> Point | None:

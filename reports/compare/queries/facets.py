@@ -9,9 +9,7 @@ from django.db.models import Func, QuerySet, TextField
 
 from benchsite.accounts.models import Team
 from reports.compare.queries.sweep_selection import get_sweeps
-from runs.models import Matrix, Run, Sweep
-from runs.models.plan import Purpose
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Purpose, Run, Sweep
 
 MAX_MATRICES = 50
 MAX_LABELS = 100
@@ -86,17 +84,17 @@ def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str
         return values
 
 
-def get_matrix_choices(team: Team, most: int = MAX_MATRICES) -> tuple[tuple[str, str], ...]:
+def get_matrix_choices(team: Team) -> tuple[tuple[str, str], ...]:
     """The newest submitted ones; one query."""
     rows = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
-    return tuple((str(pk), name) for pk, name in rows.values_list("pk", "name")[:most])
+    return tuple((str(pk), name) for pk, name in rows.values_list("pk", "name")[:MAX_MATRICES])
 
 
-def get_labels(rows: QuerySet[Sweep], most: int = MAX_LABELS) -> tuple[str, ...]:
+def get_labels(rows: QuerySet[Sweep]) -> tuple[str, ...]:
     """The tags of these sweeps; one query."""
     each = Func("tags", function="unnest", output_field=TextField())
     tags = rows.order_by().exclude(tags=[]).annotate(tag=each).values_list("tag", flat=True).distinct()
-    return tuple(sorted(tags[:most]))
+    return tuple(sorted(tags[:MAX_LABELS]))
 
 
 def _named(held: set[str], choices: Any) -> tuple[tuple[str, str], ...]:

@@ -11,8 +11,7 @@ from django.db.models import Q
 from benchsite.accounts.models import Team
 from reports.compare.curves import PUBLISHABLE, Curve, Setup
 from reports.compare.queries.curves import build_setup
-from runs.models import Run
-from runs.models.run import Status, Verdict
+from runs.models import Run, Status, Verdict
 from runs.plans.faults import EXCLUDED_REASON, KINDS
 from runs.results.pages.recovery import applied_faults_by_run
 
@@ -35,7 +34,9 @@ class ReducedLoad:
 
 def get_conditions(curve: Curve, *, with_records: bool = True) -> Conditions:
     """Equal for sweeps, and runs with faults, of one database under one workload."""
-    records = curve.setup.records if with_records else None
+    records = None
+    if with_records:
+        records = curve.setup.records
     return _conditions(curve.database_name, curve.mode, curve.workload, curve.setup, records)
 
 
@@ -57,7 +58,9 @@ def read_reduced_loads(
     if not every_purpose:
         runs = runs.filter(purpose__in=PUBLISHABLE)
     rungs: dict[tuple[Conditions, str, int, int | None], list[tuple[float, float]]] = defaultdict(list)
-    faulted = list(runs.order_by("-created_at")[:MAX_RUNS]) if wanted else []
+    faulted = []
+    if wanted:
+        faulted = list(runs.order_by("-created_at")[:MAX_RUNS])
     for run, faults in applied_faults_by_run(faulted).items():
         setup = build_setup(run.spec)
         key = _conditions(run.spec["database"]["name"], run.mode, run.workload_name, setup, setup.records)

@@ -12,8 +12,7 @@ from reports.compare.curves import Curve
 from reports.compare.queries.curves import run_curve, run_points
 from runs.checks import CheckResult, Severity
 from runs.checks.spec_facts import side_facts
-from runs.models import ClientRun, Finding, MeasurementSet, Run
-from runs.models.run import Status, Verdict
+from runs.models import ClientRun, Finding, MeasurementSet, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers
@@ -88,7 +87,9 @@ def find_comparable_runs(run: Run) -> list[Run]:
     The first is the one before it, where there is one. Two queries.
     """
     ended = runs_with_matrix().filter(team=run.team_id, status=Status.SUCCEEDED).exclude(pk=run.pk).defer("evidence")
-    same = list(ended.filter(config_key=run.config_key).order_by("-finished_at")[:MAX_OTHERS]) if run.config_key else []
+    same = []
+    if run.config_key:
+        same = list(ended.filter(config_key=run.config_key).order_by("-finished_at")[:MAX_OTHERS])
     earlier = [other for other in same if run.finished_at and other.finished_at and other.finished_at < run.finished_at]
     same = earlier + [other for other in same if other not in earlier]
     known = {other.pk for other in same}
@@ -113,10 +114,14 @@ def _far(run: Run, other: Run) -> tuple[int, int, int]:
 def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
     """Of the rung that a sweep's ceiling was reached on, the run in the middle; None where none counts. One query."""
     runs = curve.ceiling_rung.run_ids if curve.ceiling_rung else ()
-    return middle(runs_with_matrix().filter(team=team_id, pk__in=runs)) if runs else None
+    if not runs:
+        return None
+    return middle(runs_with_matrix().filter(team=team_id, pk__in=runs))
 
 
 def middle(runs: QuerySet[Run]) -> Run | None:
     """The run whose throughput is the median; of an even number the lower one of the middle."""
     ordered = list(runs.order_by("throughput_ops_s", "pk"))
-    return ordered[(len(ordered) - 1) // 2] if ordered else None
+    if not ordered:
+        return None
+    return ordered[(len(ordered) - 1) // 2]

@@ -7,8 +7,7 @@ from reports.compare.figures.run_series import Window
 from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
 from runs.models import MeasurementSet, Run, Series
 from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import unpack
+from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 # A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
 MAX_ROWS = 2_000
@@ -41,13 +40,19 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
     unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda stored: (stored.operation, stored.kind))
     base_s = min((stored.base_s for stored in unpacked), default=0.0)
     unpacked = list(_parts(unpacked, part, base_s))
+    window_from_s = None
+    if cut and cut["window_from"]:
+        window_from_s = cut["window_from"].timestamp()
+    window_s = 0.0
+    if cut:
+        window_s = cut["window_s"]
     return StoredSeries(
         series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
         finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
         interval_s=interval_s,
         base_s=base_s,
-        window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
-        window_s=cut["window_s"] if cut else 0.0,
+        window_from_s=window_from_s,
+        window_s=window_s,
     )
 
 
@@ -81,17 +86,21 @@ def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -
     """
     files = list(get_sample_artifacts(run))
     try:
-        lines = (
-            counter_lines(read_counters(files), base_s)
-            if counters
-            else machine_lines(read_host_samples(run, files), base_s)
-        )
+        if counters:
+            lines = counter_lines(read_counters(files), base_s)
+        else:
+            lines = machine_lines(read_host_samples(run, files), base_s)
     except OSError:
         lines = []
+    subject = "The machines of the servers"
+    lacking = NO_SAMPLES
+    if counters:
+        subject = "What the servers counted"
+        lacking = NO_COUNTERS
     return ServerMetricsFigure(
         f"{'counters' if counters else 'servers'}-{run.pk}",
         lines,
         window,
-        subject="What the servers counted" if counters else "The machines of the servers",
-        lacking=NO_COUNTERS if counters else NO_SAMPLES,
+        subject=subject,
+        lacking=lacking,
     )

@@ -15,9 +15,7 @@ from reports.compare.curves import Curve
 from runs.checks import Profile, SideFacts
 from runs.checks.spec_facts import side_facts
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import MeasurementSet, Run
-from runs.models.plan import Purpose
-from runs.models.run import Status, Verdict
+from runs.models import MeasurementSet, Purpose, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 
 # A run that succeeded has asked its server for its version.
@@ -71,7 +69,8 @@ def sides_by_sweep(
     curves: Sequence[Curve], submitted: Mapping[uuid.UUID, Submitted] | None = None
 ) -> dict[uuid.UUID, SideFacts]:
     """The facts of each sweep, in the order of the curves. One query; none where they are known already."""
-    stated = load_submissions(curves) if submitted is None else submitted
+    if submitted is None:
+        submitted = load_submissions(curves)
     called = Counter(curve.label for curve in curves)
     return {
         curve.sweep_id: side_facts(
@@ -81,7 +80,7 @@ def sides_by_sweep(
             server_use=run.server_use,
         )
         for curve in curves
-        if (run := stated.get(curve.sweep_id))
+        if (run := submitted.get(curve.sweep_id))
     }
 
 

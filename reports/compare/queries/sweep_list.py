@@ -10,8 +10,7 @@ from django.db.models import F, Q, QuerySet
 from benchsite.accounts.models import Team
 from reports.compare.curves import Curve
 from reports.compare.queries.sweep_selection import get_sweeps, one_per_test
-from runs.models import Matrix, Run, Sweep
-from runs.models.plan import Purpose
+from runs.models import Matrix, Purpose, Run, Sweep
 from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
 from runs.results.pages.run_list import MAX_CHOICES, SEARCH_TEXT, offer_sweeps_choices
 

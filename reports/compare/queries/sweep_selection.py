@@ -11,8 +11,7 @@ from reports.compare.curves import PUBLISHABLE, Curve, in_order
 from reports.compare.queries.computed_cache import sweep_digests
 from reports.compare.queries.curves import curves
 from reports.compare.selection import ALL, FACETS, SOURCES, Selection
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60
@@ -58,7 +57,9 @@ class Chosen:
     def digest(self) -> str:
         """Changes with every row that the comparison is made of; one query."""
         digests = sweep_digests([sweep.pk for sweep in self.sweeps])
-        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
+        named = None
+        if self.matrix:
+            named = (self.matrix.pk, self.matrix.name)
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
     def compared(self) -> Compared:
@@ -115,14 +116,18 @@ def pinned(team: Team, selection: Selection) -> Selection:
 def is_lost(team: Team, selection: Selection) -> bool:
     """Whether it names a matrix that the team does not have (any more), in the place of which another would stand."""
     key = selection.matrix_id
-    return key is not None and not selection.sweeps and not Matrix.objects.filter(team=team, pk=key).exists()
+    return key is not None and not selection.sweeps and not _submitted(team).filter(pk=key).exists()
+
+
+def _submitted(team: Team) -> QuerySet[Matrix]:
+    return Matrix.objects.filter(team=team, submitted_at__isnull=False)
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
     """The matrix that the selection is about: the named one, else the newest with a result, else the newest."""
     if selection.sweeps or selection.matrix == ALL:
         return None
-    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False)
+    matrices = _submitted(team)
     if selection.matrix_id:
         if named := matrices.filter(pk=selection.matrix_id).first():
             return named
@@ -159,7 +164,9 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
         rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
     rows = _within_days(rows, selection.since, selection.until)
-    return rows if matrix or selection.sweeps else one_per_test(rows, team)
+    if matrix or selection.sweeps:
+        return rows
+    return one_per_test(rows, team)
 
 
 def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:

@@ -18,7 +18,7 @@ from benchsite.accounts.permissions import get_team, team_required
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.pairs import PairFinding, pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
-from reports.compare.curves import STATISTICS, Curve, collect_operations, detect_kind
+from reports.compare.curves import STATISTICS, Curve, collect_measured, collect_operations, collect_points, detect_kind
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.overlay import choices as studies
@@ -26,7 +26,7 @@ from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databa
 from reports.compare.ladder_text import status_sentences
 from reports.compare.pages.answer import Answer, find_answer
 from reports.compare.pages.answer_messages import certainty, sentence
-from reports.compare.pages.baseline_ratios import Against, Judging, against
+from reports.compare.pages.baseline_ratios import Against, Judging, against, collect_comparisons
 from reports.compare.pages.charts import (
     FigureLink,
     ceilings_picture,
@@ -139,15 +139,20 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     if not is_part and not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
     parts = get_parts(get_team(request), selection)
+    frame = "base.html"
+    if is_part:
+        frame = "part.html"
     context = {
-        "frame": "part.html" if is_part else "base.html",
+        "frame": frame,
         "parts": parts,
         "query": parts["permalink"].partition("?")[2],
     }
     response = render(request, "reports/compare.html", context)
     patch_vary_headers(response, ["HX-Request"])
     address = request.get_full_path() if selection.problems else request.path + canonical
-    return push_url(response, address) if is_part else response
+    if is_part:
+        return push_url(response, address)
+    return response
 
 
 @team_required("GET")
@@ -241,13 +246,22 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
         def render_part(name: str) -> SafeString:
             return render_to_string(f"reports/compare/{name}.html", context)
 
+        figures = []
+        if context["groups"]:
+            figures = context["groups"][0].listed
+        equal = ""
+        if context["equal"]:
+            equal = context["equal"].sentence
+        repeats = None
+        if matrix and is_open:
+            repeats = next_repeats(matrix)
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=context["groups"][0].listed if context["groups"] else [],
+            figures=figures,
             permalink=context["permalink"],
             title=build_title(comparison),
-            equal=context["equal"].sentence if context["equal"] else "",
-            repeats=next_repeats(matrix) if matrix and is_open else None,
+            equal=equal,
+            repeats=repeats,
             lead=render_part("lead"),
             actions=render_part("actions"),
             headline=render_part("headline"),
@@ -287,9 +301,8 @@ def is_undecided(answer: Answer, table: Against | None) -> bool:
     """Whether some ceiling was measured once, or some ratio has no verdict yet."""
     if table is None:
         return False
-    ratios = [ratio.comparison for row in table.rows for ratio in row.ratios]
-    inconclusive = any(comparison is not None and comparison.outcome is Outcome.INCONCLUSIVE for comparison in ratios)
-    return answer.repeats[0] == 1 or inconclusive
+    outcomes = [comparison.outcome for comparison in collect_comparisons(table.rows)]
+    return answer.repeats[0] == 1 or Outcome.INCONCLUSIVE in outcomes
 
 
 def build_title(comparison: Compared) -> str:
@@ -308,6 +321,12 @@ def build_context(
     equal = build_equal_load(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
+    places = 2
+    if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves):
+        places = 0
+    max_loss = ""
+    if selection.max_loss_s is not None:
+        max_loss = number_text(selection.max_loss_s)
     return {
         "selection": selection,
         "compared": comparison,
@@ -323,7 +342,7 @@ def build_context(
         "carried": selection.pairs(without=carried_names(selection, curves)),
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
-        "places": 0 if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves) else 2,
+        "places": places,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
         "more_pictures": reverse("compare-pictures") + state.query(),
@@ -334,7 +353,7 @@ def build_context(
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
-        "max_loss": "" if selection.max_loss_s is None else number_text(selection.max_loss_s),
+        "max_loss": max_loss,
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
         "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],
         **verdicts,
@@ -351,7 +370,9 @@ def pinned(selection: Selection, comparison: Compared) -> Selection:
     """What the figures ask for, and what a shared link says: the newest matrix by its name, no sides of another one."""
     ids = {str(curve.sweep_id) for curve in comparison.curves} | {ALL}
     selection = replace(selection, sides=tuple(side for side in selection.sides if side in ids))
-    return replace(selection, matrix=str(comparison.matrix_id)) if comparison.matrix_id else selection
+    if comparison.matrix_id:
+        return replace(selection, matrix=str(comparison.matrix_id))
+    return selection
 
 
 def find_workload_menu(offered: Sequence[Menu]) -> Menu | None:
@@ -386,7 +407,9 @@ def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str
     """What the latency figure can draw: text, address, and whether it does. The first operation is the default."""
     measured = collect_operations(curves)
     values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
-    drawn = "" if state.operation == (measured or [""])[0] else state.operation
+    drawn = ""
+    if state.operation != (measured or [""])[0]:
+        drawn = state.operation
     return [
         (
             "both" if value == BOTH else value or measured[0],
@@ -479,17 +502,21 @@ def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
     shown |= {"kind"} if len(controls["kinds"]) > 1 else set()
     shown |= {"highlight"} if controls["databases"] else set()
     shown |= {"baseline"} if len(curves) > 1 else set()
-    return shown - {"matrix"} if selection.sweeps else shown
+    if selection.sweeps:
+        return shown - {"matrix"}
+    return shown
 
 
 def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
     """The checks of every two sides."""
-    return pair_findings(list(sides), profile) if len(sides) > 1 else []
+    if len(sides) > 1:
+        return pair_findings(list(sides), profile)
+    return []
 
 
 def list_kinds(curves: Sequence[Curve]) -> list[str]:
     """The kinds of latency that were measured, service time first."""
-    held = {operation.kind for curve in curves for point in curve.points for operation in point.operations}
+    held = {operation.kind for operation in collect_measured(collect_points(curves))}
     return [kind for kind in KINDS if kind in held]
 
 

@@ -33,8 +33,7 @@ from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, server_metrics
 from reports.compare.selection import read
 from reports.trends.queries.over_time import fault_bands, get_events, over_time
-from runs.models import Matrix, Run, Sweep
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep
 
 DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as", "width", "height")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
@@ -79,16 +78,15 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         return response
     if request.GET.get("as") == "svg":
         frame = Frame(theme_named(request.GET.get("theme", "light")))  # The page around it states the notes once.
-        svg = (
-            svg_of_text(figure.empty, frame.theme.muted)
-            if figure.empty
-            else render_svg(
+        if figure.empty:
+            svg = svg_of_text(figure.empty, frame.theme.muted)
+        else:
+            svg = render_svg(
                 figure.draw(frame),
                 width_px=_pixels(request, "width"),
                 height_px=_pixels(request, "height") or figure.height_px,
                 title=figure.caption,
             )
-        )
         return HttpResponse(svg, content_type="image/svg+xml")
     answer = answer_to(request.GET, figure, linked=True)
     for twin in (*TEXT_FORMS, "json"):
@@ -171,13 +169,16 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     last_s = max(
         (float(samples.seconds[-1]) + samples.interval_s for samples in series if samples.seconds.size), default=0.0
     )
+    band = None
+    if stored.finest:
+        band = compute_band(over_time(stored.finest, stored.base_s), stored.interval_s)
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,
         get_window(stored, run.target_ops_s),
         events=get_events(run, stored.base_s, last_s) if series else (),
         faults=fault_bands(run, stored.base_s),
-        band=compute_band(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
+        band=band,
     )
 
 
@@ -210,7 +211,9 @@ def _part(request: HttpRequest) -> Part | None:
         begin_s, end_s = float(request.GET["from_s"]), float(request.GET["to_s"])
     except (KeyError, ValueError):
         return None
-    return (begin_s, end_s) if -math.inf < begin_s < end_s < math.inf else None
+    if -math.inf < begin_s < end_s < math.inf:
+        return (begin_s, end_s)
+    return None
 
 
 def get_window(stored: StoredSeries, target_ops_s: int | None) -> Window:

@@ -12,8 +12,7 @@ from benchsite.core import formatting
 from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, scatter
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
-from runs.models import Run
-from runs.models.run import Phase, Status
+from runs.models import Phase, Run, Status
 from runs.queue import live
 from runs.queue.live import ClientSeries, LiveSeries
 

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from reports.compare.analysis.comparability import gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
 from reports.compare.analysis.run_sides import RunSide
-from reports.compare.curves import Curve, Operation, Point
+from reports.compare.curves import Curve, Operation, Point, collect_measured
 from reports.compare.figures.captions import KIND_SAYS
 from reports.compare.pages.baseline_ratios import extended, throughput_ratio
 from reports.compare.queries import (
@@ -48,7 +49,9 @@ def why_page(
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    spread = None if a.curve and b.curve and a.curve.same_session(b.curve) else floor
+    spread = floor
+    if a.curve and b.curve and a.curve.same_session(b.curve):
+        spread = None
     if ceilings:
         ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
@@ -61,6 +64,7 @@ def why_page(
     throughputs = [side.point.throughput_ops_s.median if side.point else None for side in (a, b)]
     change = _change(*throughputs)
     groups, machines = sides.groups, sides.machines
+    unclear = list(chain.from_iterable(group.unclear for group in groups))
     return {
         "a": a,
         "b": b,
@@ -78,7 +82,7 @@ def why_page(
         "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
         "causes": causes(sides, change),
         "differing": [group for group in groups if group.differing],
-        "unclear": [line.label for group in groups for line in group.unclear],  # known of one side only
+        "unclear": [line.label for line in unclear],  # known of one side only
         "alike": [group for group in groups if group.alike],
         "alike_count": sum(len(group.alike) for group in groups),
         "machines": machines,
@@ -102,22 +106,27 @@ def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
 def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
     """The repeats of both rungs, up to the newest look of the plan that made them."""
     looks = a.curve.looks if a.curve and b.curve and a.curve.same_plan(b.curve) else ()
-    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    look = None
+    if looks:
+        look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s)))
     sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
     comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
-    return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
+    if a.curve and b.curve:
+        return extended(comparison, b.curve, a.curve)
+    return comparison
 
 
 def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
     """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
-    loads = []
+    loads: list[str] = []
     if ceilings:
         curves = ceilings
     elif a.curve is None or b.curve is None:
         return []
     else:
         texts = [_load(side) for side in (a, b)]
-        loads = [f"The loads differ: {texts[0]} and {texts[1]}."] if texts[0] != texts[1] else []
+        if texts[0] != texts[1]:
+            loads = [f"The loads differ: {texts[0]} and {texts[1]}."]
         curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
     findings = judge_pair(a.facts, b.facts, profile)
     return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
@@ -126,11 +135,15 @@ def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curv
 def _load(side: RunSide) -> str:
     load = side.spec["load"]
     threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
-    return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
+    if load["target_ops_s"]:
+        return f"{threads} at a target of {formatting.short(load['target_ops_s'])}"
+    return threads
 
 
 def _change(a: float | None, b: float | None) -> float | None:
-    return b / a - 1 if a and b is not None and a > 0 else None
+    if a and b is not None and a > 0:
+        return b / a - 1
+    return None
 
 
 def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
@@ -139,12 +152,14 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
     texts = [formatting.throughput(value) for value in (x, y)]
     yield {"label": "throughput", "a": texts[0], "b": texts[1], "change": _change(x, y)}
     names = sorted(
-        {(operation.operation, operation.kind) for point in (a, b) if point for operation in point.operations},
+        {(operation.operation, operation.kind) for operation in collect_measured(filter(None, (a, b)))},
         key=_order,
     )
     kinds = _kinds(a, b)
     for operation, kind in names:
-        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        kind_text = ""
+        if len(kinds) > 1:
+            kind_text = f", {KIND_SAYS.get(kind, kind)}"
         rows = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
             yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
@@ -155,7 +170,7 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
 
 
 def _kinds(*points: Point | None) -> set[str]:
-    return {operation.kind for point in points if point for operation in point.operations}
+    return {operation.kind for operation in collect_measured(filter(None, points))}
 
 
 def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
@@ -256,11 +271,15 @@ def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
     rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
     if set(ids) - set(runs) - set(rows):
         raise Http404
-    by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))} if rows else {}
+    by_sweep = {}
+    if rows:
+        by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))}
     return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids]
 
 
 def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:
     run = run_at_ceiling(curve, team_id)
-    problem = "" if run else f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
+    problem = ""
+    if not run:
+        problem = f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
     return Side(run, curve, problem)

@@ -34,8 +34,7 @@ from reports.compare.queries.sweep_list import MAX_BY_CEILING
 from reports.compare.selection import Selection
 from reports.models import History
 from reports.trends.queries.histories import HistoryFilter, HistoryLine, history_lines
-from runs.models import Matrix, Sweep
-from runs.models.run import Status
+from runs.models import Matrix, Status, Sweep
 from runs.plans.extension import ExtensionRefused, extend
 from runs.plans.pages.search import search_path, search_rows
 from runs.results import annotations
@@ -52,7 +51,9 @@ class SweepLine(NamedTuple):
 
 
 def _describe_ceiling(line: SweepLine) -> str:
-    return ladder_says(line.curve.ceiling) if line.curve.ceiling else ""
+    if not line.curve.ceiling:
+        return ""
+    return ladder_says(line.curve.ceiling)
 
 
 SWEEP_COLUMNS: Columns = {

@@ -60,6 +60,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
     if query.dry_run:
         publication.refuse_public(report, user)
+        publication.refuse_unclear(team, draft)
         return Status(200, _preview(build(team, draft, new.title)))
     return Status(201, _published(request, report))
 
@@ -91,6 +92,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
         )
     title = change.title or report.title
     if query.dry_run:
+        publication.refuse_unclear(report.team, draft)
         return Status(200, _preview(build(report.team, draft, title)))
     report.draft, report.title = draft.as_json(), publication.build_title(title)
     return Status(201, _published(request, report))
@@ -171,9 +173,12 @@ def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
 
 def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     link = links.find_link(report)
+    permalink = None
+    if link:
+        permalink = report_address(request, link.token)
     return {
         **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
-        "permalink": report_address(request, link.token) if link else None,
+        "permalink": permalink,
         "page": reverse("report", args=[report.pk]),
         "revisions": list(get_revisions(report)),
     }

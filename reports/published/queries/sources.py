@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from reports.compare.curves import Curve
 from reports.compare.queries.curves import COLUMNS
-from runs.models import Artifact, Finding, Measurement, MeasurementSet, Run
-from runs.models.run import Status
+from runs.models import Artifact, Finding, Measurement, MeasurementSet, Run, Status
 
 _SET: Final = (
     "id", "run_id", "number", "warmup_s", "tail_s", "window_s", "operations", "failed", "throughput_ops_s",

@@ -16,13 +16,13 @@ from django.views.decorators.gzip import gzip_page
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
+from benchsite.core.responses import get_posted
 from reports.compare.queries import chosen
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values
 from reports.compare.views.compare import selection_in
 from reports.compare.views.figures import answer_to
 from reports.models import Report
-from reports.published import forms as forms
-from reports.published import links, publication, rights
+from reports.published import forms as forms, links, publication, rights
 from reports.published.content import Content, digest
 from reports.published.drafts import parse_draft
 from reports.published.figures import ReportFigure
@@ -83,6 +83,9 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
     link, is_mine = links.find_link(row), rights.may_delete(row, get_user(request))
     form = form or forms.AccessForm(initial=forms.access_initial(row))
     revisions = list(get_revisions(row))
+    address = ""
+    if link:
+        address = request.build_absolute_uri(f"/r/{link.token}")
     context = {
         "report": row,
         "revisions": revisions,
@@ -90,7 +93,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "ancestors": settings.EMBED_ANCESTORS,
         "link": link,
         "site": request.build_absolute_uri("/").rstrip("/"),
-        "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
+        "address": address,
         "expired": row.has_expired,
         "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
         "can_open": is_mine,
@@ -107,7 +110,7 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     draft = parse_draft(row.draft)
     made = publication.built(row)
     form = forms.TextsForm(
-        request.POST if request.method == "POST" else None,
+        get_posted(request),
         initial=forms.texts_initial(draft, row.title, made.headline),
     )
     if form.is_valid():

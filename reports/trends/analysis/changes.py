@@ -124,10 +124,13 @@ def detect_changes(
         *(_said(split, rule, weak=True) for split in weak),
     ]
     levels = tuple(_level(raw, *part, rule) for part in zip(ends, [*ends[1:], raw.size], strict=True) if raw.size)
+    step = None
+    if levels:
+        step = _step(raw, levels[-1], rule)
     return Course(
         changes=tuple(sorted(changes, key=lambda change: change.index)),
         levels=levels,
-        step=_step(raw, levels[-1], rule) if levels else None,
+        step=step,
         too_short=raw.size - starts[-1] < MIN_HISTORY,
     )
 

@@ -124,14 +124,14 @@ def compared(values: Floats, start: int, index: int, stop: int) -> Split:
     return Split(index, float(before.mean()), float(after.mean()), student_p(before, after))
 
 
-def first_pass(values: Floats, max_p: float, *, window: int = WINDOW, least: int = 1) -> list[int]:
+def first_pass(values: Floats, max_p: float, *, least: int = 1) -> list[int]:
     """The indices that any window splits at, in order: wherever the best split is significant, again in its parts."""
     indices: set[int] = set()
     start = 0
     while start < values.size:
-        inner = [start + index for index in _split_window(values[start : start + window], max_p, least)]
+        inner = [start + index for index in _split_window(values[start : start + WINDOW], max_p, least)]
         indices.update(inner)
-        start = max(inner[-1] if inner else 0, start + window // 2)
+        start = max(inner[-1] if inner else 0, start + WINDOW // 2)
     return sorted(indices)
 
 
@@ -157,15 +157,13 @@ def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
 def change_points(
     values: Sequence[float] | Floats,
     *,
-    max_p: float = MAX_P,
     min_magnitude: float = 0.0,
     logarithms: bool = False,
-    window: int = WINDOW,
     least: int = 1,
 ) -> ChangePoints:
     """Both passes. `least` is the smallest number of values on either side of a split; Otava's own is 1."""
     z = np.asarray(values, dtype=float)
-    indices = first_pass(z, max_p * WEAK_FACTOR, window=window, least=least)
+    indices = first_pass(z, MAX_P * WEAK_FACTOR, least=least)
     first = [compared(z, *ends) for ends in with_ends(indices, z.size)]
     # Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough.
     splits = list(first)
@@ -177,7 +175,7 @@ def change_points(
 
     while splits:
         weakest = max(splits, key=lambda split: split.p)
-        if weakest.p < max_p:
+        if weakest.p < MAX_P:
             weakest = min(splits, key=magnitude)
             if magnitude(weakest) > min_magnitude:
                 break

@@ -164,7 +164,9 @@ def judge(
     spreads = [spread if metric.statistic != "p99" else None for metric in metrics]
     limits = [get_threshold(metric, thresholds or {}) for metric in metrics]
     share = 1 / (len(metrics) * max(tests, 1))
-    compare = _compare if level is Level.SIDE else partial(_follow, level=level, share=share)
+    compare = _compare
+    if level is not Level.SIDE:
+        compare = partial(_follow, level=level, share=share)
     comparisons = [compare(*parts) for parts in zip(metrics, limits, spreads, strict=True)]
     if not environment.comparable:
         stops = [difference.detail for difference in environment.differs]

@@ -80,13 +80,16 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,7
 
 
 def build_answer(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
+    set_by = ""
+    if baseline.set_by:
+        set_by = baseline.set_by.get_username()
     return BaselineAnswer(
         name=baseline.name,
         runs=[run.pk for run in runs],
         tests=len({run.config_key for run in runs}),
         rule=baseline.chosen,
         thresholds=baseline.thresholds,
-        set_by=baseline.set_by.get_username() if baseline.set_by else "",
+        set_by=set_by,
         set_at=baseline.set_at,
     )
 

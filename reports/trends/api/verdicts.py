@@ -23,8 +23,7 @@ from reports.trends.queries.baselines import runs_named, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, Incomparable, compared, verdict_of_run
 from reports.trends.verdicts.regression_alerts import tell
 from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 
 MAX_S: Final = 30
 PLACES: Final = 4

@@ -68,7 +68,10 @@ class HistoryFigure(Figure):
         title = "throughput (ops/s)"
         if history.metric.operation:
             title = f"{history.metric.label} (ms)"
-        layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
+        tickformat = "~g"
+        if not history.metric.operation:
+            tickformat = "~s"
+        layout["yaxis"] = axis(frame, shortened(title, 48), tickformat=tickformat)
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
         # Some points by their names; dates name themselves.
@@ -124,7 +127,9 @@ class HistoryFigure(Figure):
         """A row per point, newest last."""
         points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
         environment = {change.index: change.text for change in self.history.environment}
-        first = 0 if self.whole else max(0, len(points) - TABLE_ROWS)
+        first = 0
+        if not self.whole:
+            first = max(0, len(points) - TABLE_ROWS)
         rows = [
             SimpleNamespace(
                 point=point,
@@ -191,12 +196,15 @@ def _line(history: History, place: Place, frame: Frame) -> Trace:
     points = [history.points[index] for index in kept]
     crowded = len(seen) > MAX_MARKERS
     y = [_scaled(history, point.value or 0.0) for point in points]
+    mode = "lines+markers"
+    if crowded:
+        mode = "lines"
     trace = scatter(
         [place(index) for index in kept],
         y,
         f"{escaped(history.metric.label)}, median",
         hover=[_about(history, point, point.value) for point in points],
-        mode="lines" if crowded else "lines+markers",
+        mode=mode,
         line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
         marker={"color": frame.theme.ink, "size": 6},
     )

@@ -25,8 +25,7 @@ from reports.compare.analysis.points import Spread, spread
 from reports.compare.curves import Operation, Point, Standing
 from reports.compare.queries.run_pair import COUNTS
 from reports.models import EVERY_METRIC, Baseline, ChangePoint
-from runs.models import Measurement, Run
-from runs.models.run import Phase, Status
+from runs.models import Measurement, Phase, Run, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
@@ -211,10 +210,10 @@ def runs_of_days(team: Team, since: dt.datetime, until: dt.datetime) -> list[Run
     return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
 
 
-def newest_commits(team: Team, most: int = MAX_MENU) -> list[Any]:
+def newest_commits(team: Team) -> list[Any]:
     """`commit`, `branch` and `at`, the newest first. One query."""
     rows = Run.objects.filter(COUNTS, team=team, phase=Phase.MEASURE).exclude(commit="").order_by()
-    return list(rows.values("commit", "branch").annotate(at=Min("finished_at")).order_by("-at")[:most])
+    return list(rows.values("commit", "branch").annotate(at=Min("finished_at")).order_by("-at")[:MAX_MENU])
 
 
 def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:

@@ -90,7 +90,9 @@ class HistoryLine:
 
     @property
     def last_change(self) -> HistoryChange | None:
-        return self.changes[-1] if self.changes else None
+        if not self.changes:
+            return None
+        return self.changes[-1]
 
     @property
     def newest(self) -> HistoryPoint | None:

@@ -17,8 +17,7 @@ from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquer
 from reports.compare.curves import Standing
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.compare.queries.curves import COLUMNS
-from reports.models import EVERY_METRIC, ChangePoint, HistoryNote
-from reports.models import History as HistoryRow
+from reports.models import EVERY_METRIC, ChangePoint, History as HistoryRow, HistoryNote
 from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
 from reports.trends.histories import (
     HISTORY_STATISTICS,
@@ -32,8 +31,7 @@ from reports.trends.histories import (
     build_points,
 )
 from runs.checks.facts import fact
-from runs.models import Measurement, Run
-from runs.models.run import Status, Verdict
+from runs.models import Measurement, Run, Status, Verdict
 
 NEWEST: Final = 20  # runs that say what can be followed
 LATELY: Final = 200  # runs in which changes are looked for that somebody is to be told of
@@ -79,9 +77,9 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     return Followed(row, history, collect_metrics(row), branches, missing)
 
 
-def lately(row: HistoryRow, metric: Metric, most: int = LATELY) -> History:
+def lately(row: HistoryRow, metric: Metric) -> History:
     """One metric of one test as far as its newest runs say, without what else changed; two queries."""
-    newest = get_runs(row.team_id, row.config_key).reverse()[:most]
+    newest = get_runs(row.team_id, row.config_key).reverse()[:LATELY]
     return build_history(metric, build_points(_measured(newest, metric)[::-1]), _triage(row, metric))
 
 

@@ -11,8 +11,7 @@ from django.db.models.functions import Cast, Coalesce, Concat, RowNumber, TruncD
 from benchsite.accounts.models import Team
 from reports.compare.queries.run_pair import COUNTS
 from reports.trends.analysis.sessions import SessionSpread, session_spread
-from runs.models import Run, Sweep
-from runs.models.run import Phase
+from runs.models import Phase, Run, Sweep
 
 # The newest sweeps of a cluster from which its spread is read; older ones tell of other days.
 MAX_SWEEPS: Final = 100

@@ -17,8 +17,7 @@ from reports.trends.queries.baselines import DEFAULT_BRANCHES
 from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
 from runs.identifiers import parse_uuid
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 from runs.queue.spec import RunSpec
 
 RULE: Final = (
@@ -84,7 +83,9 @@ def verdict_with_history(
         since = baselines.history_before(new[-1], [own], sides)
     if level is Level.PINNED:
         since = [run for run in since if is_after(run, against.runs)]
-    accepted = baselines.accepted_run(team.pk, new[0].config_key) if is_followed else None
+    accepted = None
+    if is_followed:
+        accepted = baselines.accepted_run(team.pk, new[0].config_key)
     at_level = next((at for at, run in enumerate(history, 1) if run.pk == accepted), len(history))
     if any(run.pk == accepted for run in against.runs):
         at_level = 0
@@ -109,7 +110,9 @@ def is_after(run: Run, others: Sequence[Run]) -> bool:
 def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     """What the rule finds; with a branch the newest earlier commit on that one."""
     own = new[0].branch
-    branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
+    branches = [branch]
+    if not branch:
+        branches = list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
     rule = RULE
     if branch:
         rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."

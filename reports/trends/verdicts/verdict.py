@@ -4,6 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import fmean
 from typing import Final, Literal, TypeVar, cast
 
@@ -11,7 +12,7 @@ from benchsite.accounts.models import Team
 from reports.compare.analysis.comparability import gate
 from reports.compare.analysis.ratios import unusable
 from reports.compare.analysis.repeat_comparison import finite
-from reports.compare.curves import Curve, Point, collect_operations, detect_kind
+from reports.compare.curves import Curve, Point, collect_operations, collect_points, detect_kind
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sides import get_profile
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
@@ -21,9 +22,7 @@ from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
 from runs.checks import Profile, judge_pair
 from runs.checks.spec_facts import side_facts
-from runs.models import Run
-from runs.models.run import Status
-from runs.models.run import Verdict as Validity
+from runs.models import Run, Status, Verdict as Validity
 from runs.queue.spec import RunSpec
 
 T = TypeVar("T")
@@ -64,12 +63,12 @@ def collect_metrics(
     Sides are sessions, each with its runs as curves of one rung; `others` are the history at the level of the base, the
     one before it and what is since, as sessions of points. A session of these that lacks a metric is left out of it.
     """
-    sides = [[point for curve in session for point in curve.points] for session in (*new, *base)]
+    sides = [collect_points(session) for session in (*new, *base)]
     history, earlier, since = map(_throughputs, others)
     parted = _parted(_throughputs(sides), len(new))
     metrics = [Metric("throughput", "throughput", True, *parted, history=history, earlier=earlier, since=since)]
     notes: list[str] = []
-    curves = [curve for session in (*new, *base) for curve in session]
+    curves = list(chain.from_iterable((*new, *base)))
     # Response time where every run has it, for overload shows there alone; else service time.
     kind = detect_kind(curves)
     for name in collect_operations(curves):
@@ -188,23 +187,28 @@ def compute_verdict(
     """
     left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
     new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
-    points = run_points([*new, *other]) if new and other else {}
+    points = {}
+    if new and other:
+        points = run_points([*new, *other])
     sides = [{run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other)]
     lacking = [answer.reason for answer in left_out if answer.side == "new"]
+    test = ""
+    if new_runs:
+        test = new_runs[0].config_key
     blank = VerdictDocument(
         "error",
         ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
         new=build_side(new),
         base=replace(base, runs=tuple(run.pk for run in other)) if base else build_side(other),
         left_out=tuple(left_out),
-        test=new_runs[0].config_key if new_runs else "",
+        test=test,
     )
     if not new:
         return blank
     if not all(sides):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
     environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
-    clusters = {curve.setup.cluster_name for side in sides for curve in side.values()}
+    clusters = {curve.setup.cluster_name for curve in (*sides[0].values(), *sides[1].values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
     beside = measured_points([*followed.history, *followed.since])
     others = [by_session({run: beside[run.pk] for run in runs}) for runs in followed.parts]
@@ -216,14 +220,20 @@ def compute_verdict(
     lasting = []
     if since and since.commit != new[0].commit:
         lasting = [f"It began with commit {since.commit[:12]} and lasts."]
+    needs_more_repeats = None
+    if environment.comparable:
+        needs_more_repeats = judgement.needs_more
+    noise_floor = None
+    if spread:
+        noise_floor = spread.relative
     return replace(
         blank,
         verdict=judgement.verdict.value,
         reasons=(judgement.reasons[0], *lasting, *judgement.reasons[1:], *notes, *lacking),
         metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
         environment=environment,
-        needs_more_repeats=judgement.needs_more if environment.comparable else None,
-        noise_floor=spread.relative if spread else None,
+        needs_more_repeats=needs_more_repeats,
+        noise_floor=noise_floor,
         flagged=judgement.flagged,
         tests=tests,
         since=since.commit if since else "",
@@ -253,7 +263,9 @@ def by_session(measured: Mapping[Run, T]) -> list[list[T]]:
 def why_not(run: Run) -> str:
     """Why a run counts for no verdict, as a sentence; empty: it counts."""
     if run.status != Status.SUCCEEDED:
-        reason = f", {run.get_reason_display()}" if run.reason else ""
+        reason = ""
+        if run.reason:
+            reason = f", {run.get_reason_display()}"
         return f"“{run.name}” did not succeed: {run.get_status_display()}{reason}."
     if run.excluded_reason:
         return f"“{run.name}” is excluded: {run.excluded_reason[:200]}"
@@ -261,7 +273,9 @@ def why_not(run: Run) -> str:
         return f"“{run.name}” is rejected by its validity checks."
     if run.is_bracket:
         return f"“{run.name}” is the repeat that closes a matrix."
-    return "" if run.throughput_ops_s else f"“{run.name}” has no throughput."
+    if run.throughput_ops_s:
+        return ""
+    return f"“{run.name}” has no throughput."
 
 
 def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
@@ -270,7 +284,8 @@ def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOut
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
     """What the runs have in common, with the name of their baseline and how they were chosen."""
-    commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
+    commits = {run.commit for run in runs}
+    branches = {run.branch for run in runs}
     return SideAnswer(
         tuple(run.pk for run in runs),
         commits.pop() if len(commits) == 1 else "",

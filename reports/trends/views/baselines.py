@@ -93,10 +93,13 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         problem, verdict = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
     sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
     card = bool(request.htmx)  # type: ignore[attr-defined]
+    run_names = {}
+    if not card:
+        run_names = dict(Run.objects.filter(pk__in=sides).values_list("pk", "name"))
     context = {
         "run": run,
         "found": verdict,
-        "run_names": {} if card else dict(Run.objects.filter(pk__in=sides).values_list("pk", "name")),
+        "run_names": run_names,
         "wanted": wanted,
         "problem": problem,
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
@@ -114,7 +117,9 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     base = base or next((row["commit"] for row in commits if row["commit"] != new), "")
     answer, problem = None, ""
     try:
-        answer = compared(team, base, new) if base and new else None
+        answer = None
+        if base and new:
+            answer = compared(team, base, new)
     except (NothingNamed, Ambiguous, TooManyTests, Incomparable) as refused:
         problem = str(refused)
     documents = answer.comparisons if answer else ()

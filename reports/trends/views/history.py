@@ -200,7 +200,9 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     """Accept the level that begins with the commit of a run."""
     get_object_or_404(History, config_key=config_key)
     key = parse_uuid(request.POST.get("run", ""))
-    run = Run.objects.filter(pk=key, config_key=config_key).first() if key else None
+    run = None
+    if key:
+        run = Run.objects.filter(pk=key, config_key=config_key).first()
     try:
         if run is None:
             raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
@@ -223,7 +225,9 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
             gone = bool(notes.delete()[0])
             messages.success(request, "The note is deleted." if gone else "That note was deleted before.")
         else:
-            key = "" if request.POST.get("everywhere") else row.config_key
+            key = ""
+            if not request.POST.get("everywhere"):
+                key = row.config_key
             remark(
                 team, get_user(request), config_key=key, day=request.POST.get("day", ""),
                 text=request.POST.get("text", ""),

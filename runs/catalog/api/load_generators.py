@@ -16,8 +16,7 @@ from benchsite.rest.schemas import RequestSchema, Username, Word, refusals
 from runs.api.routers import matrices
 from runs.catalog import generators
 from runs.catalog.data_confirmations import confirm, target_rows
-from runs.models import Cluster, LoadGenerator
-from runs.models.plan import DataConfirmation, Provisioner
+from runs.models import Cluster, DataConfirmation, LoadGenerator, Provisioner
 
 RUN = Needs(Scope.MATRICES_RUN)
 

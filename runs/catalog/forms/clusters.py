@@ -14,8 +14,7 @@ from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field
-from runs.models import Cluster, Machine, Node
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Machine, Node, Provisioner
 
 MAX_NODES = 64
 MORE_ROWS = 2
@@ -54,7 +53,9 @@ class MachineByName(forms.CharField):
             return None
         if name not in self.machines:
             near = get_close_matches(name, self.machines, n=1)
-            hint = f" Did you mean {near[0]}?" if near else " The page of machines lists them."
+            hint = " The page of machines lists them."
+            if near:
+                hint = f" Did you mean {near[0]}?"
             raise ValidationError(f"No machine that your team may use is called “{name}”.{hint}")
         return self.machines[name]
 
@@ -95,10 +96,14 @@ class ClusterForm(NamedForm):
         self, *args: Any, team: Team, operator: bool, instance: Cluster | None = None, rows: int = 0, **kwargs: Any
     ) -> None:
         self.operator = operator
-        allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
+        allowed = [Provisioner.EXTERNAL]
+        if operator:
+            allowed = list(EXPLAINED)
         super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
         self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
-        nodes = list(instance.nodes.all()) if instance else []
+        nodes = []
+        if instance:
+            nodes = list(instance.nodes.all())
         machines = list(machines_for(team))
         posted = 0
         if self.is_bound:
@@ -162,7 +167,9 @@ class ClusterForm(NamedForm):
         if len(set(seen)) < len(seen):
             raise ValidationError("The same node stands in two rows: leave one of them.")
         # The leases of a run are on the machines that its cluster had when the run started.
-        run = self.instance.active_run() if self.instance and self._nodes_differ(self.instance) else None
+        run = None
+        if self.instance and self._nodes_differ(self.instance):
+            run = self.instance.active_run()
         if run is not None:
             raise ValidationError(
                 f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."

@@ -1,19 +1,26 @@
 """The form of one database: a system of the catalog on a cluster, with the settings that hold in every mode."""
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from django import forms
-from django.db.models import Count
 
 from benchsite.accounts.models import Team
-from runs.catalog import BadTag, System, get_flavour, load_catalog, ports_problem, secret_properties
+from runs.catalog import (
+    BadTag,
+    System,
+    count_servers,
+    get_flavour,
+    load_catalog,
+    ports_problem,
+    secret_properties,
+)
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
-from runs.models import Cluster, Database
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, Provisioner
 from runs.plans.forms.matrices import generators_for
 from runs.ycsb.property_schema import PropertyError
 
@@ -80,11 +87,14 @@ class DatabaseForm(SignInForm, NamedForm):
                 self.initial[name] = dict(sorted(self.initial[name].items()))
             self.initial["binding_properties"] |= dict.fromkeys(self._secrets(), KEPT)
         by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+        own = [(system.slug, system.name) for system in by_name if system.own_client]
+        foreign = [(system.slug, system.name) for system in by_name if not system.own_client]
         self.fields["system"].choices = [  # type: ignore[attr-defined]
-            (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
-            for group, own in (("Benchsite's own client", True), ("A stock YCSB client, on external clusters", False))
+            ("Benchsite's own client", own),
+            ("A stock YCSB client, on external clusters", foreign),
         ]
-        registered = {name for bindings in generators_for(team).values_list("bindings", flat=True) for name in bindings}
+        bindings = generators_for(team).values_list("bindings", flat=True)
+        registered = set(chain.from_iterable(bindings))
         stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
         self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
@@ -99,9 +109,15 @@ class DatabaseForm(SignInForm, NamedForm):
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""
-        system = load_catalog().get(self.instance.system, self.instance.flavour) if self.instance else None
-        names = secret_properties(system) if system else []
-        stored = self.instance.binding_properties if self.instance else {}
+        system = None
+        if self.instance:
+            system = load_catalog().get(self.instance.system, self.instance.flavour)
+        names = []
+        if system:
+            names = secret_properties(system)
+        stored = {}
+        if self.instance:
+            stored = self.instance.binding_properties
         return {name: stored[name] for name in names if name in stored}
 
     def clean_version(self) -> str:
@@ -124,7 +140,7 @@ class DatabaseForm(SignInForm, NamedForm):
                 self.refuse("settings", error)
         if "binding_properties" in cleaned:
             cleaned["binding_properties"] = self.read_properties(cleaned["binding_properties"], self._secrets())
-        self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
+        self._check_copies(system, cleaned)
         self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
         self._check_ports(system, cleaned.get("cluster"))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
@@ -151,12 +167,15 @@ class DatabaseForm(SignInForm, NamedForm):
         if cluster and (problem := ports_problem(binding.endpoint, cluster.list_ports(binding.default_port))):
             self.add_error("cluster", problem)
 
-    def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
-        if cluster is None or copies is None:
+    def _check_copies(self, system: System, cleaned: Mapping[str, Any]) -> None:
+        cluster, copies, settings = (cleaned.get(name) for name in ("cluster", "replication_factor", "settings"))
+        if cluster is None or copies is None or settings is None:
             return
-        nodes = cluster.nodes.aggregate(nodes=Count("pk"))["nodes"]
+        nodes = count_servers(system, cluster.provisioner, settings, cluster.nodes.count())
         if copies > max(nodes, 1):
             message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
+            if cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings:
+                message += f" Set nodes = {copies} in the settings: they share a machine."
             self.add_error("replication_factor", message)
 
     def save(self) -> Database:

@@ -28,7 +28,9 @@ class PropertiesField(forms.CharField):
         super().__init__(widget=forms.Textarea(attrs=attributes), max_length=50_000, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        return as_lines(value) if isinstance(value, Mapping) else value
+        if isinstance(value, Mapping):
+            return as_lines(value)
+        return value
 
     def clean(self, value: Any) -> dict[str, str]:
         return parse_lines(super().clean(value) or "")
@@ -64,7 +66,9 @@ class NumbersField(forms.CharField):
     """Whole numbers separated by commas or blanks, kept in the order they were written in."""
 
     def prepare_value(self, value: Any) -> Any:
-        return ", ".join(str(number) for number in value) if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return ", ".join(str(number) for number in value)
+        return value
 
     def clean(self, value: Any) -> list[int]:
         words = re.split(r"[\s,;]+", (super().clean(value) or "").strip())
@@ -84,7 +88,9 @@ class TagsField(forms.CharField):
     """Comma-separated tags; each at most 40 characters, doubles dropped."""
 
     def prepare_value(self, value: Any) -> Any:
-        return ", ".join(value) if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return ", ".join(value)
+        return value
 
     def clean(self, value: Any) -> list[str]:
         tags = [tag.strip() for tag in (super().clean(value) or "").split(",")]
@@ -144,7 +150,5 @@ def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:
     return forms.CharField(max_length=longest, widget=forms.TextInput(attrs={"autocomplete": "off"}), **kwargs)
 
 
-def notes_field(rows: int = 3) -> forms.CharField:
-    return forms.CharField(
-        required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": rows}), label="Notes"
-    )
+def notes_field() -> forms.CharField:
+    return forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}), label="Notes")

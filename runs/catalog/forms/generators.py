@@ -37,7 +37,9 @@ class GeneratorsForm(DescribedForm):
         """Those that are offered to be ticked, and whether they are."""
         ticked = {str(value) for value in self["load_generators"].value() or ()}
         every = [(generator, str(generator.pk) in ticked) for generator in self.generators]
-        return [toggle for toggle in every if toggle[1]] if self.has_many_generators else every
+        if self.has_many_generators:
+            return [toggle for toggle in every if toggle[1]]
+        return every
 
     def clean_generator_names(self) -> str:
         text: str = self.cleaned_data["generator_names"]

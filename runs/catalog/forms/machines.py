@@ -56,7 +56,9 @@ class MachineForm(DescribedForm):
         teams.queryset = Team.objects.all()
 
     def _others(self) -> QuerySet[Machine]:
-        return Machine.objects.exclude(pk=self.instance.pk) if self.instance else Machine.objects.all()
+        if self.instance:
+            return Machine.objects.exclude(pk=self.instance.pk)
+        return Machine.objects.all()
 
     def clean_name(self) -> str:
         name: str = " ".join(self.cleaned_data["name"].split())
@@ -96,4 +98,6 @@ class MachineForm(DescribedForm):
 
 def _stated_value(text: str) -> int | str:
     """Digits are a number."""
-    return int(text) if NUMBER.fullmatch(text) else text
+    if NUMBER.fullmatch(text):
+        return int(text)
+    return text

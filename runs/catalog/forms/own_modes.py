@@ -11,8 +11,7 @@ from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyEr
 from runs.catalog.durability import ACKS, READS
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.models import Database
-from runs.results.pages.durability import ACKS as ACK_TEXTS
-from runs.results.pages.durability import READS as READ_TEXTS
+from runs.results.pages.durability import ACKS as ACK_TEXTS, READS as READ_TEXTS
 
 MAX_SLUG_LENGTH = 40
 FIELDS = ("ack", "replicas_acked", "replica_ack", "reads", "loss_window_s", "worst_loss_window_s")

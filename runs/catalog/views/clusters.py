@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, is_operator, team_required
+from benchsite.core.responses import get_posted
 from runs.catalog.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.catalog.forms.clusters import MORE_ROWS, ClusterForm
-from runs.models import Cluster
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Provisioner
 from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
 
@@ -51,11 +51,13 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST")
 def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    cluster = get_object_or_404(Cluster, pk=pk) if pk else None
+    cluster = None
+    if pk:
+        cluster = get_object_or_404(Cluster, pk=pk)
     refuse_unless_allowed(request, cluster)
     more = "more" in request.POST
     form = ClusterForm(
-        request.POST if request.method == "POST" else None,
+        get_posted(request),
         team=get_team(request),
         operator=is_operator(request),
         instance=cluster,
@@ -65,11 +67,14 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
         saved = form.save()
         messages.success(request, f"The cluster “{saved.name}” was saved.")
         return redirect("cluster", pk=saved.pk)
+    status = 200
+    if form.is_bound and not more:
+        status = 422
     return render(
         request,
         "runs/clusters/form.html",
         {"form": form, "cluster": cluster, "operator": is_operator(request), "more": more},
-        status=422 if form.is_bound and not more else 200,
+        status=status,
     )
 
 

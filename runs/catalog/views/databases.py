@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, team_required
+from benchsite.core.responses import get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
 from runs.catalog.forms.own_modes import OwnModeForm
@@ -48,13 +49,16 @@ def databases(request: HttpRequest) -> HttpResponse:
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().get(row.system, row.flavour, row.own_modes)
+    modes = []
+    if system:
+        modes = mode_rows(system, row.settings, row.binding_properties)
     return render(
         request,
         "runs/databases/page.html",
         {
             "database": row,
             "system": system,
-            "modes": mode_rows(system, row.settings, row.binding_properties) if system else [],
+            "modes": modes,
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
         },
     )
@@ -63,21 +67,29 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST", role=Role.RUNNER)
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    database = get_object_or_404(Database, pk=pk) if pk else None
+    database = None
+    if pk:
+        database = get_object_or_404(Database, pk=pk)
     # The form as it was typed, with the fields of the system that was chosen.
     is_filled = "fill" in request.POST
+    typed = {}
+    if is_filled:
+        typed = request.POST.dict()
     form = DatabaseForm(
-        request.POST if request.method == "POST" and not is_filled else None,
+        None if is_filled else get_posted(request),
         team=get_team(request),
         instance=database,
         initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
-        typed=request.POST.dict() if is_filled else {},
+        typed=typed,
     )
     if form.is_valid():
         saved = form.save()
         messages.success(request, f"The database “{saved.name}” was saved.")
         return redirect("database", pk=saved.pk)
     system = load_catalog().get(form["system"].value() or "", "ycsb" if form["client"].value() else "")
+    modes = []
+    if system:
+        modes = mode_rows(system, {}, {})
     return render(
         request,
         "runs/databases/form.html",
@@ -85,7 +97,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
             "form": form,
             "database": database,
             "system": system,
-            "modes": mode_rows(system, {}, {}) if system else [],
+            "modes": modes,
             "has_cluster": Cluster.objects.exists(),
         },
         status=422 if form.is_bound else 200,
@@ -99,9 +111,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
     system = load_catalog().get(database.system, database.flavour)
     if system is None or base not in system.modes:
         raise Http404(f"{database.name} has no durability mode {base} to copy.")
-    form = OwnModeForm(
-        request.POST if request.method == "POST" else None, database=database, system=system, base=system.modes[base]
-    )
+    form = OwnModeForm(get_posted(request), database=database, system=system, base=system.modes[base])
     if form.is_valid():
         try:
             slug = form.save()

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.permissions import get_team, is_operator, operator_required, team_required
+from benchsite.core.responses import get_posted
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.machines import MachineForm
 from runs.models import Machine
@@ -45,8 +46,10 @@ def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @operator_required("GET", "POST")
 def machine_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    machine = get_object_or_404(Machine, pk=pk) if pk else None
-    form = MachineForm(request.POST if request.method == "POST" else None, instance=machine)
+    machine = None
+    if pk:
+        machine = get_object_or_404(Machine, pk=pk)
+    form = MachineForm(get_posted(request), instance=machine)
     if form.is_valid():
         saved = form.save()
         messages.success(request, f"The machine “{saved.name}” was saved.")

@@ -63,14 +63,11 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
 
 @team_required("GET")
 def systems(request: HttpRequest) -> HttpResponse:
-    ordered = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
-    context = {
-        "systems": [
-            (system, list(dict.fromkeys(entry["label"] for entry in load_verifications(system.slug))))
-            for system in ordered
-        ],
-        "digest": load_catalog().digest,
-    }
+    rows = []
+    for system in sorted(load_catalog().systems.values(), key=lambda system: system.name.lower()):
+        labels = dict.fromkeys(entry["label"] for entry in load_verifications(system.slug))
+        rows.append((system, list(labels)))
+    context = {"systems": rows, "digest": load_catalog().digest}
     return render(request, "runs/systems/list.html", context)
 
 

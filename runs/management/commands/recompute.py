@@ -8,8 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.models import Run
-from runs.models.run import Status
+from runs.models import Run, Status
 from runs.queue.lifecycle import TransitionRefused
 from runs.results.recording.recompute import RecomputeSkipped, apply, rebuild
 from runs.results.recording.scheduled_runs import Incomplete, complete, missing_evidence

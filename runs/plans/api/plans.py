@@ -1,6 +1,7 @@
 """A plan as programs write it: names or ids of rows, which become a draft of a matrix."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Annotated, Final, TypeVar
 
 from pydantic import ConfigDict, Field
@@ -121,12 +122,15 @@ class Names:
         """As a row of the builder."""
         database = self.find_key(self.databases, sent.database or None, "database", f"{pointer}/database")
         workload = self.find_key(self.workloads, sent.workload or None, "workload", f"{pointer}/workload")
-        entry = f"{database}:{sent.mode or ''}" if sent.database or sent.mode else ""
+        entry = ""
+        if sent.database or sent.mode:
+            entry = f"{database}:{sent.mode or ''}"
         return Exclusion(entry, workload, str(sent.rung or ""), sent.reason.strip())
 
     def check_exclusions(self, rows: Sequence[Exclusion]) -> None:
         choices = [database_choice(database, ()) for database in self.databases]
-        values = {mode.value for choice in choices for mode in choice.modes}
+        modes = chain.from_iterable(choice.modes for choice in choices)
+        values = {mode.value for mode in modes}
         workloads = {str(workload.pk) for workload in self.workloads}
         for at, row in enumerate(rows):
             if problem := problem_with(row, values, workloads, needs_reason=True):

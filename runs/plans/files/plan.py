@@ -26,7 +26,7 @@ from runs.catalog import (
 )
 from runs.catalog.durability import ACKS, READS
 from runs.checks import THRESHOLDS
-from runs.models.plan import Database, Provisioner
+from runs.models import Database, Provisioner
 from runs.plans.expansion import PlannedRun
 from runs.plans.faults import MAX_FAULTS, list_problems
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
@@ -201,7 +201,9 @@ class PlanDatabase(Table):
         except UnknownSystem:
             return self
         if get_flavour(self.client) != self.flavour:
-            stated = repr(self.client) if self.client else "an empty client"
+            stated = "an empty client"
+            if self.client:
+                stated = repr(self.client)
             raise problem(
                 f"client: {stated} is of the flavour {get_flavour(self.client)}, not {self.flavour}", "client"
             )
@@ -319,7 +321,9 @@ class PlanFile(Table):
     @property
     def procedure(self) -> dict[str, Any]:
         """Search and faults as a matrix stores them."""
-        search = self.search.to_stored(self.matrix.ladder) if self.search else None
+        search = None
+        if self.search:
+            search = self.search.to_stored(self.matrix.ladder)
         return {"search": search, "faults": [fault.model_dump() for fault in self.faults]}
 
     @model_validator(mode="after")

@@ -7,8 +7,7 @@ from typing import Any, Final, TypeVar
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Provisioner, Workload
 from runs.plans.files.plan import (
     Cells,
     Changes,
@@ -57,6 +56,9 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
     usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
+    search = None
+    if matrix.search:
+        search = PlanSearch.read_stored(matrix.search)
     return PlanFile.model_construct(
         catalog=load_catalog().digest,
         matrix=PlanMatrix.model_construct(**columns),
@@ -98,7 +100,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
             if _covers(rule, roles)
         ],
         thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
-        search=PlanSearch.read_stored(matrix.search) if matrix.search else None,
+        search=search,
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
     )
 

@@ -8,8 +8,7 @@ from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Cluster, Database, LoadGenerator, Machine
-from runs.models.plan import Provisioner
+from runs.models import Cluster, Database, LoadGenerator, Machine, Provisioner
 from runs.plans import Plan, PlannedRun, expand, preview
 from runs.plans.capacity import STORAGE_FACTOR
 from runs.plans.files.plan import Facts, PlanFile, planned, twice_the_same

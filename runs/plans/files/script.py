@@ -21,10 +21,9 @@ from runs.catalog import (
     server_settings,
 )
 from runs.catalog.records import GO_FLAVOUR
-from runs.plans.expansion import PlannedRun, expand
+from runs.plans.expansion import PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
-from runs.plans.plan import TAIL_S
 from runs.ycsb.command import (
     choose_jvm_options,
     client_properties_for_run,
@@ -183,16 +182,12 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             clients=count,
             threads=threads[number],
             target_ops_s=target,
-            duration_s=_duration_s(plan) if run.phase == "measure" else None,
+            duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
             binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
         )
         for number, target in enumerate(targets)
     )
-
-
-def _duration_s(plan: PlanFile) -> int:
-    return plan.matrix.warmup_s + plan.matrix.min_measure_s + TAIL_S
 
 
 def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
@@ -201,7 +196,7 @@ def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
         "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),
-        "run_flags": choose_jvm_options(duration_s=_duration_s(plan), inserts=0),
+        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, None), inserts=0),
     }
     lines = []
     for name, jvm_options in options.items():
@@ -215,10 +210,14 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
     system, binding = station.system, station.system.binding
     mode = system.mode(station.mode)
     port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""
-    stock = binding.name if not system.own_client else ""
+    stock = ""
+    if not system.own_client:
+        stock = binding.name
     if system.slug in STOCK_ALIKE and not mode.client_properties:
         stock = system.recognition.bindings[0]
-    ours = binding.java_class if system.own_client else ""
+    ours = ""
+    if system.own_client:
+        ours = binding.java_class
     words = ("station", station.name, binding.endpoint.host, binding.endpoint.port, port or "",
              binding.endpoint.password, ours, stock)  # fmt: skip
     lines = [_quoted(words)]
@@ -306,7 +305,9 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         for role, cluster in plan.clusters.items()
     ]
     for role, generator in plan.generators.items():
-        shared = f", on a machine of {', '.join(generator.shares)}" if generator.shares else ""
+        shared = ""
+        if generator.shares:
+            shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
     lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]

@@ -41,7 +41,9 @@ def get_exclusions(source: Matrix | None) -> list[Exclusion]:
     rows = []
     for rule in source.exclusions if source else []:
         match = rule["match"]
-        entry = f"{match['database']}:{match['mode']}" if "database" in match and "mode" in match else ""
+        entry = ""
+        if "database" in match and "mode" in match:
+            entry = f"{match['database']}:{match['mode']}"
         rows.append(Exclusion(entry, str(match.get("workload", "")), str(match.get("rung", "")), rule["reason"]))
     return rows
 

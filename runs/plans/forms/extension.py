@@ -6,8 +6,7 @@ from typing import Any, Final
 from django.db.models import Max
 
 from runs.catalog import Mode, System, load_catalog
-from runs.models import Database, Matrix, Run, Sweep, Workload
-from runs.models.plan import Provisioner
+from runs.models import Database, Matrix, Provisioner, Run, Sweep, Workload
 from runs.plans.extension import ExtensionRefused, next_rungs
 from runs.plans.forms.proposed_workloads import match_workloads
 from runs.uploads.metadata import checked
@@ -66,10 +65,13 @@ class Extension:
         window = self.last.spec["window"]
         cut = self.last.measurement_sets.filter(is_current=True).first()
         measured_s = window["min_measure_s"] or round(cut.window_s if cut else 0)
+        threads = None
+        if self.sweep.ladder == Matrix.Ladder.TARGET:
+            threads = self.last.threads
         stated = {
             "warmup_s": window["warmup_s"],
             "min_measure_s": measured_s,
-            "threads": self.last.threads if self.sweep.ladder == Matrix.Ladder.TARGET else None,
+            "threads": threads,
         }
         repeats = self.sweep.runs.aggregate(most=Max("repeat"))["most"]
         return {

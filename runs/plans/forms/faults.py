@@ -59,4 +59,6 @@ def get_rows(faults: list[dict[str, Any]]) -> list[FaultRow]:
 def _as_typed(value: str | float | None) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else exact(value).replace(",", "")
+    if isinstance(value, str):
+        return value
+    return exact(value).replace(",", "")

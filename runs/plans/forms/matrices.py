@@ -72,8 +72,12 @@ class MatrixForm(GeneratorsForm):
         )
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
-        self.extension = Extension(extends, self.databases, self.team_workloads) if extends else None
-        self.proposed = self.extension.proposed if self.extension else []
+        self.extension = None
+        if extends:
+            self.extension = Extension(extends, self.databases, self.team_workloads)
+        self.proposed = []
+        if self.extension:
+            self.proposed = self.extension.proposed
         self.team_workloads += self.proposed
         kwargs["initial"] = build_initial(source) if source else self._chosen(start or {})
         if self.extension:
@@ -103,10 +107,13 @@ class MatrixForm(GeneratorsForm):
             if not mode.mode.replicas_needed
         ]
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
+        load_generators = []
+        if not self.has_many_generators:
+            load_generators = [str(generator.pk) for generator in self.generators]
         return {
             "entries": entries,
             "workloads": workloads,
-            "load_generators": [] if self.has_many_generators else [str(generator.pk) for generator in self.generators],
+            "load_generators": load_generators,
             "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
         }
 

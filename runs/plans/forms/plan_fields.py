@@ -21,7 +21,9 @@ class ScaledField(forms.FloatField):
         super().__init__(min_value=scale * min_value, max_value=scale * max_value, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        return round(self.scale * value, 6) if isinstance(value, int | float) else value
+        if isinstance(value, int | float):
+            return round(self.scale * value, 6)
+        return value
 
     def clean(self, value: Any) -> float | None:
         number = super().clean(value)
@@ -78,7 +80,9 @@ def _build_field(field: FieldInfo) -> forms.Field:
     if kind is str:
         return _build_text_field(limits, texts)
     item = get_args(get_args(kind)[0])[0]
-    return NumbersField(**texts) if item is int else TagsField(max_length=LONG_TEXT, **texts)
+    if item is int:
+        return NumbersField(**texts)
+    return TagsField(max_length=LONG_TEXT, **texts)
 
 
 def _build_text_field(limits: list[Any], texts: dict[str, Any]) -> forms.CharField:

@@ -4,11 +4,11 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from runs.models import Matrix, MatrixEntry, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
 from runs.queue.lifecycle import rejected_runs
@@ -50,7 +50,9 @@ class GridCell:
 
     @property
     def tone(self) -> str:
-        return get_mark(self.runs[0]).tone if self.runs else "none"
+        if not self.runs:
+            return "none"
+        return get_mark(self.runs[0]).tone
 
     @property
     def word(self) -> str:
@@ -72,12 +74,16 @@ class GridCell:
 
     @property
     def only(self) -> Run | None:
-        return self.runs[0] if len(self.runs) == 1 else None
+        if len(self.runs) != 1:
+            return None
+        return self.runs[0]
 
 
 def _median(runs: Iterable[Run]) -> float | None:
     values = [run.throughput_ops_s for run in runs if run.throughput_ops_s is not None and not run.excluded_reason]
-    return statistics.median(values) if values else None
+    if not values:
+        return None
+    return statistics.median(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ class MatrixPage:
 
     @property
     def repeats(self) -> int:
-        return max((len(cell.runs) for row in self.rows for cell in row.cells if cell), default=1)
+        return max((len(cell.runs) for cell in chain.from_iterable(row.cells for row in self.rows) if cell), default=1)
 
 
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
@@ -153,7 +159,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         retries=_retries(runs),
-        silent=tuple(sorted({name for names in silent.values() for name in names})),
+        silent=tuple(sorted(set(chain.from_iterable(silent.values())))),
         missing=sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from uuid import UUID
 
-from runs.models import Matrix
-from runs.models.run import Status
+from runs.models import Matrix, Status
 from runs.plans import next_look
 from runs.queue.lifecycle import repeats_of_plan
 from runs.queue.reasons import Reason

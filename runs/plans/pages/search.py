@@ -21,7 +21,9 @@ class PathStep:
 def search_path(sweep: Sweep) -> list[PathStep]:
     """The decisions in their order; none for fixed rungs. Six queries."""
     decisions = list(sweep.decisions.select_related("run"))
-    outcomes = {trial.run.pk: trial.text for trial in get_trials(sweep)} if decisions else {}
+    outcomes = {}
+    if decisions:
+        outcomes = {trial.run.pk: trial.text for trial in get_trials(sweep)}
     return [
         PathStep(
             decision,

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from django.utils.text import capfirst
 
-from runs.models import Finding, Matrix, Run
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Finding, Matrix, Phase, Run, Status, Verdict
 from runs.queue.failure_hints import remedy
 from runs.queue.next_runs import OVERLOAD
 from runs.results.pages.run_list import HEAVY
@@ -57,7 +56,7 @@ def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, list[Finding]]
     if run.status == Status.SUCCEEDED:
         finding = next((finding for finding in findings.get(run.pk, []) if finding.check_id not in OVERLOAD), None)
         return cell | ({"problem": finding.message, "remedy": finding.remedy} if finding else {})
-    cause = run if run.status == Status.FAILED else run.needs
+    cause = run.needs if run.status != Status.FAILED else run
     assert cause is not None  # `_state` calls no other cancelled run failed.
     problem = f"{capfirst(cause.get_reason_display())}. {cause.reason_detail}"
     return cell | {"run": cause, "problem": problem, "remedy": remedy(cause.reason)}
@@ -69,7 +68,9 @@ def _state(run: Run, findings: Mapping[UUID, list[Finding]]) -> str:
     if run.status == Status.SUCCEEDED:
         checks = {finding.check_id for finding in findings.get(run.pk, [])}
         is_overloaded = bool(checks) and checks <= OVERLOAD  # The last rung of a ladder may lie beyond the ceiling.
-        return "failed" if run.verdict == Verdict.REJECT and not is_overloaded else "passed"
+        if run.verdict == Verdict.REJECT and not is_overloaded:
+            return "failed"
+        return "passed"
     if run.status == Status.CANCELLED and not (run.needs and run.needs.status == Status.FAILED):
         return "cancelled"
     return "failed"

@@ -12,8 +12,7 @@ from benchsite.accounts import audit
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import User
 from benchsite.notifications import notices
-from runs.models import Matrix, Occasion, Run, Schedule
-from runs.models.run import Status
+from runs.models import Matrix, Occasion, Run, Schedule, Status
 from runs.plans import PlanError, submit
 from runs.plans.schedules import schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
@@ -102,7 +101,9 @@ def _still_running(schedule: Schedule) -> Matrix | None:
     if last is None or last.matrix is None:
         return None
     unfinished = Run.objects.filter(matrix=last.matrix).exclude(status__in=Status.terminal())
-    return last.matrix if unfinished.exists() else None
+    if not unfinished.exists():
+        return None
+    return last.matrix
 
 
 def _after_a_failure(schedule: Schedule, occasion: Occasion) -> None:

@@ -23,7 +23,9 @@ def get_rule(schedule: Schedule) -> Rule:
 
 def upcoming(schedule: Schedule, most: int = 5) -> list[datetime]:
     """Its next times; none while it is paused."""
-    return next_times(get_rule(schedule), database_now(), most) if schedule.is_active else []
+    if schedule.is_active:
+        return next_times(get_rule(schedule), database_now(), most)
+    return []
 
 
 @transaction.atomic
@@ -42,7 +44,9 @@ def make(matrix: Matrix, by: User, *, name: str, rule: Rule) -> Schedule:
 def change(schedule: Schedule, by: User, *, name: str, rule: Rule) -> None:
     """Another name or other times; a paused one stays paused."""
     locked = Schedule.objects.select_for_update().get(pk=schedule.pk)
-    next_at = _next(rule) if locked.is_active else None
+    next_at = None
+    if locked.is_active:
+        next_at = _next(rule)
     Schedule.objects.filter(pk=schedule.pk).update(name=name, **_columns(rule), next_at=next_at)
     audit.note("schedule_changed", team=schedule.team, actor=by, subject=name, text=in_words(rule))
 

@@ -52,7 +52,9 @@ def next_times(rule: Rule, after: datetime, most: int) -> list[datetime]:
 def in_words(rule: Rule) -> str:
     """What a page says: “every day at 03:00 UTC”."""
     if rule.every == HOURS:
-        every = "every hour" if rule.hours == 1 else f"every {rule.hours} hours"
+        every = "every hour"
+        if rule.hours != 1:
+            every = f"every {rule.hours} hours"
         times = _times_of_day(rule)
         if len(times) > 6:
             return f"{every}, at {rule.at.minute} minutes past, UTC"
@@ -70,4 +72,6 @@ def _times_of_day(rule: Rule) -> list[time]:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+    if len(words) > 1:
+        return " and ".join([", ".join(words[:-1]), words[-1]])
+    return words[0]

@@ -65,12 +65,16 @@ class Fact:
     @property
     def microseconds(self) -> float | None:
         """A latency in microseconds; None for another unit."""
-        return self.value * _MICROSECONDS[self.unit] if self.unit in _MICROSECONDS else None
+        if self.unit not in _MICROSECONDS:
+            return None
+        return self.value * _MICROSECONDS[self.unit]
 
     @property
     def conditions(self) -> str:
         """Workload, nodes, data and mode in one line; without what the study does not state."""
-        nodes = "1 node" if self.nodes == "1" else self.nodes and f"{self.nodes} nodes"
+        nodes = "1 node"
+        if self.nodes != "1":
+            nodes = self.nodes and f"{self.nodes} nodes"
         return "; ".join(part for part in (self.workload, nodes, self.dataset, self.mode) if part)
 
 

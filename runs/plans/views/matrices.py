@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.responses import get_posted
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
@@ -44,7 +45,9 @@ def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
         )
         above = entry.database.id
     workloads = [workload.name for workload in plan.workloads]
-    return {"workloads": workloads, "rows": rows} if workloads and rows else None
+    if workloads and rows:
+        return {"workloads": workloads, "rows": rows}
+    return None
 
 
 class MatrixLine(NamedTuple):
@@ -127,7 +130,9 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
         except PlanError as error:
             problems = error.problems
         else:
-            subject = "A trial run of" if "trial" in request.POST else "The matrix"
+            subject = "The matrix"
+            if "trial" in request.POST:
+                subject = "A trial run of"
             messages.success(request, f"{subject} “{matrix.name}” is in the queue.")
             return redirect("matrix", pk=matrix.pk)
     if "exclude" in request.POST:
@@ -159,7 +164,7 @@ def matrix_preview(request: HttpRequest) -> HttpResponse:
 def builder(request: HttpRequest) -> MatrixForm:
     """The form as it was sent, or as the matrix or sweep named in the URL has it."""
     return MatrixForm(
-        request.POST if request.method == "POST" else None,
+        get_posted(request),
         team=get_team(request),
         source=_named(request, "from", Matrix.objects.all()),
         final=bool({"submit", "trial"} & request.POST.keys()),
@@ -171,7 +176,9 @@ def builder(request: HttpRequest) -> MatrixForm:
 def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
     """The team's row that the address or the form names; None without the parameter."""
     key = request.GET.get(parameter) or request.POST.get(parameter)
-    return get_object_or_404(rows, pk=parse_uuid(key)) if key else None
+    if not key:
+        return None
+    return get_object_or_404(rows, pk=parse_uuid(key))
 
 
 def foresee(form: MatrixForm) -> dict[str, object]:
@@ -184,9 +191,8 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     plan = bound.build_draft().build_plan()
     planned = preview(plan)
     now = timezone.now()
-    wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
     free_at = queue(Run.objects.none(), now).free_at
-    start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in wanted)])
+    start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in plan.machine_ids)])
     return {
         # The preview with its grid and its place in the queue.
         "foreseen": {

@@ -102,7 +102,9 @@ def matrix_accept(request: HttpRequest, matrix: Matrix) -> None:
 @row_action(Matrix)
 def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
     look = request.POST.get("look", "")
-    added = lifecycle.add_repeats(matrix, int(look), get_user(request)) if look.isdecimal() else 0
+    added = 0
+    if look.isdecimal():
+        added = lifecycle.add_repeats(matrix, int(look), get_user(request))
     if added:
         messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
     else:
@@ -118,4 +120,7 @@ def matrix_notes(request: HttpRequest, matrix: Matrix) -> None:
 @row_action(Matrix)
 def matrix_archive(request: HttpRequest, matrix: Matrix) -> None:
     """Leave it out of lists, or put it back into them."""
-    Matrix.objects.filter(pk=matrix.pk).update(archived_at=None if matrix.archived_at else Now())
+    archived_at = None
+    if not matrix.archived_at:
+        archived_at = Now()
+    Matrix.objects.filter(pk=matrix.pk).update(archived_at=archived_at)

@@ -122,7 +122,9 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
 
 def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     """The plan as it was brought, pasted, or taken from a matrix or a published study; and why it cannot be read."""
-    files = request.FILES.getlist("file") if request.method == "POST" else []
+    files = []
+    if request.method == "POST":
+        files = request.FILES.getlist("file")
     text = request.POST.get("plan", "").replace("\r\n", "\n")
     if files and (files[0].size or 0) <= MAX_LENGTH:
         text = files[0].read().decode("utf-8", "replace")
@@ -153,7 +155,9 @@ def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     user = get_user(request)
     if "store" in request.POST or "queue" in request.POST:
         made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
-        where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"
+        where = "is kept, and not in the queue yet"
+        if made.submitted_at:
+            where = "is in the queue"
         messages.success(request, f"The matrix “{made.name}” {where}.")
         return made
     return None

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
+from benchsite.core.responses import get_posted
 from runs.models import Matrix, Occasion, Schedule
 from runs.plans import PlanError
 from runs.plans.schedules import due_schedules, schedule_changes
@@ -92,7 +93,7 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
 def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A schedule of the matrix `pk`."""
     matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
-    form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
+    form = ScheduleForm(get_posted(request), name=matrix.name)
     if form.is_valid() and "preview" not in request.POST:
         try:
             made = schedule_changes.make(matrix, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
@@ -107,7 +108,7 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
 @team_required("GET", "POST", role=Role.RUNNER)
 def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     schedule = get_object_or_404(_schedules(), pk=pk)
-    form = ScheduleForm(request.POST if request.method == "POST" else None, instance=schedule)
+    form = ScheduleForm(get_posted(request), instance=schedule)
     if form.is_valid() and "preview" not in request.POST:
         schedule_changes.change(schedule, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
         messages.success(request, f"“{schedule.matrix.name}” is repeated {in_words(form.rule)}.")
@@ -143,11 +144,14 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Schedule | None) -> HttpResponse:
     """With its next times once it says when: asked for by a button, or as the form changes."""
     shown = form.is_bound and form.is_valid()
+    when = ""
+    if shown:
+        when = in_words(form.rule)
     context = {
         "form": form,
         "matrix": matrix,
         "schedule": schedule,
-        "when": in_words(form.rule) if shown else "",
+        "when": when,
         "upcoming": next_times(form.rule, schedule_changes.database_now(), SHOWN) if shown else (),
     }
     if request.htmx:  # type: ignore[attr-defined]

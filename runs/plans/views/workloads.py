@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core.formatting import exact
+from benchsite.core.responses import get_posted
 from runs.models import Workload
 from runs.plans.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
 from runs.results.pages.lists import get_page
@@ -63,11 +64,13 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST", role=Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """Adds a workload, or edits that of the key: as number fields, or with `?raw=1` as YCSB properties."""
-    workload = get_object_or_404(Workload, pk=pk) if pk else None
+    workload = None
+    if pk:
+        workload = get_object_or_404(Workload, pk=pk)
     letter = request.GET.get("preset", "")
     raw = "recordcount" not in request.POST if request.method == "POST" else "raw" in request.GET
     form = (WorkloadForm if raw else WorkloadFieldsForm)(
-        request.POST if request.method == "POST" else None,
+        get_posted(request),
         team=get_team(request),
         instance=workload,
         initial=preset(letter) or preset("A"),
@@ -76,6 +79,9 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         saved = form.save()
         messages.success(request, f"The workload “{saved.name}” was saved.")
         return redirect("workload", pk=saved.pk)
+    shares = []
+    if not raw:
+        shares = [form[name] for name in PROPORTIONS]
     return render(
         request,
         "runs/workloads/form.html",
@@ -83,7 +89,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
             "form": form,
             "workload": workload,
             "raw": raw,
-            "shares": [form[name] for name in PROPORTIONS] if not raw else [],
+            "shares": shares,
             "presets": [
                 (
                     key,

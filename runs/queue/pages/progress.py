@@ -119,10 +119,13 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     started_at = min((run.started_at for run in runs if run.started_at), default=None)
     finished = [run.finished_at for run in runs if run.finished_at]
     until = timezone.now() if ends else max(finished, default=None)
+    elapsed_s = None
+    if started_at and until:
+        elapsed_s = max((until - started_at).total_seconds(), 0.0)
     return Progress(
         submitted=matrix.submitted_at is not None,
         excluded=excluded,
-        elapsed_s=max((until - started_at).total_seconds(), 0.0) if started_at and until else None,
+        elapsed_s=elapsed_s,
         ends_at=max(ends, default=None),
         **counts,
     )

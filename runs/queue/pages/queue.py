@@ -19,8 +19,7 @@ from django.utils import timezone
 
 from benchsite.accounts.tenancy import all_teams
 from runs.catalog.generators import waited_for_in_vain
-from runs.models import Machine, Matrix, Node, Run
-from runs.models.run import Status
+from runs.models import Machine, Matrix, Node, Run, Status
 from runs.queue.conductor_slots import find_conductors
 
 
@@ -196,6 +195,9 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
         ends_at = forecasts[queued.id].ends_at
         for machine in cast(frozenset[UUID], queued.machines):
             free_at[machine] = max(ends_at, free_at.get(machine, ends_at))
+    holders: dict[UUID, Run] = {}
+    for run in reserved:
+        holders |= dict.fromkeys(machines[_lane(run)], run)
     return Queue(
         rows=tuple(
             QueueRow(
@@ -208,7 +210,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
         ),
         waiting=sum(count for *_, count, _ in work),
         free_at=free_at,
-        reserved={machine: run for run in reserved for machine in machines[_lane(run)]},
+        reserved=holders,
     )
 
 

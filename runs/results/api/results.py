@@ -16,8 +16,7 @@ from benchsite.rest.authentication import Needs
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
 from runs.api.routers import runs
-from runs.models import Measurement, MeasurementSet, Run, Series
-from runs.models.run import Phase
+from runs.models import Measurement, MeasurementSet, Phase, Run, Series
 from runs.results.api.runs import team_runs
 from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals
@@ -51,7 +50,9 @@ def merged_histogram(
         return None
     numbers = sorted({int(client["number"]) for client in kept.clients})
     is_load = kept.run.phase == Phase.LOAD
-    cut = WHOLE if is_load else Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
+    cut = WHOLE
+    if not is_load:
+        cut = Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
     window = windowed([entry.timeline for entry in stored], numbers, cut)
     if any(len(entry.kept) != len(entry.timeline) for entry in stored):
         window = regrouped(window, [entry.kept for entry in stored])
@@ -325,9 +326,12 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
         rows = rows.filter(operation=query.operation)
     unpacked = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
     base_s = min((part.base_s for part in unpacked), default=None)
+    begins_at = None
+    if base_s is not None:
+        begins_at = datetime.fromtimestamp(base_s, UTC)
     return SeriesAnswer(
         run=run.pk,
-        begins_at=None if base_s is None else datetime.fromtimestamp(base_s, UTC),
+        begins_at=begins_at,
         interval_s=interval_s,
         series=[
             SeriesOf(

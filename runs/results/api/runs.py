@@ -17,8 +17,7 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
 from runs.api.routers import runs
 from runs.api.schemas import RunAnswer
-from runs.models import Run
-from runs.models.run import Status as RunStatus
+from runs.models import Run, Status as RunStatus
 from runs.queue import lifecycle
 from runs.results import annotations, deletion
 from runs.results.pages.run_list import HEAVY, with_rejections

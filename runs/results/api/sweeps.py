@@ -43,14 +43,20 @@ class SweepQuery(PageQuery):
 
     def restricted(self, rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
         """The rows that this query lets through."""
+        tags__contains = None
+        if self.label is not None:
+            tags__contains = [self.label.lower()]
+        phase = None
+        if self.phase != "any":
+            phase = self.phase
         filters = {
             "system": self.system,
             "database_name": self.database,
             "mode": self.mode,
             "workload_name": self.workload,
-            "tags__contains": [self.label.lower()] if self.label is not None else None,
+            "tags__contains": tags__contains,
             "matrix_id": self.matrix,
-            "phase": None if self.phase == "any" else self.phase,
+            "phase": phase,
             "created_at__gte": self.since,
             "created_at__lt": self.until,
         }
@@ -89,12 +95,15 @@ class SweepAnswer(OnPage):
 
     @staticmethod
     def resolve_links(sweep: Sweep) -> SweepLinks:
+        matrix = None
+        if sweep.matrix_id:
+            matrix = f"{ROOT}/matrices/{sweep.matrix_id}"
         return SweepLinks(
             self=f"{ROOT}/sweeps/{sweep.pk}",
             page=page_address(sweep),
             table=reverse("figure-sweep-data", args=[sweep.pk, "json"]),
             runs=f"{ROOT}/runs?sweep={sweep.pk}",
-            matrix=f"{ROOT}/matrices/{sweep.matrix_id}" if sweep.matrix_id else None,
+            matrix=matrix,
         )
 
 

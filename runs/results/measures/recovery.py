@@ -102,7 +102,9 @@ def _recovery(
 ) -> Recovery:
     low = rate < RECOVERED_SHARE * level
     recovered = _recovered_at(low)
-    until = rate.size if recovered is None else recovered
+    until = recovered
+    if recovered is None:
+        until = rate.size
     limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
     above = rate > limit
     end_s = np.inf if lasted_s is None else lasted_s

@@ -145,7 +145,9 @@ def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None = None
     if load is None and _count(trials, best) <= goal.confirmations:
         rule, load = Rule.CONFIRM, best
     if load is None:
-        state = State.SPENT if spare <= 0 and _toward_peak(values, best, goal)[1] else State.BRACKETED
+        state = State.BRACKETED
+        if spare <= 0 and _toward_peak(values, best, goal)[1]:
+            state = State.SPENT
         return Step(state, Rule.END, low, high)
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials), goal)
 

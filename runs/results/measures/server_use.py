@@ -29,13 +29,11 @@ class Use:
 
 def rank_uses(hosts: Sequence[HostSamples]) -> list[Use]:
     """Of all machines that run servers, the busiest first. `hosts` are within the window."""
-    uses = [
-        Use(host.machine, host.node, resource, share)
-        for host in hosts
-        if host.node is not None and len(host)
-        for resource, share in _shares(host)
-        if np.isfinite(share)
-    ]
+    uses = []
+    for host in hosts:
+        if host.node is not None and len(host):
+            shares = [(resource, share) for resource, share in _shares(host) if np.isfinite(share)]
+            uses += [Use(host.machine, host.node, resource, share) for resource, share in shares]
     return sorted(uses, key=lambda use: -use.share)
 
 

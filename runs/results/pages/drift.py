@@ -7,8 +7,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from runs.models import Matrix, Run
-from runs.models.run import Phase, Status, Verdict
+from runs.models import Matrix, Phase, Run, Status, Verdict
 from runs.results.measures.repeatability import MIN_CELLS, Repeatability, drift, exceeds, repeatability
 
 # The newest runs of a cluster from which its noise is read; older ones tell of other days.

@@ -17,7 +17,7 @@ from django.urls import URLPattern, path
 
 from benchsite.core.table import Columns, csv_line, read_row
 from runs.identifiers import parse_uuid
-from runs.models.run import Phase
+from runs.models import Phase
 
 MAX_CHARACTERS = 200  # of one value
 MAX_WORDS = 8  # of a search
@@ -43,7 +43,9 @@ class Menu(forms.ChoiceField):
     def offer(self, choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:
         """Values, or values with their texts."""
         pairs = [(choice, choice) if isinstance(choice, str) else choice for choice in choices]
-        self.choices = pairs if self.initial else [("", "any"), *pairs]
+        self.choices = pairs
+        if not self.initial:
+            self.choices = [("", "any"), *pairs]
 
     def valid_value(self, value: str) -> bool:
         return self.is_open or super().valid_value(value)

@@ -13,8 +13,7 @@ from runs.plans.faults import KINDS, fault_sentence
 from runs.queue.spec import FaultSpec
 from runs.results.measures.recovery import Floats, Recovery, recoveries
 from runs.ycsb.names import COMPOSITE
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import unpack
+from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 
 @dataclass(frozen=True, slots=True)

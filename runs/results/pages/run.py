@@ -9,8 +9,7 @@ import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.run import Phase, Stage, Status
+from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Stage, Status
 from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
 from runs.results.artifacts import open_artifact
@@ -100,7 +99,9 @@ def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     for client in clients:
         client.merged = merged.get(client.number, {})
         started_s = client.merged.get("started_s")
-        client.start_offset_s = None if started_s is None else started_s - min(starts)
+        client.start_offset_s = None
+        if started_s is not None:
+            client.start_offset_s = started_s - min(starts)
         with allow_names(run.team.harmless_properties):
             client.shown_properties = [_hide(*pair) for pair in sorted(client.order.get("properties", {}).items())]
     return clients

@@ -12,9 +12,7 @@ from django.db.models.functions import Concat, JSONObject
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
-from runs.models import Finding, Matrix, Measurement, Run, Sweep
-from runs.models.plan import Purpose
-from runs.models.run import Status, Verdict
+from runs.models import Finding, Matrix, Measurement, Purpose, Run, Status, Sweep, Verdict
 from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
 
 # So many keys are looked up one by one; of more, every second run is meant anyhow.

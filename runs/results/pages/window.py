@@ -9,14 +9,11 @@ import numpy as np
 from django.db.models import Max
 
 from runs.checks.results import find_worst
-from runs.models import Finding, Measurement, MeasurementSet, Run, Series
-from runs.models.result import LatencyKind
-from runs.models.run import Phase
+from runs.models import Finding, LatencyKind, Measurement, MeasurementSet, Phase, Run, Series
 from runs.results.measures.steady import Suggestion, suggest
 from runs.results.recording.recut import WholeRun, whole_run
 from runs.ycsb.names import COMPOSITE
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import unpack
+from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 # Of a longer run a coarser level of its series says the same in less time.
 MAX_POINTS = 7_200
@@ -135,9 +132,12 @@ def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None
     """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
     share = 100 / whole.length_s
     warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
+    suggested = None
+    if suggestion and not suggestion.at_limit:
+        suggested = suggestion.cut_s * share
     return {
         "warmup": warmup,
         "measured": max(100.0 - warmup - tail, 0.0),
         "tail": tail,
-        "suggested": suggestion.cut_s * share if suggestion and not suggestion.at_limit else None,
+        "suggested": suggested,
     }

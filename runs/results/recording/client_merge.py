@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import cast
 
-from runs.models import ClientRun
-from runs.models.run import Phase
+from runs.models import ClientRun, Phase
 from runs.queue.spec import RunSpec
 from runs.results.artifacts import Compressing
 from runs.results.recording.intervals import FreshIntervals, gather
@@ -17,8 +16,7 @@ from runs.ycsb.errors import HistogramError
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedRun
-from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
 from runs.ycsb.readers.hdrlog import get_operation
 from runs.ycsb.series import Series
 from runs.ycsb.summary_run import SummarisedRun

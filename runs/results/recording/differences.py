@@ -9,8 +9,7 @@ import numpy as np
 from django.db.models import Model
 
 from benchsite.core.formatting import exact
-from runs.models import Artifact, Finding, Measurement, MeasurementSet
-from runs.models import Series as StoredSeries
+from runs.models import Artifact, Finding, Measurement, MeasurementSet, Series as StoredSeries
 from runs.results.recording.intervals import FreshIntervals, read_artifact, read_fresh
 from runs.results.recording.rows import FINDING_FIELDS
 from runs.ycsb.errors import YcsbError

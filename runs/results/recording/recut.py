@@ -16,8 +16,7 @@ from benchsite.accounts.models import User
 from benchsite.core.formatting import exact, grouped
 from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.run import Phase, Status
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Status
 from runs.queue.spec import RunSpec
 from runs.results.recording.client_merge import Merged
 from runs.results.recording.intervals import INTERVALS, stored_intervals
@@ -213,9 +212,12 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
 
 def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
     evidence = stated.get("evidence")  # An earlier release stored none.
+    summary = None
+    if stated.get("printed_counts") is not None:
+        summary = _summary(stated)
     return ClientStatement(
         number=row.number,
-        summary=_summary(stated) if stated.get("printed_counts") is not None else None,
+        summary=summary,
         threads=stated.get("threads"),
         truncated=bool(stated.get("truncated")),
         evidence=ClientEvidence(**evidence) if evidence else None,

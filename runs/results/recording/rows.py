@@ -15,8 +15,7 @@ from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Se
 from runs.results.recording.server_samples import compute_server_use
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import pack
+from runs.ycsb.series import Series as UnpackedSeries, pack
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
 # The percentiles that have columns of their own.
@@ -168,7 +167,7 @@ def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
 
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if name in client.__slots__}
     evidence = {}
     if client.evidence is not None:
         evidence = {"evidence": client.evidence.as_dict()}

@@ -11,16 +11,13 @@ from runs.catalog import GO_FLAVOUR
 from runs.checks import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, collect_facts, judge_run
 from runs.checks.concurrency import mean_service_us
 from runs.checks.spec_facts import cluster_facts, shared_machine
-from runs.models import ClientRun, Measurement, MeasurementSet, Run
-from runs.models.result import LatencyKind
-from runs.models.run import Phase, Status, Verdict
+from runs.models import ClientRun, LatencyKind, Measurement, MeasurementSet, Phase, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.merged import MergedRun
-from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
 from runs.ycsb.names import COMPOSITE
 from runs.ycsb.series import Series, total_rate
 from runs.ycsb.summary import Summary, parse_summary

@@ -14,8 +14,7 @@ from django.db.models import F, Max
 from runs.catalog import GO_FLAVOUR, generators
 from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import ClientRun, Run
-from runs.models.run import Phase, Status
+from runs.models import ClientRun, Phase, Run, Status
 from runs.queue import lifecycle
 from runs.queue.spec import RunSpec
 from runs.results import artifacts

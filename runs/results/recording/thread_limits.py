@@ -13,8 +13,7 @@ from django.db.models import Q
 from runs.checks import RUN_CHECKS
 from runs.checks.concurrency import REFERENCE_RUNG, beside_lowest_rung
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Finding, RunEvent
-from runs.models.run import Status
+from runs.models import Finding, RunEvent, Status
 from runs.results.recording.differences import of_findings
 from runs.results.recording.recut import adopt, locked
 from runs.results.recording.rows import FINDING_FIELDS, finding_rows

@@ -72,7 +72,10 @@ def insert_runs(
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
     rows = [_run(upload, metadata, item, sweeps[item.stated.phase], repeats) for item in runs]
     ends = [get_times(item.collected.merged)[1] for item in runs]
-    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
+    actor = ""
+    if runs:
+        actor = runs[0].spec["stated"]["by"]
+    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=actor)
     fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
     insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads), after(rows))
     return rows

@@ -12,9 +12,7 @@ from runs.catalog import OTHER_SYSTEM, STOCK_FLAVOUR, UNKNOWN_MODE, load_catalog
 from runs.checks import CheckResult, Profile, Surroundings
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Run, Sweep, Upload
-from runs.models.plan import Matrix
-from runs.models.run import Phase
+from runs.models import Matrix, Phase, Run, Sweep, Upload
 from runs.queue.spec import RunSpec
 from runs.results.denormalised_columns import sweep_columns
 from runs.results.recording.client_merge import Collected, Merged, merge_upload
@@ -119,16 +117,25 @@ def _judged(
     upload: Upload, metadata: RunMetadata, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
 ) -> UploadedRun:
     first = next(iter(files.summaries), None)
+    by = ""
+    if upload.user:
+        by = upload.user.get_username()
+    version = ""
+    if first:
+        version = first.version or ""
+    flavour = STOCK
+    if first is not None and first.format in FLAVOURS:
+        flavour = first.format
     spec = make_spec(
         metadata,
         run,
         catalog=load_catalog(),
         upload_id=str(upload.pk),
-        by=upload.user.get_username() if upload.user else "",
+        by=by,
         files=files.names,
         clients=len(files.clients),
-        version=(first.version or "") if first else "",
-        flavour=first.format if first is not None and first.format in FLAVOURS else STOCK,
+        version=version,
+        flavour=flavour,
     )
     collected = merge_upload(files, reads, spec)
     if (number := len(collected.merged.operations)) > MAX_OPERATIONS:

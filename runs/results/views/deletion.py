@@ -110,7 +110,10 @@ def _delete_page(
             if model is not type(row) and (number := len(selection.keys(model)))
         ],
     }
-    return render(request, "runs/delete.html", context, status=409 if request.method == "POST" else 200)
+    status = 200
+    if request.method == "POST":
+        status = 409
+    return render(request, "runs/delete.html", context, status=status)
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -145,14 +148,20 @@ def ask(request: HttpRequest, runs: list[Run]) -> HttpResponse:
         return redirect("runs")
     staying = deletion.explain_blocked(deletion.select_runs(runs))
     going = [run for run in runs if run.pk not in staying]
+    single = None
+    if len(runs) == 1:
+        single = runs[0]
+    filter_query = None
+    if request.POST.get("all"):
+        filter_query = request.POST.get("back", "")
     context = {
         "asked": len(runs),
         "going": going,
         "shown": going[:SHOWN_RUNS],
         "more": max(len(going) - SHOWN_RUNS, 0),
         "staying": [(run, str(staying[run.pk])) for run in runs if run.pk in staying][:SHOWN_RUNS],
-        "single": runs[0] if len(runs) == 1 else None,
-        "filter_query": request.POST.get("back", "") if request.POST.get("all") else None,
+        "single": single,
+        "filter_query": filter_query,
     }
     return render(request, "runs/delete_runs.html", context)
 
@@ -167,7 +176,9 @@ def _delete_runs(request: HttpRequest, runs: list[Run]) -> HttpResponse:
         messages.error(request, str(reason))
     going = [run for run in runs if run.pk not in staying]
     try:
-        done = deletion.delete(deletion.select_runs(going), get_user(request), get_team(request)) if going else None
+        done = None
+        if going:
+            done = deletion.delete(deletion.select_runs(going), get_user(request), get_team(request))
     except DeletionRefused as refused:
         messages.error(request, str(refused))
     else:

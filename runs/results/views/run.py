@@ -9,8 +9,7 @@ from django.utils.text import get_valid_filename
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
-from runs.models import Artifact, Run
-from runs.models.run import Status
+from runs.models import Artifact, Run, Status
 from runs.queue import lifecycle, live
 from runs.queue.pages.queue import queue, silent_parts
 from runs.results import annotations

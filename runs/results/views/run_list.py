@@ -15,9 +15,7 @@ from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
-from runs.models import Run
-from runs.models.result import LatencyKind
-from runs.models.run import Status, Verdict
+from runs.models import LatencyKind, Run, Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.pages.lists import export, get_page
@@ -99,10 +97,11 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
     offer_choices(chosen, team)
+    rejections = count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else []
     context = {
         "filter": chosen,
         "page": page,
-        "rejections": count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else [],
+        "rejections": rejections,
         "hides_rows": not page.object_list and Run.objects.exists(),
     }
     return render(request, "runs/runs.html", context)

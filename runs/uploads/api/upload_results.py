@@ -11,8 +11,7 @@ from pydantic import ConfigDict, Field
 
 from runs.api.schemas import ROOT
 from runs.checks import CheckResult, compute_verdict
-from runs.models import Finding, Run, Upload
-from runs.models.run import Verdict
+from runs.models import Finding, Run, Upload, Verdict
 from runs.results.recording.upload_rows import UploadedRun
 from runs.uploads.api_upload import JudgedUpload
 
@@ -123,12 +122,15 @@ def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], answers: 
         page = answers[0]["permalink"]
     if page is None and runs and runs[0].sweep_id:
         page = request.build_absolute_uri(reverse("sweep", args=[measured or runs[0].sweep_id]))
+    sweep = None
+    if measured:
+        sweep = str(measured)
     return {
         "id": str(upload.pk),
         "state": str(upload.state),
         "url": upload_url(upload),
         "permalink": page,
-        "sweep": str(measured) if measured else None,
+        "sweep": sweep,
         "verdict": _worst(answer["verdict"] for answer in answers),
         "runs": answers,
         "detail": upload.error or _DETAILS.get(str(upload.state), ""),

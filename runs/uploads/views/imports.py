@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.responses import get_posted
 from runs.models import Upload
 from runs.results.pages.lists import get_page
 from runs.uploads import upload_lifecycle
@@ -71,7 +72,7 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
     form = None
     if completable(row):
-        form = ImportForm(request.POST if request.method == "POST" else None, upload=row)
+        form = ImportForm(get_posted(request), upload=row)
     if form is not None and form.is_bound and form.is_valid():
         return _save(request, row, form)
     return _show(request, row, form, GroupingForm(None, upload=row))
@@ -124,9 +125,15 @@ def _told(upload: Upload) -> dict[str, object]:
     began = None
     if upload.claim:
         began = upload.began_at
+    elapsed_s = None
+    if began:
+        elapsed_s = (timezone.now() - began).total_seconds()
+    share = None
+    if upload.bytes_total:
+        share = upload.bytes_done / upload.bytes_total
     return {
-        "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
-        "share": upload.bytes_done / upload.bytes_total if upload.bytes_total else None,
+        "elapsed_s": elapsed_s,
+        "share": share,
         "kept_until": upload.created_at + upload_lifecycle.KEPT_FOR,
     }
 

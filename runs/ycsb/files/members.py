@@ -57,7 +57,9 @@ class Decoder:
     def __init__(self, head: bytes) -> None:
         """`head` is how the file begins; it is not taken."""
         encoding = detect_encoding(head)
-        self._wide = codecs.getincrementaldecoder(encoding)("replace") if encoding != "utf-8" else None
+        self._wide = None
+        if encoding != "utf-8":
+            self._wide = codecs.getincrementaldecoder(encoding)("replace")
         self._return = b""  # a carriage return at the end of a piece: the next may begin with the line feed
 
     def decode(self, piece: bytes, *, is_last: bool = False) -> bytes:

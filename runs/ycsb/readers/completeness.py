@@ -158,11 +158,14 @@ def compare_sums(
         if parsed.operation == "INSERT" and parsed.status:
             failed_inserts += count
     modified = counts.pop(COMPOSITE, None)
+    unexplained_updates = 0
+    if modified is None:
+        unexplained_updates = min(counts.get("READ", 0), counts.get("UPDATE", 0))
     return Sums(
         expected=expected,
         total=sum(counts.values()) - (modified or 0),
         failed_inserts=failed_inserts,
-        unexplained_updates=min(counts.get("READ", 0), counts.get("UPDATE", 0)) if modified is None else 0,
+        unexplained_updates=unexplained_updates,
     )
 
 

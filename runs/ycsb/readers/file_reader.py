@@ -63,8 +63,13 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
         return ReadFile(member.name, error=str(error), size=member.size)
     runs = tuple(run for run in read if run.has_results)
     if runs and member.damage is not None:
-        doubtful = runs if member.damage.is_doubtful else runs[-1:]
+        doubtful = runs
+        if not member.damage.is_doubtful:
+            doubtful = runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+    preface = None
+    if not runs:
+        preface = next(iter(read), None)
     return ReadFile(
         name=member.name,
         format=runs[0].format if runs else front.format,
@@ -72,7 +77,7 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
         error=None if runs else refusal(front.lines, front.closest, front.format),
         warnings=tuple(member.notes),
         runs=runs,
-        preface=None if runs else next(iter(read), None),
+        preface=preface,
         size=member.size,
     )
 

@@ -96,7 +96,9 @@ class GoDraft:
         self._end_report()
         self.is_finished = True
         self._is_load |= is_load
-        self._runtime_ms = duration_ms(duration) if duration is not None else None
+        self._runtime_ms = None
+        if duration is not None:
+            self._runtime_ms = duration_ms(duration)
 
     def report(self, run_format: Format, line: ReportLine) -> None:
         """One operation. Reports are sorted, so one that comes again or before the last is the next report's."""

@@ -67,10 +67,13 @@ class ReportLine:
             elif name not in ("count", "ops", "qps"):
                 extra[name] = text
         least = latencies.get("min")
+        min_us = least
+        if least is not None and least >= NO_MINIMUM:
+            min_us = None
         return ReadOperation(
             count=self.count,
             mean_us=latencies.get("avg"),
-            min_us=None if least is not None and least >= NO_MINIMUM else least,
+            min_us=min_us,
             max_us=latencies.get("max"),
             percentiles_us=percentiles,
             rate_ops_s=finite(columns.get("ops", columns.get("qps", ""))),

@@ -45,7 +45,9 @@ def _may_be(beginning: bytes) -> bool:
     """Whether nothing in the first lines tells that they are none; a line that continues another may be anything."""
     goes_on = False
     for line in beginning.split(b"\n")[:_MAX_LINES]:
-        match = None if goes_on else _BEGIN.fullmatch(line)
+        match = None
+        if not goes_on:
+            match = _BEGIN.fullmatch(line)
         if not goes_on and (match is None or (match[1] and not match[2] and match[1].decode() not in NAMES)):
             return False
         goes_on = line.endswith(b"\\")

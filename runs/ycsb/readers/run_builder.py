@@ -205,15 +205,22 @@ class RunDraft:
         is_thumbtack = self.is_thumbtack
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
+        runtime = None
+        if RUNTIME in self.overall:
+            runtime = ungrouped(self.overall[RUNTIME], is_whole=True)
         layout = Layout(
             self.preamble,
             self.metrics,
-            runtime=ungrouped(self.overall[RUNTIME], is_whole=True) if RUNTIME in self.overall else None,
+            runtime=runtime,
             has_gc=self._has_gc,
             is_master=status.has_median,
         )
-        version = None if is_thumbtack else detect_version(layout)
-        detected_version = str(version) if version else None
+        version = None
+        if not is_thumbtack:
+            version = detect_version(layout)
+        detected_version = None
+        if version:
+            detected_version = str(version)
         logs = self.points.logs()
         counts = counted(measured, logs)
         properties = self.preamble.properties
@@ -229,7 +236,7 @@ class RunDraft:
         self._notes = [Note(text) for text in sentences] + self._notes
         if any(operation.is_average for operation in counts.values()):
             self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
-        doubts = (None, None) if is_thumbtack else (find_contradiction(layout), sums)
+        doubts = (find_contradiction(layout), sums) if not is_thumbtack else (None, None)
         self._note_what_is_doubtful(*doubts)
         return ReadRun(
             format="thumbtack" if is_thumbtack and run_format == "ycsb-text" else run_format,
@@ -253,7 +260,9 @@ class RunDraft:
 
     def _overall_number(self, key: str, *, is_whole: bool) -> float | None:
         digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
-        return None if digits is None else finite(digits)
+        if digits is None:
+            return None
+        return finite(digits)
 
     @property
     def _has_gc(self) -> bool:
@@ -307,7 +316,9 @@ class RunDraft:
         """Numbers of the client itself, with the totals that only forks state."""
         process = dict(self.process)
         for key, value in self.overall.items():
-            number = finite(value) if key not in (RUNTIME, THROUGHPUT) else None
+            number = None
+            if key not in (RUNTIME, THROUGHPUT):
+                number = finite(value)
             if number is not None:
                 process[f"OVERALL {key}"] = number
         return process
@@ -318,4 +329,6 @@ def detect_phase(names: Iterable[str]) -> Phase | None:
     done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
     if not done or not done <= set(KNOWN_OPERATIONS):
         return None
-    return "load" if done == {"INSERT"} else "measure"
+    if done == {"INSERT"}:
+        return "load"
+    return "measure"

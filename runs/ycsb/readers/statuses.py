@@ -115,10 +115,11 @@ class Statuses:
         if kind is None:
             return self.irregular[at]
         rate, written_s = float(self.rate_ops_s[at]), float(self.at_s[at])
+        rate_ops_s = None if math.isnan(rate) else rate
         return StatusLine(
             elapsed_s=int(self.elapsed_s[at]),
             operations_done=int(self.operations_done[at]),
-            rate_ops_s=None if math.isnan(rate) else rate,
+            rate_ops_s=rate_ops_s,
             operations=_operations(kind, self.numbers[at].tolist()),
             at_s=None if math.isnan(written_s) else written_s,
         )
@@ -362,8 +363,11 @@ class _Table:
 
     def number(self, place: Place) -> tuple[Floats, np.ndarray]:
         """The numbers at one place, and which of them are exact. Digits without the point, divided, round but once."""
-        whole = self.values[:, place.whole] if place.whole != NOWHERE else np.zeros(len(self.values), dtype=np.uint64)
-        digits = self.lengths[:, place.whole] if place.whole != NOWHERE else np.zeros(len(self.values), dtype=np.int64)
+        whole = np.zeros(len(self.values), dtype=np.uint64)
+        digits = np.zeros(len(self.values), dtype=np.int64)
+        if place.whole != NOWHERE:
+            whole = self.values[:, place.whole]
+            digits = self.lengths[:, place.whole]
         if place.part == NOWHERE:
             return place.sign * whole.astype(np.float64), (digits <= _EXACT_DIGITS) | (whole == NO_MINIMUM)
         decimals = self.lengths[:, place.part]

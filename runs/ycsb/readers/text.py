@@ -16,8 +16,7 @@ from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
-from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS
-from runs.ycsb.readers.writers import Writers, has_front
+from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS, Writers, has_front
 from runs.ycsb.redact import redact_beginning
 from runs.ycsb.stated_failures import BEGINNING
 from runs.ycsb.status import CONTINUED, HEAD

@@ -165,10 +165,13 @@ class _Draft:
         if not operations and self._count is not None:
             operations[_INSERT if self.phase == "load" else _ALL] = ReadOperation(count=self._count)
         runtime = self._totals.get("runtime")
+        runtime_ms = None
+        if runtime is not None:
+            runtime_ms = runtime * 1000.0
         return ReadRun(
             format=self._format,
             phase=self.phase,
-            runtime_ms=runtime * 1000.0 if runtime is not None else None,
+            runtime_ms=runtime_ms,
             throughput_ops_s=throughput,
             complete=throughput is not None or (self._format == "ycsb-c" and self.phase == "load"),
             operations=operations,

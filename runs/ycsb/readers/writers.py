@@ -94,7 +94,9 @@ class Writers:
         """The line below a rule, which may be a name that has another rule below it."""
         text = line.strip()
         self.awaits_name = False
-        self._name_below_rule = text if text and b" " not in text and len(text) <= _MAX_FRONT else b""
+        self._name_below_rule = b""
+        if text and b" " not in text and len(text) <= _MAX_FRONT:
+            self._name_below_rule = text
 
 
 def has_front(shape: bytes) -> bool:

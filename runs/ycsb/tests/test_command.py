@@ -1,8 +1,7 @@
 """Every client is told exactly its part."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.ycsb.command import (
     choose_jvm_options,

@@ -8,8 +8,7 @@ import zlib
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.encoded import Layout
 from runs.ycsb.errors import HistogramError

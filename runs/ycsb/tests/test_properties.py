@@ -4,8 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError

@@ -1,8 +1,7 @@
 """Secrets do not survive, and everything else does."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.ycsb.known_names import NAMES
 from runs.ycsb.redact import HIDDEN, allow_names, find_secrets, is_secret, redact

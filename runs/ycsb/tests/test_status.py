@@ -1,8 +1,7 @@
 """Status lines of live clients are understood, and nothing a client writes makes the reader raise."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.ycsb.status import StatusOperation, parse_status
 from runs.ycsb.tests.samples import DATA, corpus

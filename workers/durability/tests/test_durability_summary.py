@@ -14,7 +14,7 @@ NO_LOSS = Loss(
     acknowledged=100, lost=0, oldest_lost_s=0, holes=0, present=100, older=0, absent=0, damaged=0, unreadable=0,
     unacknowledged=1,
 )  # fmt: skip
-TRIAL = Trial(fault=Fault.POWER_CUT, fault_after_s=1, recovery_s=0.5, problem="", loss=NO_LOSS)
+TRIAL = Trial(fault=Fault.POWER_CUT, recovery_s=0.5, problem="", loss=NO_LOSS)
 
 
 def with_loss(lost: int, oldest_s: float) -> Trial:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,9 @@ class Command(BaseCommand):
             modes = [system.mode(slug) for slug in options["mode"] or ()]
             pairs = [text.partition("=") for text in options["not_tested"]]
             not_tested = {system.mode(slug).slug: reason for slug, _, reason in pairs}
-            manifest = read_manifest(settings.YCSB_DIR / system.binding.name) if system.own_client else None
+            manifest = None
+            if system.own_client:
+                manifest = read_manifest(settings.YCSB_DIR / system.binding.name)
         except (UnknownSystem, UnknownMode, ManifestError) as error:
             raise CommandError(str(error)) from error
         if manifest is None or not system.administered:
@@ -122,7 +125,7 @@ class Command(BaseCommand):
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(entry, indent=1) + "\n")
-        results = [result for checks in entry["modes"].values() for result in checks]
+        results = list(chain.from_iterable(entry["modes"].values()))
         counts = Counter(result["status"] for result in results)
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         self.stdout.write(f"{summary}. Written to {path}.")
@@ -152,7 +155,9 @@ class Command(BaseCommand):
     ) -> Iterator[tuple[Mode, Provisioner]]:
         """Each mode that the servers can have, with what starts or finds them; the others go into `not_tested`."""
         hosts, nodes = options["hosts"], options["nodes"]
-        node_settings = {"nodes": str(nodes)} if nodes > 1 else {}
+        node_settings = {}
+        if nodes > 1:
+            node_settings = {"nodes": str(nodes)}
         for mode in modes or system.modes.values():
             if problem := "" if hosts else start_problem(system, mode, nodes):
                 not_tested.setdefault(mode.slug, f"{problem[0].upper()}{problem[1:]}.")

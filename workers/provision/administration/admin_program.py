@@ -93,7 +93,9 @@ class Program:
         if call not in CALLS:
             raise ValueError(f"there is no call {call}")
         result = getattr(self._administration, call)(**arguments)
-        return asdict(result) if isinstance(result, Survey) else result
+        if isinstance(result, Survey):
+            return asdict(result)
+        return result
 
     def _read_counters(self) -> dict[str, Any]:
         try:

@@ -216,7 +216,9 @@ class PostgresqlAdministration(Administration):
         """`database` None: the clients' own. `timeout_s` None: a statement may take as long as it does."""
         options = ""
         # As the clients do: a server that demands TLS refuses both, or neither.
-        ssl_mode = self.address.ssl if self.address.ssl in SSL_MODES else "prefer"
+        ssl_mode = "prefer"
+        if self.address.ssl in SSL_MODES:
+            ssl_mode = self.address.ssl
         ca = pem_file(self.address.pems[0])
         if ssl_mode.startswith("verify"):
             ca = ca or ssl.get_default_verify_paths().cafile

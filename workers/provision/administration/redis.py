@@ -127,7 +127,9 @@ class RedisAdministration(Administration):
             info = client.info()
         own = {MARKER_KEY, *indexes(table)}
         patterns = Counter(KEY_PART.sub("*", key, count=1) for key in keys if key not in own)
-        share = max(size / len(keys), 1.0) if keys else 1.0
+        share = 1.0
+        if keys:
+            share = max(size / len(keys), 1.0)
         data = {pattern: round(number * share) for pattern, number in patterns.most_common(MAX_SURVEYED)}
         return Survey(data, self._find_obstacles(info))
 
@@ -228,9 +230,12 @@ class RedisAdministration(Administration):
         if ssl in ("", "disable"):
             return {}
         ca, certificate, key = map(pem_file, self.address.pems)
+        ssl_cert_reqs = "required"
+        if ssl == "trust":
+            ssl_cert_reqs = "none"
         return {
             "ssl": True,
-            "ssl_cert_reqs": "none" if ssl == "trust" else "required",
+            "ssl_cert_reqs": ssl_cert_reqs,
             "ssl_check_hostname": ssl == "verify-full",
             "ssl_ca_certs": ca,
             "ssl_certfile": certificate,

@@ -5,6 +5,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import redis
@@ -84,7 +85,7 @@ class RedisClusterAdministration(RedisAdministration):
         data: Counter[str] = Counter()
         for survey in surveys:
             data.update(survey.data)
-        obstacles = {obstacle for survey in surveys for obstacle in survey.obstacles} - {"cluster_mode"}
+        obstacles = set(chain.from_iterable(survey.obstacles for survey in surveys)) - {"cluster_mode"}
         return Survey(dict(data.most_common(MAX_SURVEYED)), sorted(obstacles))
 
     def replicas(self) -> int:

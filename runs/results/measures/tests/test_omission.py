@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.results.measures.coordinated_omission import corrected, throttled_thread
 from runs.results.measures.sustained_load import backlog_growth

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import pytest
 import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.errors import DamagedFile, LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, Member, open_members

@@ -4,8 +4,7 @@ import io
 import tracemalloc
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from runs.ycsb.block import Block
 from runs.ycsb.files import Limits, Member, open_members

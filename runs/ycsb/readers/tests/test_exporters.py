@@ -5,8 +5,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.metric import split_line
 from runs.ycsb.readers import read_file

@@ -13,8 +13,7 @@ import pytest
 import zstandard
 
 from runs.ycsb.files import Limits
-from runs.ycsb.readers import read_file
-from runs.ycsb.readers import text as text_reader
+from runs.ycsb.readers import read_file, text as text_reader
 from runs.ycsb.readers.tests.damage import SAMPLES, get_runs, overlapping_zip, packed_zeros, read, tarred, zipped
 
 MIB = 1 << 20

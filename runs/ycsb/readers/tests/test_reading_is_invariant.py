@@ -4,8 +4,7 @@ import io
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile

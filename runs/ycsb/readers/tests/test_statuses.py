@@ -1,8 +1,7 @@
 """Status lines read all at once say the same as each read alone, however they look."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.readers.statuses import StatusReader, StatusTable
 from runs.ycsb.readers.tests.samples import one, read_text, status, statuses, summary
