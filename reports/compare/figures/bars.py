@@ -109,8 +109,10 @@ def height_px(bars: int) -> int:
 def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
     rest = MAX_LINE - min(len(bar.name), MAX_NAME)
     texts = [f'<span style="color:{frame.theme.ink}">{shortened(bar.name, MAX_NAME)}</span>']
-    texts += [f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'] if bar.detail else []
-    texts += [escaped(f"· {bar.note}")] if bar.note and not frame.narrow else []
+    if bar.detail:
+        texts.append(f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>')
+    if bar.note and not frame.narrow:
+        texts.append(escaped(f"· {bar.note}"))
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
     return annotation("  ".join(texts), frame.theme.muted, **place)
 
