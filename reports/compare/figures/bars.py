@@ -80,7 +80,10 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     begin = 0.0
     if log:
         begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3)
-    starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
+    starts = [bar.end for bar in bars]
+    if log:
+        starts = [math.log10(end) if end > 0 else begin for end in starts]
+    starts = [max(start, begin) for start in starts]
     # Where the axis ends, so that the label behind each bar has room.
     shares = [min(CHARACTER_PX * (len(bar.value_label) + 1) / AREA_PX, MAX_LABEL_SHARE) for bar in bars]
     lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
