@@ -345,6 +345,8 @@ DOCKER_NETWORK = env_str("BENCHSITE_DOCKER_NETWORK", "host")
 DOCKER_PULL = env_bool("BENCHSITE_DOCKER_PULL", False)
 DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1024**2)
 DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
+# Empties the page caches of the servers under test, where a plan asks for it: a command of the conductor's machine.
+DROP_CACHES_COMMAND = env_str("BENCHSITE_DROP_CACHES_COMMAND", "")
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 CONDUCTOR_CAPACITY = env_int("BENCHSITE_CONDUCTOR_CAPACITY", 4, least=1, most=64)  # runs at a time of one conductor
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)

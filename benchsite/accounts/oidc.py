@@ -18,10 +18,12 @@ from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect import views
+from django.core.exceptions import DisallowedRedirect
 from django.http import Http404, HttpRequest, HttpResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from requests import PreparedRequest, RequestException, Response, Session, Timeout
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 
 from benchsite.accounts.password_hashing import Busy
 from benchsite.core.formatting import exact
@@ -39,12 +41,13 @@ MAX_ANSWER_BYTES: Final = 1_000_000
 _slots: Final = threading.BoundedSemaphore(2)
 # Of an answer that is not the protocol's: the person may try again, and the log has what was wrong.
 MALFORMED: Final = (
-    OAuth2Error, RequestException, jwt.PyJWTError, KeyError, TypeError, ValueError, AttributeError, OverflowError,
+    OAuth2Error, RequestException, HTTPError, jwt.PyJWTError, DisallowedRedirect,
+    KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 
 
 class _BoundedAnswers(HTTPAdapter):
-    """Reads answers of at most MAX_ANSWER_BYTES for at most DEADLINE_S. Raises RequestException."""
+    """Reads answers of at most MAX_ANSWER_BYTES for at most DEADLINE_S. Raises RequestException or HTTPError."""
 
     def send(self, request: PreparedRequest, *_: Any, **options: Any) -> Response:
         end = time.monotonic() + DEADLINE_S
@@ -118,7 +121,7 @@ class VerifyingAdapter(views.OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
             key.key,
             algorithms=[key.algorithm_name],
             audience=app.client_id,
-            issuer=self.openid_config["issuer"],
+            issuer=[self.openid_config["issuer"]],  # None alone would allow every issuer.
             leeway=MAX_CLOCK_DIFFERENCE_S,
             options={"require": [*REQUIRED_CLAIMS]},
         )

@@ -125,20 +125,24 @@ def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *,
 def publish_once(report: Report, user: User | None) -> Built:
     """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind.
 
-    Nobody has looked at it, so an address that is not meant as it stands is refused. Raises NotAllowed for a new one
-    that is public at once, where that is not for this person.
+    Raises NotAllowed for a new one that is public at once, where that is not for this person.
     """
     refuse_public(report, user)
     draft = parse_draft(report.draft)
-    if problems := draft.selection.problems:
-        raise PublishRefused(" ".join(problems))
-    _refuse_what_is_lost(report.team, draft)
+    refuse_unclear(report.team, draft)
     report.draft = _pinned(report.team, draft).as_json()
     made = _publishable(report)
     with transaction.atomic():
         report.save()
         _publish(report, user, made, {})
     return made
+
+
+def refuse_unclear(team: Team, draft: Draft) -> None:
+    """Nobody has looked at it, so an address that is not meant as it stands is refused."""
+    if problems := draft.selection.problems:
+        raise PublishRefused(" ".join(problems))
+    _refuse_what_is_lost(team, draft)
 
 
 def _publishable(report: Report, seen: str = "") -> Built:

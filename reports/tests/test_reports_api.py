@@ -11,7 +11,7 @@ from reports.models import Report, ReportRevision
 from reports.published.links import LinkRevoked, open_link
 from reports.published.publication import load_content
 from reports.tests.frozen import measured_matrix, published
-from runs.tests.factories import make_team, make_user
+from runs.tests.factories import make_matrix, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 WHERE = "/api/v1/reports"
@@ -81,11 +81,26 @@ def test_nothing_that_counts_is_refused_and_leaves_nothing(ask, team):
     assert not Report.objects.exists()
 
 
+@pytest.mark.parametrize("address", ["", "?dry_run=1"])
 @pytest.mark.parametrize("asked", ["v=1&matrix=01a1fe6c-2e35-7000-8000-000000000000", "v=1&matrix=nightly", "matrx=x"])
-def test_refuses_unknown_matrix_instead_of_using_another(ask, query, asked):
-    answer = ask("post", "", {"title": "T", "query": asked})
+def test_refuses_unknown_matrix_instead_of_using_another(ask, query, asked, address):
+    answer = ask("post", address, {"title": "T", "query": asked})
     assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
     assert not Report.objects.exists()
+
+
+@pytest.mark.parametrize("address", ["/revisions", "/revisions?dry_run=1"])
+def test_revision_about_what_is_no_result_is_refused(ask, query, team, address):
+    """Neither about a matrix that is not submitted, nor about one that is not there: the newest never stands for it."""
+    report = ask("post", "", {"title": "T", "query": query}).json()
+    planned = make_matrix(team=team, submitted_at=None)
+    measured_matrix(team)
+
+    for matrix in (planned.pk, "01a1fe6c-2e35-7000-8000-000000000000"):
+        answer = ask("post", f"/{report['id']}{address}", {"query": f"v=1&matrix={matrix}"})
+        assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
+
+    assert ReportRevision.objects.count() == 1 and Report.objects.get().draft["query"] == query
 
 
 @pytest.mark.parametrize("address", ["/revisions", "/revisions?dry_run=1"])

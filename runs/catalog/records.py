@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from runs.catalog.durability import Durability
-from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest
+from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest, use_declared_names
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
 # of theirs is ever compared by its durability.
@@ -569,6 +569,7 @@ def _check(
     url: str = "",
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
+    values = use_declared_names(declared, values)
     problems: dict[str, str] = {
         name: f"{name} is decided by the durability mode, which a matrix chooses: leave it out."
         for name in values

@@ -1,5 +1,6 @@
 """The pure expansion: databases x modes x workloads x ladder x repeats, minus exclusions plus overrides, in order."""
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +8,7 @@ from dataclasses import dataclass, replace
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.plans.plan_spec import PlanColumns
 from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
 
 # What the name of a bracket's run ends with.
@@ -240,13 +242,20 @@ def _start_s(plan: Plan, entry: Entry) -> float:
     return process.start_s * float(database.settings.get("nodes", 1))
 
 
-def duration_s(plan: Plan) -> int:
+def measure_s(plan: PlanColumns, target_ops_s: int | None) -> int:
+    """The measured seconds of a rung: those of the plan, or more until its target has made the plan's operations."""
+    if target_ops_s is None:
+        return plan.min_measure_s
+    return max(plan.min_measure_s, math.ceil(plan.min_operations / target_ops_s))
+
+
+def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
     """How long each client of a measured run works."""
-    return plan.warmup_s + plan.min_measure_s + TAIL_S
+    return plan.warmup_s + measure_s(plan, target_ops_s) + TAIL_S
 
 
 def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
-    seconds, generators = duration_s(plan), draft.generators
+    seconds, generators = duration_s(plan, draft.target_ops_s), draft.generators
     prediction = predict(
         plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )

@@ -44,7 +44,12 @@ PURPOSES: Final = {
 }
 LOAD_POLICIES: Final = {value: label for value, label in Matrix.LoadPolicy.choices if value != Matrix.LoadPolicy.REUSE}
 STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_STATISTICS}
-RESETS: Final = {"keep": "keep everything", "restart": "restart the server", "reload": "reload the data"}
+RESETS: Final = {
+    "keep": "keep everything",
+    "restart": "restart the server",
+    "drop_caches": "empty the page caches, by the operator's command",
+    "reload": "reload the data",
+}
 
 
 class Limit:
@@ -233,6 +238,9 @@ class PlanSpec(Table):
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."
     )
+    min_operations: Annotated[int, Between(0, 2**62), Shown("Operations at least")] = Field(
+        default=0, description="Of targets: a rung that makes fewer in its seconds lasts longer. 0: time alone."
+    )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
         description="Repeats after which verdicts are taken, as in 3, 5, 9: they share the error of 5 %, and the "
@@ -253,7 +261,6 @@ class PlanColumns(PlanSpec):
     """Beside these, what a matrix and a plan file can say and no release carries out yet."""
 
     max_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = 180
-    min_operations: Annotated[int, Between(0, 2**62)] = 0
     resets: dict[Level, Reset] = Field(default_factory=dict)
 
 

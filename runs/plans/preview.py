@@ -23,10 +23,12 @@ from runs.catalog import (
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
-from runs.plans.operation_limit import limit_message
+from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
+from runs.plans.plan_spec import MAX_SECONDS, RESETS
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
+from runs.ycsb.properties import list_own_properties
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -81,7 +83,7 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
-    problems += _scan_problems(expansion)
+    problems += _workload_problems(expansion)
     problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
@@ -179,12 +181,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     yield from (Problem("faults", message) for message in plan_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
-    if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
-        yield Problem(
-            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
-        )
+    yield from _duration_problems(plan)
     for level, policy in plan.resets.items():
-        known = ("keep", "restart", "reload") if level == "rung" else ("keep",)
+        known = tuple(RESETS) if level == "rung" else ("keep",)
         if policy not in known:
             yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
     if plan.load_policy == "reuse":
@@ -212,6 +211,23 @@ def _problems(plan: Plan) -> Iterator[Problem]:
             "processes_per_generator",
             f"{plan.processes_per_generator} clients per generator are too many: {smallest.name} runs "
             f"{smallest.slots} at a time. Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+        )
+
+
+def _duration_problems(plan: Plan) -> Iterator[Problem]:
+    if plan.max_measure_s != plan.min_measure_s:
+        yield Problem(
+            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
+        )
+    if plan.min_operations and (plan.ladder != "target" or plan.search is not None):
+        yield Problem(
+            "min_operations", "Only a ladder of fixed targets says how long so many operations take: set them to 0."
+        )
+    elif plan.rungs and plan.min_operations / min(plan.rungs) > MAX_SECONDS:
+        yield Problem(
+            "min_operations",
+            f"The lowest target needs {duration(plan.min_operations / min(plan.rungs))} for so many operations, and a "
+            f"rung may last {duration(MAX_SECONDS)}. Use fewer, or a higher target.",
         )
 
 
@@ -329,16 +345,28 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
     ]
 
 
-def _scan_problems(expansion: Expansion) -> list[Problem]:
-    """Workloads with scans for clients that have none."""
-    cells = {}
+def _workload_problems(expansion: Expansion) -> list[Problem]:
+    """Workloads that ask what the client of a database cannot do."""
+    scanned, own = {}, {}
     for run in expansion.runs:
         database = run.sweep.entry.database
+        cell = database.name, run.sweep.workload.name
         if scans(run.properties) and not load_catalog().system(database.system, database.flavour).binding.scans:
-            cells[database.name, run.sweep.workload.name] = database.binding
+            scanned[cell] = database.binding
+        if database.client and (names := list_own_properties(run.properties)):
+            own[cell] = names[0]
     return [
-        Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
-        for (database, workload), binding in cells.items()
+        *(
+            Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
+            for (database, workload), binding in scanned.items()
+        ),
+        *(
+            Problem(
+                "workloads",
+                f"{workload} has {name}, which only Benchsite's own client takes: leave it out, or exclude {database}.",
+            )
+            for (database, workload), name in own.items()
+        ),
     ]
 
 
@@ -363,9 +391,13 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
         run.prediction.ops_s / run.clients: message
         for run in expansion.runs
         if run.prediction is not None and run.clients and (run.prediction.source == "assumed") is assumed
-        if (message := limit_message(run.name, run.prediction, seconds=duration_s(plan), clients=run.clients))
+        if (message := _limit_message(plan, run, run.prediction))
     }
     return [over[max(over)]] if over else []
+
+
+def _limit_message(plan: Plan, run: PlannedRun, prediction: Prediction) -> str:
+    return limit_message(run.name, prediction, seconds=duration_s(plan, run.target_ops_s), clients=run.clients)
 
 
 def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:

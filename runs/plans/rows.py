@@ -6,7 +6,7 @@ from uuid import UUID
 from runs.catalog import load_catalog, secret_properties
 from runs.catalog.generators import generator_key
 from runs.models import Matrix, Run, RunEvent, Sweep
-from runs.plans.expansion import Expansion, PlannedRun, PlannedSweep
+from runs.plans.expansion import Expansion, PlannedRun, PlannedSweep, measure_s
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.plan import Plan
 from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
@@ -126,8 +126,8 @@ def build_spec(
         "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": planned.processes},
         "window": {
             "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
-            "min_measure_s": plan.min_measure_s,
-            "max_measure_s": plan.max_measure_s,
+            "min_measure_s": measure_s(plan, planned.target_ops_s),
+            "max_measure_s": measure_s(plan, planned.target_ops_s),
             "min_operations": plan.min_operations,
         },
         "client": client,

@@ -100,6 +100,17 @@ def test_it_refuses_a_database_that_cannot_be(operator, cluster, changes, messag
     assert message in refused(operator.post(reverse("database-add"), database_data(cluster, **changes)))
 
 
+def test_copies_need_as_many_servers_on_whatever_machines(operator, cluster):
+    ring = database_data(cluster, system="cassandra", name="Ring", replication_factor="3")
+
+    assert "Set nodes = 3 in the settings: they share a machine." in refused(
+        operator.post(reverse("database-add"), ring)
+    )
+
+    operator.post(reverse("database-add"), {**ring, "settings": "nodes=3"})
+    assert Database.objects.get().replication_factor == 3
+
+
 def test_it_needs_a_cluster(operator):
     assert "This field is required." in refused(operator.post(reverse("database-add"), database_data(None)))
 

@@ -256,6 +256,44 @@ def test_respects_clients_without_scans_and_diskless_servers(study):
     assert problem.message.startswith("Cache: memcached loses its data at a restart.")
 
 
+def test_rungs_last_until_their_operations_are_done(study, user):
+    matrix = study(ladder="target", threads=8, rungs=[100, 1000], repeats=1, min_operations=200_000)
+
+    submit(matrix, user)
+
+    windows = {run.target_ops_s: run.spec["window"] for run in matrix.runs.filter(phase="measure")}
+    assert [windows[target]["min_measure_s"] for target in (100, 1000)] == [2000, 200]
+    assert all(window["min_measure_s"] == window["max_measure_s"] for window in windows.values())
+    assert matrix.runs.filter(target_ops_s=100).first().expected_s > 2000
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"min_operations": 1000}, "Only a ladder of fixed targets"),
+        ({"min_operations": 10**9, "ladder": "target", "threads": 8, "rungs": [100]}, "The lowest target needs"),
+    ],
+)
+def test_refuses_operations_that_no_rung_can_end_by(study, fields, message):
+    problems = preview(stored_plan(study(**fields))).problems
+    assert [problem.message[: len(message)] for problem in problems if problem.field == "min_operations"] == [message]
+
+
+def test_stock_clients_take_no_zipfian_constant(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()], provisioner="external")
+    stock = make_database(team=cluster.team, cluster=cluster, flavour="ycsb", client="ycsb-0.17.0/redis", name="Stock")
+    own = make_database(team=cluster.team, cluster=cluster, name="Own")
+    mix = {"recordcount": "1000", "readproportion": "1", "requestdistribution": "zipfian", "zipfianconstant": "0.7"}
+    hot = make_workload(team=cluster.team, name="Hot", properties=mix)
+    bindings = {"redis": DIGEST, "ycsb-0.17.0/redis": DIGEST}
+
+    plan = study(entries=[(stock, "off"), (own, "off")], workloads=[hot], bindings=bindings)
+    problems = preview(stored_plan(plan)).problems
+
+    (message,) = [problem.message for problem in problems if "zipfianconstant" in problem.message]
+    assert message.startswith("Hot has zipfianconstant") and message.endswith("exclude Stock.")
+
+
 def test_warns_of_two_modes_on_one_external_server(study):
     """By its address: two clusters may stand for one server."""
     matrix = study(modes=("always", "everysec"))

@@ -46,8 +46,8 @@ def _whole(name: str, default: int | None, least: int, most: int, help: str, uni
     return Property(name=name, type="int", default=text, least=least, most=most, help=help, unit=unit)
 
 
-def _share(name: str, default: str, help: str) -> Property:
-    return Property(name=name, type="float", default=default, least=0, most=1, help=help)
+def _share(name: str, default: str, help: str, *also: str) -> Property:
+    return Property(name=name, type="float", default=default, least=0, most=1, help=help, also=also)
 
 
 def _switch(name: str, default: str, help: str) -> Property:
@@ -65,8 +65,8 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
     _whole("fieldlength", 100, 1, 10_000_000, "Longest (constant: every) field value.", "bytes"),
     _whole("minfieldlength", 1, 1, 10_000_000, "Shortest field value, unless the length is constant.", "bytes"),
     _choice("fieldlengthdistribution", "constant", ("constant", "uniform", "zipfian"), "How field lengths vary."),
-    _share("readproportion", "0.95", "Share of operations that read one record."),
-    _share("updateproportion", "0.05", "Share of operations that update one record."),
+    _share("readproportion", "0.95", "Share of operations that read one record.", "memgetproportion"),
+    _share("updateproportion", "0.05", "Share of operations that update one record.", "memupdateproportion"),
     _share("insertproportion", "0", "Share of operations that insert a new record."),
     _share("scanproportion", "0", "Share of operations that read a range of records."),
     _share("readmodifywriteproportion", "0", "Share of operations that read a record and write it back changed."),
@@ -75,6 +75,14 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         "uniform",
         ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
         "Which records are asked for.",
+    ),
+    Property(
+        name="zipfianconstant",
+        type="float",
+        default="0.99",
+        least=0.01,
+        most=0.999,
+        help="zipfian: how uneven it is; of Benchsite's own client only.",
     ),
     _share("hotspotdatafraction", "0.2", "hotspot: the share of the records that is hot."),
     _share("hotspotopnfraction", "0.8", "hotspot: the share of the operations that go to hot records."),
@@ -122,6 +130,14 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         "Each client uses the database so long before the run begins; unmeasured.",
         "ms",
     ),
+    _whole(
+        "window.catch_up_ms",
+        None,
+        0,
+        600_000,
+        "With a target: later operations are dropped instead of made up for; of Benchsite's own client only.",
+        "ms",
+    ),
     _whole("core_workload_insertion_retry_limit", 0, 0, 1000, "How often a failed insert is tried again."),
     _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
 )
@@ -144,6 +160,25 @@ REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "hdrhistogram.output.path": "names a file",
     "measurement.raw.output_file": "names a file",
     "fieldlengthhistogram": "names a file",
+}
+_RETRIES: Final = "belongs to the client of a database: write it into the database's client properties"
+# Properties of the studies' YCSBs that are none of a workload here.
+OTHER_PROPERTIES: Final[Mapping[str, str]] = {
+    "readretrycount": _RETRIES,
+    "updateretrycount": _RETRIES,
+    "insertretrycount": _RETRIES,
+    "retrydelay": _RETRIES,
+    "ignoreinserterrors": _RETRIES,
+    "reconnectiontarget": _RETRIES,
+    "mongodb.readPreference": _RETRIES,
+    "valuelength": "is the length of a record's only field: write fieldcount=1 and fieldlength instead",
+    "workingset": "is not known here: write requestdistribution=hotspot with hotspotdatafraction instead",
+    "churndelta": "is not known here: the hot records stay the same; leave it out",
+    "warmupoperationcount": f"is not known here: write the time as {WARM_UP} instead",
+    "exportmeasurementsinterval": "is always 1000 ms here, for all statistics: leave it out",
+    "printstatsinterval": "is always 1 s here: leave it out",
+    "periodichistogram.buckets": "is not needed: every second has a histogram of its own; leave it out",
+    "periodichistogram.bucket.interval": "is not needed: every second has a histogram of its own; leave it out",
 }
 
 _MIXES: Final[Mapping[str, tuple[Mapping[str, str], str, Mapping[str, str]]]] = {
@@ -186,6 +221,10 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
     checked: dict[str, str] = {}
     problems: dict[str, str] = {}
     near: str | None = None
+    try:
+        properties = property_schema.use_declared_names(WORKLOAD_PROPERTIES, properties)
+    except property_schema.PropertyError as error:
+        raise PropertyError(error.problems) from error
     for name, value in properties.items():
         try:
             if name == YCSB_WARM_UP:
@@ -254,6 +293,8 @@ def _unescaped(text: str) -> str:
 def _check(name: str, value: object) -> str:
     if name in REFUSED_PROPERTIES:
         raise PropertyError({name: f"{name} {REFUSED_PROPERTIES[name]}; Benchsite sets it itself: leave it out."})
+    if name in OTHER_PROPERTIES:
+        raise PropertyError({name: f"{name} {OTHER_PROPERTIES[name]}."})
     if name in CLIENT_PROPERTIES:
         raise PropertyError({name: f"{name} follows from the matrix and is set for every client: leave it out."})
     declared = WORKLOAD_PROPERTIES.get(name)
@@ -307,6 +348,8 @@ def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
         problems["readproportion"] = "All proportions are 0: give at least one kind of operation a share."
     if _number(checked, "minscanlength") > _number(checked, "maxscanlength"):
         problems["minscanlength"] = "minscanlength is larger than maxscanlength."
+    if "zipfianconstant" in checked and checked.get("requestdistribution") != "zipfian":
+        problems["zipfianconstant"] = "zipfianconstant needs requestdistribution=zipfian: add it, or leave this out."
     varies = checked.get("fieldlengthdistribution", "constant") != "constant"
     if varies and _number(checked, "minfieldlength") > _number(checked, "fieldlength"):
         problems["minfieldlength"] = "minfieldlength is larger than fieldlength."
@@ -342,6 +385,12 @@ def writes(properties: Mapping[str, str]) -> bool:
     """Whether any of the checked workload's operations add or change records."""
     changing = ("updateproportion", "insertproportion", "readmodifywriteproportion")
     return any(float(properties.get(name, "0")) > 0 for name in changing)
+
+
+def list_own_properties(properties: Mapping[str, str]) -> list[str]:
+    """Those that only Benchsite's own client takes, where they change anything."""
+    own = {name: WORKLOAD_PROPERTIES[name].default for name in ("zipfianconstant", "window.catch_up_ms")}
+    return [name for name, default in own.items() if properties.get(name, default) != default]
 
 
 def warm_up_s(properties: Mapping[str, str]) -> int:

@@ -38,7 +38,7 @@ class Property:
 
     `choices` are all values of a choice; of any other type they are words accepted beside its usual values.
     `pattern` must match the whole of a str; without one a str may hold any printable characters. A pem is certificates
-    or a key; its line breaks become blanks.
+    or a key; its line breaks become blanks. `also` are names of other YCSBs for the same values in the same unit.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Property:
     help: str = ""
     unit: str = ""
     secret: bool = False
+    also: tuple[str, ...] = ()
 
     def check(self, value: object) -> str:
         """The canonical text of `value`. Raises PropertyError, whose message says what to write instead."""
@@ -168,7 +169,7 @@ def check_properties(declared: Mapping[str, Property], given: Mapping[str, objec
     """The canonical texts of `given`. Raises one PropertyError that names every problem found."""
     checked: dict[str, str] = {}
     problems: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in use_declared_names(declared, given).items():
         if name not in declared:
             problems[name] = unknown_name(name, declared)
             continue
@@ -179,6 +180,18 @@ def check_properties(declared: Mapping[str, Property], given: Mapping[str, objec
     if problems:
         raise PropertyError(problems)
     return checked
+
+
+def use_declared_names(declared: Mapping[str, Property], values: Mapping[str, object]) -> dict[str, object]:
+    """The values under the declared names. Raises PropertyError where two names of one property have other values."""
+    canonical = {other: name for name, entry in declared.items() for other in entry.also}
+    named: dict[str, object] = {}
+    for name, value in values.items():
+        target = canonical.get(name, name)
+        if target in named and str(named[target]) != str(value):
+            raise PropertyError({name: f"{name} is {target} here, which has another value: leave one of them."})
+        named[target] = value
+    return named
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:

@@ -39,6 +39,7 @@ from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
 from runs.ycsb.errors import YcsbError
 from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
+from workers.conductor.page_caches import drop_page_caches
 from workers.conductor.run_faults import FaultInjector
 from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
@@ -243,6 +244,9 @@ class Conductor:
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
         self._evidence(disk=self.standing.deployment.disk)
+        seconds = drop_page_caches(self.run)
+        if seconds is not None:
+            self._evidence(caches_dropped_s=seconds)
         self._note(PHASE_STAGES[self.run.phase])
 
     def _count_rows(self) -> None:

@@ -1,6 +1,7 @@
 """Cassandra as a process, asked by the program of its binding and loaded by Benchsite's own client."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,32 @@ def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Se
     keys = next(iter(target(server, records=10).keys.batches(10)))
     assert server.administration.delete_keys(TABLE, [*keys, "stranger"]) == 10
     assert server.administration.size(TABLE) == 990
+
+
+STUDY_OF_2013 = {
+    "row_cache_size": "64MB", "memtable_heap_space": "96MB", "memtable_offheap_space": "96MB",
+    "memtable_flush_writers": "8", "trickle_fsync": "true", "compaction_throughput": "128MiB/s",
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_second_load_outlives_the_deleted_rows_of_the_first(manifest: Manifest, servers: Servers, tmp_path: Path):
+    """With the settings of the study of 2013, and a server that gives up reads of 100 deleted rows, not 100,000."""
+    settings = {**STUDY_OF_2013, "tombstone_failure_threshold": "100"}
+    server = servers("cassandra", "one-periodic", settings=settings).start()
+    assert server.administration.read_settings(list(settings)) == {
+        name: re.sub("MB$", "MiB", value) for name, value in settings.items()
+    }
+    ours = target(server, records=1000)
+    ours.prepare_load()
+    assert run_client(manifest, server, tmp_path / "load", "-load").returns == {"INSERT": {"OK": 1000}}
+    assert server.administration.size(TABLE) == 1000
+
+    assert ours.prepare_load() == ""
+
+    assert server.administration.size(TABLE) == 0
+    assert run_client(manifest, server, tmp_path / "again", "-load").returns == {"INSERT": {"OK": 1000}}
 
 
 def test_counts_what_the_nodes_do(server: Server):

@@ -1,8 +1,9 @@
 """HBase as a standalone process, administered by the program of its binding and loaded by Benchsite's own client."""
 
 import dataclasses
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from runs.ycsb.tests.hdrlogs import each_interval
-from workers.provision.administration import AdministrationError
+from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.ownership import DataNotOwned
 from workers.provision.ports import free_port
@@ -59,6 +60,29 @@ def test_loads_runs_and_reads_its_mode(manifest: Manifest, server: Server, tmp_p
     keys = next(iter(ours.keys.batches(10)))
     assert server.administration.delete_keys(TABLE, [*keys, "stranger"]) == 10
     assert server.administration.size(TABLE) == 990
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("splits", "regions"), [("0", 10), ("200", 201)])
+def test_tables_are_split_from_the_beginning(server: Server, splits: str, regions: int):
+    with closing(administration_for(SYSTEM, {**server.client_properties(), "hbase.splits": splits})) as administration:
+        before = count_regions(administration)
+        assert administration.create_table(f"split{splits}", ["field0"], "{}")
+
+        assert count_regions(administration) - before == regions
+
+        assert administration.drop_empty_table(f"split{splits}")
+
+
+def count_regions(administration: Administration) -> float:
+    """Of all tables, once the server's metrics have settled, which it takes every five seconds."""
+    counts: list[float] = []
+    while len(counts) < 7 or len(set(counts[-7:])) > 1:
+        time.sleep(1)
+        with suppress(AdministrationError), administration.open_counters() as read_counters:
+            counts.append(read_counters().values.get("regions", 0.0))
+    return counts[-1]
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from benchsite.accounts import oidc
 from benchsite.accounts.models import User
 from benchsite.accounts.tests.identity_provider import CLIENT_ID, SECRET
 from benchsite.accounts.tests.test_single_sign_on import come, provider, who
-from benchsite.tests.hostile_servers import HostileServer, drip, repeat, silent
+from benchsite.tests.hostile_servers import HostileServer, answer_each, drip, repeat, silent
 from runs.tests.factories import make_user
 
 __all__ = ["provider"]
@@ -95,8 +95,8 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 
 @pytest.mark.parametrize(
     "behaviour",
-    [silent, partial(drip, begin=HEAD), partial(repeat, begin=HEAD, piece=b"a")],
-    ids=["silent", "drip", "endless"],
+    [silent, partial(answer_each, answer=HEAD), partial(drip, begin=HEAD), partial(repeat, begin=HEAD, piece=b"a")],
+    ids=["silent", "head alone", "drip", "endless"],
 )
 def test_answer_has_a_limit(client, provider, settings, monkeypatch, behaviour):
     """Nobody waits for the whole of it."""
@@ -110,6 +110,29 @@ def test_answer_has_a_limit(client, provider, settings, monkeypatch, behaviour):
 
     assert answer.status_code == 401
     assert time.monotonic() - start < 10
+
+
+def say_once(client, ended, answer):
+    client.recv(65_536)
+    client.sendall(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HEAD.replace(b"\r\n\r\n", b"\r\nContent-Length: 500\r\n\r\n{}"),
+        HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n{}"),
+        HEAD.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\nz"),
+        HEAD + b"[" * 100_000,
+    ],
+    ids=["cut", "not packed", "chunks", "deep"],
+)
+def test_damaged_answer_is_refused(client, provider, settings, answer):
+    with HostileServer(partial(say_once, answer=answer)) as server:
+        [app] = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]
+        app["settings"]["server_url"] = f"http://127.0.0.1:{server.port}"
+
+        assert client.post("/sso/sso/login/").status_code == 401
 
 
 def test_others_wait_while_the_provider_is_slow(client, provider):
@@ -181,6 +204,26 @@ def test_malformed_token_answer_is_refused(client, provider, monkeypatch, answer
 def test_malformed_keys_are_refused(client, provider, monkeypatch, keys):
     monkeypatch.setattr(provider, "keys", lambda: keys)
     refused(client)
+
+
+@pytest.mark.parametrize("address", [None, [], 7, "file:///keys", "http://[::1"], ids=json.dumps)
+def test_malformed_address_of_keys_is_refused(client, provider, monkeypatch, address):
+    configuration = {**provider.configuration(), "jwks_uri": address}
+    monkeypatch.setattr(provider, "configuration", lambda: configuration)
+    refused(client)
+
+
+def test_provider_without_a_name_vouches_for_nobody(client, provider, ada, monkeypatch):
+    configuration = {**provider.configuration(), "issuer": None}
+    monkeypatch.setattr(provider, "configuration", lambda: configuration)
+    refused(client)
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", f"https://example.org/{'a' * 100_000}"], ids=len)
+def test_address_that_is_none_for_browsers_is_refused(client, provider, monkeypatch, address):
+    configuration = {**provider.configuration(), "authorization_endpoint": address}
+    monkeypatch.setattr(provider, "configuration", lambda: configuration)
+    assert client.post("/sso/sso/login/").status_code == 401
 
 
 @pytest.mark.parametrize("configuration", [[], {}, {"authorization_endpoint": 7}, None], ids=json.dumps)

@@ -116,14 +116,18 @@ def pinned(team: Team, selection: Selection) -> Selection:
 def is_lost(team: Team, selection: Selection) -> bool:
     """Whether it names a matrix that the team does not have (any more), in the place of which another would stand."""
     key = selection.matrix_id
-    return key is not None and not selection.sweeps and not Matrix.objects.filter(team=team, pk=key).exists()
+    return key is not None and not selection.sweeps and not _submitted(team).filter(pk=key).exists()
+
+
+def _submitted(team: Team) -> QuerySet[Matrix]:
+    return Matrix.objects.filter(team=team, submitted_at__isnull=False)
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
     """The matrix that the selection is about: the named one, else the newest with a result, else the newest."""
     if selection.sweeps or selection.matrix == ALL:
         return None
-    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False)
+    matrices = _submitted(team)
     if selection.matrix_id:
         if named := matrices.filter(pk=selection.matrix_id).first():
             return named

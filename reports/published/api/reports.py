@@ -60,6 +60,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
     if query.dry_run:
         publication.refuse_public(report, user)
+        publication.refuse_unclear(team, draft)
         return Status(200, _preview(build(team, draft, new.title)))
     return Status(201, _published(request, report))
 
@@ -91,6 +92,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
         )
     title = change.title or report.title
     if query.dry_run:
+        publication.refuse_unclear(report.team, draft)
         return Status(200, _preview(build(report.team, draft, title)))
     report.draft, report.title = draft.as_json(), publication.build_title(title)
     return Status(201, _published(request, report))

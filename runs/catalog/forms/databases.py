@@ -6,10 +6,17 @@ from types import MappingProxyType
 from typing import Any
 
 from django import forms
-from django.db.models import Count
 
 from benchsite.accounts.models import Team
-from runs.catalog import BadTag, System, get_flavour, load_catalog, ports_problem, secret_properties
+from runs.catalog import (
+    BadTag,
+    System,
+    count_servers,
+    get_flavour,
+    load_catalog,
+    ports_problem,
+    secret_properties,
+)
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
@@ -133,7 +140,7 @@ class DatabaseForm(SignInForm, NamedForm):
                 self.refuse("settings", error)
         if "binding_properties" in cleaned:
             cleaned["binding_properties"] = self.read_properties(cleaned["binding_properties"], self._secrets())
-        self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
+        self._check_copies(system, cleaned)
         self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
         self._check_ports(system, cleaned.get("cluster"))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
@@ -160,12 +167,15 @@ class DatabaseForm(SignInForm, NamedForm):
         if cluster and (problem := ports_problem(binding.endpoint, cluster.list_ports(binding.default_port))):
             self.add_error("cluster", problem)
 
-    def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
-        if cluster is None or copies is None:
+    def _check_copies(self, system: System, cleaned: Mapping[str, Any]) -> None:
+        cluster, copies, settings = (cleaned.get(name) for name in ("cluster", "replication_factor", "settings"))
+        if cluster is None or copies is None or settings is None:
             return
-        nodes = cluster.nodes.aggregate(nodes=Count("pk"))["nodes"]
+        nodes = count_servers(system, cluster.provisioner, settings, cluster.nodes.count())
         if copies > max(nodes, 1):
             message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
+            if cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings:
+                message += f" Set nodes = {copies} in the settings: they share a machine."
             self.add_error("replication_factor", message)
 
     def save(self) -> Database:

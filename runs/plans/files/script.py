@@ -21,10 +21,9 @@ from runs.catalog import (
     server_settings,
 )
 from runs.catalog.records import GO_FLAVOUR
-from runs.plans.expansion import PlannedRun, expand
+from runs.plans.expansion import PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
-from runs.plans.plan import TAIL_S
 from runs.ycsb.command import (
     choose_jvm_options,
     client_properties_for_run,
@@ -183,16 +182,12 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             clients=count,
             threads=threads[number],
             target_ops_s=target,
-            duration_s=_duration_s(plan) if run.phase == "measure" else None,
+            duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
             binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
         )
         for number, target in enumerate(targets)
     )
-
-
-def _duration_s(plan: PlanFile) -> int:
-    return plan.matrix.warmup_s + plan.matrix.min_measure_s + TAIL_S
 
 
 def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
@@ -201,7 +196,7 @@ def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
         "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),
-        "run_flags": choose_jvm_options(duration_s=_duration_s(plan), inserts=0),
+        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, None), inserts=0),
     }
     lines = []
     for name, jvm_options in options.items():

@@ -100,6 +100,14 @@ def test_stall_in_the_window_is_made_up_for_and_seen(redis_target: Target):
     assert (service.percentile(99) or 0) < 100_000
 
 
+def test_stall_is_not_made_up_for_where_catching_up_is_limited(redis_target: Target):
+    redis_target.load()
+    merged = measure(redis_target, {**PACED, "window.catch_up_ms": "100"}, stall_at_s=3.0, stall_s=0.8)
+    # 0.7 s of the 3 s are dropped, and no response time is longer than the stall and what may be made up for.
+    assert 0.65 < merged.throughput_ops_s / TARGET_OPS_S < 0.85
+    assert response_us(merged, 90) < 100_000
+
+
 def test_more_than_the_target_is_never_offered(redis_target: Target):
     redis_target.load()
     merged = measure(redis_target, {**PACED, "target": "20000"}, stall_at_s=0, stall_s=0.3)

@@ -14,6 +14,7 @@ import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.IgnoringWorkload;
 import org.benchsite.ycsb.Ledger;
 import org.benchsite.ycsb.PacedWorkload;
+import org.benchsite.ycsb.ZipfianWorkload;
 import site.ycsb.Client;
 import site.ycsb.DB;
 import site.ycsb.DBException;
@@ -141,15 +142,19 @@ public final class Start {
 
     /**
      * YCSB's arguments, with the workload exchanged for one of ours: for a target with a known window the one that keeps
-     * a schedule of its own; for a load that ignores failed inserts the one that goes on after them.
+     * a schedule of its own; for another zipfian constant the one that has it; for a load that ignores failed inserts the
+     * one that goes on after them.
      */
     private static String[] withOurWorkload(String[] args, Properties properties) {
         String workload = properties.getProperty("workload");
         if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
+            if (properties.containsKey(ZipfianWorkload.PROPERTY)) {
+                workload = ZipfianWorkload.class.getName();
+            }
             boolean hasTarget = Integer.parseInt(properties.getProperty("target", "0")) > 0;
             return hasTarget && properties.containsKey(PacedWorkload.WINDOW_START)
                 ? with(args, PacedWorkload.OPERATIONS + "=" + workload, "workload=" + PacedWorkload.class.getName())
-                : args;
+                : with(args, "workload=" + workload);
         }
         if (!Boolean.parseBoolean(properties.getProperty(IgnoringWorkload.PROPERTY))) {
             return args;

@@ -17,6 +17,7 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogWriter;
 import org.HdrHistogram.Recorder;
 import org.benchsite.ycsb.Ledger;
+import org.benchsite.ycsb.ZipfianWorkload;
 import site.ycsb.DB;
 import site.ycsb.DBException;
 import site.ycsb.RandomByteIterator;
@@ -102,7 +103,7 @@ final class WarmUp {
     private WarmUp(Properties properties) throws DBException {
         int threads = Integer.parseInt(properties.getProperty("threadcount", "1"));
         pool = Executors.newFixedThreadPool(threads);
-        Workload workload = new CoreWorkload();
+        Workload workload = properties.containsKey(ZipfianWorkload.PROPERTY) ? new ZipfianWorkload() : new CoreWorkload();
         try {
             workload.init(properties);
         } catch (WorkloadException e) {

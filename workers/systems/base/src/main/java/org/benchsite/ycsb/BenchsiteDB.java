@@ -28,6 +28,8 @@ public abstract class BenchsiteDB extends DB {
     private final int[] retries = new int[Operation.values().length];
     private long retryDelayMs;
     private long reconnectDelayMs;
+    private int reconnectBelowOpsS;
+    private int falls;
     private Settings settings;
     private boolean connected;
     private AcknowledgedWrites ledger;
@@ -75,6 +77,7 @@ public abstract class BenchsiteDB extends DB {
             }
             retryDelayMs = settings.whole("benchsite.retry.delay_ms");
             reconnectDelayMs = settings.whole("benchsite.reconnect.delay_ms");
+            reconnectBelowOpsS = settings.whole("benchsite.reconnect.below_ops_s");
             ledger = AcknowledgedWrites.open();
             connect(settings);
             connected = true;
@@ -173,6 +176,9 @@ public abstract class BenchsiteDB extends DB {
 
     private Status attempt(Operation operation, Attempt attempt) {
         boolean outcomeUnknown = false;
+        if (reconnectBelowOpsS > 0) {
+            reconnectWhereSlow();
+        }
         for (int left = retries[operation.ordinal()];; left--) {
             Failure failure;
             try {
@@ -202,6 +208,16 @@ public abstract class BenchsiteDB extends DB {
             }
             Ledger.SHARED.retried(operation);
             pause(retryDelayMs);
+        }
+    }
+
+    /** Closes the connection where the process did fewer operations in the last second than it should. */
+    private void reconnectWhereSlow() {
+        int counted = ThroughputWatch.SHARED.count(reconnectBelowOpsS);
+        if (counted != falls) {
+            falls = counted;
+            disconnect();
+            connected = false;
         }
     }
 
@@ -251,6 +267,7 @@ public abstract class BenchsiteDB extends DB {
         }
         shared.add(Property.whole("benchsite.retry.delay_ms", 0, 0, 60_000));
         shared.add(Property.whole("benchsite.reconnect.delay_ms", 100, 0, 60_000));
+        shared.add(Property.whole("benchsite.reconnect.below_ops_s", 0, 0, Integer.MAX_VALUE));
         shared.add(Property.flag(IgnoringWorkload.PROPERTY, false));
         return List.copyOf(shared);
     }

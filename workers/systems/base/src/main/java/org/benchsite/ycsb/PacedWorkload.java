@@ -27,12 +27,15 @@ import site.ycsb.measurements.Measurements;
 public final class PacedWorkload extends Workload {
     /** Seconds from the end of a client's first operation to the measured window. */
     public static final String WINDOW_START = "window.start_s";
+    /** Operations that are later than this are dropped inside the window too; absent: all of them are made up for. */
+    public static final String CATCH_UP = "window.catch_up_ms";
     /** The class that makes the operations. */
     public static final String OPERATIONS = "window.workload";
     private static final double SECOND_NS = 1e9;
 
     private Workload operations;
     private double warmUpNs;
+    private long catchUpNs;
     private long statusNs;
     private long tickNs;
     private boolean spins;
@@ -56,6 +59,7 @@ public final class PacedWorkload extends Workload {
         int threads = Integer.parseInt(properties.getProperty("threadcount", "1"));
         tickNs = Math.max(1, (long) (SECOND_NS * threads / Integer.parseInt(properties.getProperty("target"))));
         warmUpNs = SECOND_NS * Integer.parseInt(properties.getProperty(WINDOW_START));
+        catchUpNs = 1_000_000L * Long.parseLong(properties.getProperty(CATCH_UP, "-1"));
         statusNs = (long) SECOND_NS * Integer.parseInt(properties.getProperty("status.interval", "10"));
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
         System.setErr(new StatusLines(System.err));
@@ -150,6 +154,9 @@ public final class PacedWorkload extends Workload {
             }
             long lateNs = (isInWindow ? windowNs : now) - dueNs;
             dueNs += Math.max(lateNs, 0);
+            if (catchUpNs >= 0) {
+                dueNs = Math.max(dueNs, now - catchUpNs);
+            }
             while (dueNs - System.nanoTime() > 0) {
                 if (spins) {
                     Thread.onSpinWait();

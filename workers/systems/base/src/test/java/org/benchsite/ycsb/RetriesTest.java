@@ -56,6 +56,30 @@ class RetriesTest {
     }
 
     @Test
+    void reconnectsWhereThroughputFallsBelowTheTarget() throws Exception {
+        FaultyDB slow = db("benchsite.reconnect.below_ops_s", "1000000000");
+        FaultyDB fast = db("benchsite.reconnect.below_ops_s", "1");
+        FaultyDB off = db();
+        long end = System.nanoTime() + 2_500_000_000L;
+        while (System.nanoTime() < end) {
+            for (FaultyDB db : new FaultyDB[] {slow, off}) {
+                assertEquals(Status.OK, db.read("t", "k", null, new HashMap<>()));
+            }
+        }
+        assertTrue(slow.connections >= 2 && slow.connections <= 4, slow.connections + " connections");
+        int before = fast.connections;
+        end = System.nanoTime() + 2_500_000_000L;
+        fast.read("t", "k", null, new HashMap<>());
+        int caughtUp = fast.connections;
+        while (System.nanoTime() < end) {
+            fast.read("t", "k", null, new HashMap<>());
+        }
+        assertTrue(caughtUp - before <= 1);
+        assertEquals(caughtUp, fast.connections);
+        assertEquals(1, off.connections);
+    }
+
+    @Test
     void everyAttemptWritesTheSameValues() throws DBException {
         FaultyDB db = db("benchsite.retries.insert", "1");
         db.coming.add(BUSY);

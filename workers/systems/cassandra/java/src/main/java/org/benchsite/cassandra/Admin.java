@@ -3,7 +3,9 @@ package org.benchsite.cassandra;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,8 +25,11 @@ import com.datastax.oss.driver.api.core.cql.PreparedStatement;
 import com.datastax.oss.driver.api.core.cql.ResultSet;
 import com.datastax.oss.driver.api.core.cql.Row;
 import com.datastax.oss.driver.api.core.cql.SimpleStatement;
+import com.datastax.oss.driver.api.core.cql.Statement;
 import com.datastax.oss.driver.api.core.metadata.Node;
 import com.datastax.oss.driver.api.core.metadata.NodeState;
+import com.datastax.oss.driver.api.core.servererrors.ReadFailureException;
+import com.datastax.oss.driver.api.core.servererrors.ReadTimeoutException;
 import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.Failure;
 
@@ -44,6 +49,8 @@ public final class Admin extends AdminProgram {
         "MemtableFlushWriter", "flushes", "MutationStage", "writes", "ReadStage", "reads",
         "Native-Transport-Requests", "requests");
     private static final int REQUESTS_IN_FLIGHT = 64;
+    /** No smaller range of tokens is halved: a server that still gives up has another reason. */
+    private static final long MIN_TOKENS = 1L << 40;
     /** A cluster that has just started answers its first requests late. */
     private static final int ATTEMPTS = 5;
 
@@ -72,8 +79,7 @@ public final class Admin extends AdminProgram {
 
     @Override
     protected String content(String table) {
-        return tableId(table) != null && session.execute(select(table) + " LIMIT 1").one() != null
-            ? "the rows of table " + table : "";
+        return tableId(table) != null && count(table, 1) > 0 ? "the rows of table " + table : "";
     }
 
     @Override
@@ -275,11 +281,48 @@ public final class Admin extends AdminProgram {
 
     @Override
     protected long size(String table) {
-        long size = 0;
-        for (ResultSet rows = session.execute(select(table)); rows.iterator().hasNext(); rows.iterator().next()) {
-            size++;
+        return count(table, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Rows, `limit` at most. A node gives up a read that meets 100,000 deleted rows (tombstone_failure_threshold), as
+     * are there behind a data set that was deleted: then each half of the tokens is read by itself.
+     */
+    private long count(String table, int limit) {
+        if (!isHashed()) {
+            return count(SimpleStatement.newInstance(select(table) + " LIMIT " + limit));
         }
-        return size;
+        PreparedStatement part = session.prepare(select(table) + " WHERE token(" + CassandraDB.KEY + ") >= ? AND token("
+            + CassandraDB.KEY + ") <= ? LIMIT ?");
+        Deque<long[]> ranges = new ArrayDeque<>(List.of(new long[] {Long.MIN_VALUE, Long.MAX_VALUE}));
+        long rows = 0;
+        while (!ranges.isEmpty() && rows < limit) {
+            long[] range = ranges.pop();
+            try {
+                rows += count(part.bind(range[0], range[1], (int) (limit - rows)));
+            } catch (ReadFailureException | ReadTimeoutException e) {
+                long middle = Math.floorDiv(range[0], 2) + Math.floorDiv(range[1], 2);
+                if (middle - range[0] < MIN_TOKENS) {
+                    throw e;
+                }
+                ranges.push(new long[] {middle + 1, range[1]});
+                ranges.push(new long[] {range[0], middle});
+            }
+        }
+        return rows;
+    }
+
+    private long count(Statement<?> statement) {
+        long rows = 0;
+        for (ResultSet result = session.execute(statement); result.iterator().hasNext(); result.iterator().next()) {
+            rows++;
+        }
+        return rows;
+    }
+
+    /** Whether tokens are the 64-bit hashes of Murmur3Partitioner. */
+    private boolean isHashed() {
+        return session.execute("SELECT partitioner FROM system.local").one().getString(0).endsWith("Murmur3Partitioner");
     }
 
     @Override
@@ -349,14 +392,22 @@ public final class Admin extends AdminProgram {
         StringBuilder columns = new StringBuilder();
         fields.forEach(field -> columns.append(", ").append(CassandraDB.quote(field)).append(" text"));
         session.execute("CREATE TABLE IF NOT EXISTS " + qualified(table) + " (" + CassandraDB.KEY
-            + " text PRIMARY KEY" + columns + ")");
+            + " text PRIMARY KEY" + columns + ")"
+            + (hasRowCache() ? " WITH caching = {'keys': 'ALL', 'rows_per_partition': 'ALL'}" : ""));
         return writeMarker(table, marker, "", fields);
+    }
+
+    /** "10240MiB", or 0 with any unit; before 4.1 a number of MB under another name. */
+    private boolean hasRowCache() {
+        TreeSet<String> sizes = nodeSetting("row_cache_size");
+        sizes.addAll(nodeSetting("row_cache_size_in_mb"));
+        return sizes.stream().anyMatch(size -> size.matches("[1-9].*"));
     }
 
     @Override
     protected boolean dropEmptyTable(String table) throws NameTaken {
         UUID id = tableId(table);
-        if (id == null || session.execute(select(table) + " LIMIT 1").one() != null) {
+        if (id == null || count(table, 1) > 0) {
             return false;
         }
         session.execute("DROP TABLE " + qualified(table));

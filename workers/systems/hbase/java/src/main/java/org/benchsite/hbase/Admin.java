@@ -54,6 +54,9 @@ public final class Admin extends AdminProgram {
     private static final byte[] MARKER = HbaseDB.bytes("marker");
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
     private static final int ROWS_PER_CALL = 1000;
+    private static final int REGIONS_PER_SERVER = 10;
+    private static final int FIRST_KEY = 1000;
+    private static final int LAST_KEY = 10_000;
     /** Where HBase's files are: the scheme of their address, and for local files whether Hadoop keeps checksums beside. */
     private static final String FILE_SYSTEM = "file_system";
     private static final String RAW_LOCAL = "org.apache.hadoop.fs.RawLocalFileSystem";
@@ -63,7 +66,7 @@ public final class Admin extends AdminProgram {
         "FlushTime_num_ops", "flushes", "CompactionTime_num_ops", "compactions", "writtenBytes", "log_bytes",
         "appendCount", "log_writes", "SyncTime_num_ops", "log_syncs");
     private static final Map<String, String> VALUES = Map.of(
-        "flushQueueLength", "flushes_pending", "compactionQueueLength", "compactions_pending");
+        "flushQueueLength", "flushes_pending", "compactionQueueLength", "compactions_pending", "regionCount", "regions");
 
     private final Address address;
     private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
@@ -310,6 +313,19 @@ public final class Admin extends AdminProgram {
         }
     }
 
+    /** The first keys of the regions but one, even over YCSB's hashed keys, whose numbers begin with any digit but 0. */
+    private byte[][] splits() throws IOException {
+        int count = settings.whole("hbase.splits");
+        if (count == 0) {
+            count = REGIONS_PER_SERVER * metrics().getLiveServerMetrics().size() - 1;
+        }
+        byte[][] keys = new byte[count][];
+        for (int i = 1; i <= count; i++) {
+            keys[i - 1] = HbaseDB.bytes("user" + (FIRST_KEY + i * (LAST_KEY - FIRST_KEY) / (count + 1)));
+        }
+        return keys;
+    }
+
     /** Whether this call made the table and its marker, of which another process may have been quicker with either. */
     @Override
     protected boolean createTable(String table, List<String> fields, String marker) throws IOException {
@@ -318,7 +334,7 @@ public final class Admin extends AdminProgram {
         }
         try (org.apache.hadoop.hbase.client.Admin admin = connection.getAdmin()) {
             admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(table))
-                .setColumnFamily(ColumnFamilyDescriptorBuilder.of(family)).build());
+                .setColumnFamily(ColumnFamilyDescriptorBuilder.of(family)).build(), splits());
         } catch (TableExistsException e) {
             return false;
         }

@@ -57,6 +57,7 @@ public final class HbaseDB extends BenchsiteDB {
         Property.whole("hbase.port", 2181, 1, 65_535),
         Property.text("hbase.znode", "/hbase"),
         Property.text("hbase.family", "family"),
+        Property.whole("hbase.splits", 0, 0, 8000),
         Property.text("hbase.user", ""),
         Property.choice("hbase.durability", "USE_DEFAULT", "USE_DEFAULT", "SKIP_WAL", "ASYNC_WAL", "SYNC_WAL",
             "FSYNC_WAL"),
