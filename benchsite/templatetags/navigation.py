@@ -19,6 +19,7 @@ register = template.Library()
 GROUPS = {
     "Results": (
         ("Compare", "compare"),
+        ("Versions", "versions"),
         ("Sweeps", "sweeps"),
         ("Reports", "reports"),
         ("History", "history"),

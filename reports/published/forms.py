@@ -18,7 +18,6 @@ from reports.published.drafts import (
     MAX_FOOTNOTES,
     MAX_HEADLINE,
     MAX_NOTES_LENGTH,
-    MAX_QUERY_LENGTH,
     Draft,
     DraftFootnote,
 )
@@ -31,13 +30,6 @@ ACCESS_SAYS: Final = {
     Report.Access.UNLISTED: "unlisted: everybody with the link, no account needed, hidden from search engines",
     Report.Access.PUBLIC: "public: everybody; also listed on the team's public page",
 }
-
-
-class BeginForm(forms.Form):
-    """A new draft."""
-
-    title = forms.CharField(max_length=MAX_TITLE_LENGTH)
-    query = forms.CharField(max_length=MAX_QUERY_LENGTH, required=False, widget=forms.HiddenInput)
 
 
 class TextsForm(forms.Form):

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry, Membership, Role
+from conftest import signed_in
 from reports.models import Report
 from reports.published.links import LinkRevoked, find_link, open_link
 from reports.published.publication import load_content
@@ -35,12 +36,12 @@ def seen(client, report):
 
 def test_it_begins_on_the_compare_page(client_in, matrix):
     html = client_in.get(f"/compare/?v=1&matrix={matrix.pk}").content.decode()
-    address = re.search(r'href="(/reports/new/[^"]*)"', html)[1].replace("&amp;", "&")
-    page = client_in.get(address).content.decode()
-    assert "Build a report" in page and matrix.name in page and "3 sweeps" in page
-    answer = client_in.post("/reports/new/", {"title": "Mine", "query": address.partition("?")[2]})
+    form = html.partition('action="/reports/new/"')[2].partition("</form>")[0]
+    fields = dict(re.findall(r'name="(query|title)" value="([^"]*)"', form))
+    answer = client_in.post("/reports/new/", {name: text.replace("&amp;", "&") for name, text in fields.items()})
     report = Report.objects.get()
-    assert answer["Location"] == f"/reports/{report.pk}/edit/" and report.access == "private"
+    assert answer["Location"] == f"/reports/{report.pk}/publish/" and report.access == "private"
+    assert report.title == matrix.name and str(matrix.pk) in report.draft["query"]
 
 
 def test_it_is_built_looked_at_and_published(client_in, report, team):
@@ -79,6 +80,29 @@ def test_it_is_looked_at_again_where_the_numbers_changed(client_in, report, matr
     answer = client_in.post(f"/reports/{report.pk}/publish/", {"seen": digest})
     assert answer.status_code == 409 and "Something changed since you looked" in answer.content.decode()
     assert not report.revisions.exists()
+
+
+def test_who_may_read_it_is_chosen_where_it_is_published(client_in, report):
+    page = client_in.get(f"/reports/{report.pk}/publish/").content.decode()
+    assert 'value="unlisted"' in page and re.search(r'value="private"[^>]*checked', page)
+
+    client_in.post(f"/reports/{report.pk}/publish/", {"seen": seen(client_in, report), "access": "unlisted"})
+
+    report.refresh_from_db()
+    assert report.access == "unlisted" and report.revisions.count() == 1
+    assert "Copy HTML" in client_in.get(f"/reports/{report.pk}/").content.decode()
+
+
+def test_runner_makes_no_report_public_by_publishing(team, matrix):
+    client = signed_in(make_user(team=team, role=Role.RUNNER))
+    client.post("/reports/new/", {"query": f"v=1&matrix={matrix.pk}"})
+    report = Report.objects.get()
+    assert 'value="public"' not in client.get(f"/reports/{report.pk}/publish/").content.decode()
+
+    client.post(f"/reports/{report.pk}/publish/", {"seen": seen(client, report), "access": "public"})
+
+    report.refresh_from_db()
+    assert report.access == "private" and report.revisions.count() == 1
 
 
 def test_nothing_that_counts_is_not_published(client_in, team):
@@ -194,7 +218,7 @@ def test_viewers_read_and_change_nothing(team, user):
         assert client.get(f"/reports/{report.pk}/{what}").status_code == 403
     for what in ("access/", "link/", "delete/"):
         assert client.post(f"/reports/{report.pk}/{what}").status_code == 403
-    assert client.get("/reports/new/").status_code == 403
+    assert client.post("/reports/new/").status_code == 403
     assert "Build a report" not in client.get("/compare/").content.decode()
 
 

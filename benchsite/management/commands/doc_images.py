@@ -104,9 +104,10 @@ class Command(BaseCommand):
 
     def write_report(self, page: Any, open_page: Any, query: str, path: Path) -> None:
         """Publishes a report of the comparison as its author would, and writes its export as one HTML file."""
-        open_page(f"/reports/new/{query}")
+        open_page(f"/compare/{query}")
+        page.get_by_role("button", name="Build a report").click()
+        page.get_by_role("link", name="Edit", exact=True).click()
         page.fill("input[name=title]", "Quick study: what durability costs Redis and PostgreSQL")
-        page.click("main form .button--primary")
         page.click("button[name=look]")
         page.wait_for_load_state("networkidle")
         page.click("button[name=publish]")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -17,9 +17,7 @@ from django.views.decorators.gzip import gzip_page
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from benchsite.core.responses import get_posted
-from reports.compare.queries import chosen
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values
-from reports.compare.views.compare import selection_in
 from reports.compare.views.figures import answer_to
 from reports.models import Report
 from reports.published import forms as forms, links, publication, rights
@@ -54,22 +52,12 @@ def reports(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/report/list.html", context)
 
 
-@team_required("GET", "POST", role=Role.RUNNER)
+@team_required("POST", role=Role.RUNNER)
 def add(request: HttpRequest) -> HttpResponse:
-    """A draft about the comparison in the address, which is the compare page's."""
-    if request.method == "POST":
-        form = forms.BeginForm(request.POST)
-        if form.is_valid():
-            data = form.cleaned_data
-            report = publication.begin(get_team(request), get_user(request), data["query"], data["title"])
-            return redirect("report-edit", report.pk)
-        return render(request, "reports/report/add.html", {"form": form}, status=422)
-    selection = selection_in(request)
-    choice = chosen(get_team(request), selection)
-    title = choice.matrix.name if choice.matrix else f"Comparison of {len(choice.sweeps)} sweeps"
-    form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
-    context = {"form": form, "sweeps": len(choice.sweeps), "matrix": choice.matrix, "problems": choice.problems}
-    return render(request, "reports/report/add.html", context | {"back": reverse("compare") + selection.query()})
+    """A draft about the comparison in the compare page's address."""
+    query, title = request.POST.get("query", ""), request.POST.get("title", "")
+    report = publication.begin(get_team(request), get_user(request), query, title)
+    return redirect("report-publish", report.pk)
 
 
 @team_required("GET")
@@ -81,7 +69,7 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
     link, is_mine = links.find_link(row), rights.may_delete(row, get_user(request))
-    form = form or forms.AccessForm(initial=forms.access_initial(row))
+    form = form or _access_form(request, row)
     revisions = list(get_revisions(row))
     address = ""
     if link:
@@ -95,11 +83,16 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "site": request.build_absolute_uri("/").rstrip("/"),
         "address": address,
         "expired": row.has_expired,
-        "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
+        "form": form,
         "can_open": is_mine,
         "can_delete": is_mine,
     }
     return render(request, "reports/report/report.html", context, status=422 if form.is_bound else 200)
+
+
+def _access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
+    form = forms.AccessForm(data, initial=forms.access_initial(row))
+    return form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public()
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
@@ -154,6 +147,12 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
         return _preview(request, row, refusal=str(refused), status=422)
+    access = request.POST.get("access", row.access)
+    if access in Report.Access.values and access != row.access:
+        try:
+            publication.set_access(row, access, row.expires_at, get_user(request))
+        except NotAllowed as refused:
+            messages.error(request, str(refused))
     messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
     return redirect("report", row.pk)
 
@@ -192,7 +191,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
         "refusal": refusal,
         "hidden": [place for place in made.found if not place.stays],
         "visible": [place for place in made.found if place.stays],
-        "says": forms.ACCESS_SAYS[Report.Access(row.access)],
+        "form": _access_form(request, row),
     }
     return render(request, "reports/report/publish.html", context, status=status)
 
@@ -217,7 +216,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
     row = _mine(pk)
-    form = forms.AccessForm(request.POST)
+    form = _access_form(request, row, request.POST)
     if not form.is_valid():
         return _report(request, row, form)
     try:
