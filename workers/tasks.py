@@ -6,6 +6,7 @@ from celery import shared_task
 
 from workers.generator import signals  # noqa: F401 - connects what a worker does when it comes up
 from workers.generator.client import run_client
+from workers.generator.client_check import answer_check
 from workers.generator.pool_probe import answer_probe
 
 
@@ -19,3 +20,9 @@ def probe(generator: str, sent_at: float, number: int) -> None:
 def client(client_run_id: str) -> None:
     """Run one YCSB client; sent to the queue of its load generator."""
     run_client(UUID(client_run_id))
+
+
+@shared_task(name="load.check")
+def check(check_id: str) -> None:
+    """Run the clients that check a server; sent to the queue of a load generator that would drive it."""
+    answer_check(UUID(check_id))

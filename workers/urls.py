@@ -20,6 +20,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLIENT}/files/<slug:kind>/<str:file_name>", generator_api.file),
     path(f"{CLIENT}/complete", generator_api.complete),
     path(f"{CLIENT}/fail", generator_api.fail),
+    path("generator-api/v1/checks/<uuid:pk>/claim", generator_api.claim_check),
+    path("generator-api/v1/checks/<uuid:pk>/complete", generator_api.complete_check),
     path("load-generators/", views.load_generators, name="load-generators"),
     path("load-generators/enrolment/", views.enrolment, name="load-generator-enrolment"),
     path("load-generators/release/", views.release_load_generator, name="load-generator-release"),

@@ -21,8 +21,9 @@ LATENCY_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))  # from microseconds
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 # Where a spreadsheet may take text for a formula: where the cell begins, and behind what ends one where cells are
-# separated by semicolons: quotes that begin within a cell do not keep it together.
-FORMULA = re.compile(r"""\A(?=[\t\r\n])|(\A|[;\t\r\n][\s"]*)(?=[=+@-])""")
+# separated by semicolons: quotes that begin within a cell do not keep it together. A byte order mark is left out by
+# whoever reads a file's first cell, and some languages' spreadsheets take wide signs for the narrow ones.
+FORMULA = re.compile(r"""\A(?=[\t\r\n])|((?:\A|[;\t\r\n])[\s\ufeff"]*)(?=[=+@\uff1d\uff0b\uff0d\uff20-])""")
 
 Number = float | int | None
 Cell = TypeVar("Cell")

@@ -18,6 +18,7 @@ from reports.tests.snapshots import published
 
 pytestmark = pytest.mark.django_db
 FORMULAS = ("=cmd|'/C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1")
+WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 
 
 def test_the_json_is_the_canonical_bytes_with_the_digest(team, client):
@@ -59,6 +60,12 @@ def test_semicolon_begins_no_formula(cell):
 
     for part in re.split(r"[;\n]", out.getvalue().partition(",")[2]):
         assert not part.strip('" \r\t').startswith(("=", "+", "-", "@")), part
+
+
+@pytest.mark.parametrize("sign", ["\ufeff=", " =", "\ufeff\t@", *WIDE])
+def test_no_sign_that_is_read_as_another_begins_a_formula(sign):
+    for begin in ("", "x;", "x; "):
+        assert "'" in not_a_formula(f"{begin}{sign}1")
 
 
 def test_every_table_is_a_csv_of_the_zip(team, client):

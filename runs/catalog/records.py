@@ -486,6 +486,10 @@ class System(Record):
                 values[key] = check_properties(declared, values[key])
             except PropertyError as error:
                 problems[key] = str(error)
+        try:
+            self._refuse_variables(own["client_properties"])
+        except PropertyError as error:
+            problems["client_properties"] = str(error)
         if refused:
             problems["client_properties"] = f"No durability mode decides {', '.join(refused)}: leave it out."
         if problems:
@@ -514,11 +518,23 @@ class System(Record):
 
     def check_binding_properties(self, values: Mapping[str, object]) -> dict[str, str]:
         """The client properties of a database in canonical form, or PropertyError."""
-        if self.go is not None and self.binding is self.go.binding:
-            _refuse_variables(values)
+        self._refuse_variables(values)
         return _check(
             self.binding.properties, values, self.governed_properties, self.binding.endpoint.url, self.binding.fixed
         )
+
+    def _refuse_variables(self, values: Mapping[str, object]) -> None:
+        """go-ycsb expands variables wherever a value has them and knows no way to escape them. Raises PropertyError."""
+        if self.go is None or self.binding is not self.go.binding:
+            return
+        problems = {
+            name: f"{name} must not contain ${{: go-ycsb replaces ${{NAME}} by a variable of its environment. Write "
+            "another value, or choose another client."
+            for name, value in values.items()
+            if "${" in str(value)
+        }
+        if problems:
+            raise PropertyError(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,18 +564,6 @@ class Catalog:
             return self.system(slug, flavour, own_modes)
         except UnknownSystem:
             return None
-
-
-def _refuse_variables(values: Mapping[str, object]) -> None:
-    """go-ycsb expands variables wherever a value has them, and knows no way to escape them. Raises PropertyError."""
-    problems = {
-        name: f"{name} must not contain ${{: go-ycsb replaces ${{NAME}} by a variable of its environment. Write "
-        "another value, or choose another client."
-        for name, value in values.items()
-        if "${" in str(value)
-    }
-    if problems:
-        raise PropertyError(problems)
 
 
 def _check(

@@ -70,6 +70,13 @@ def test_refuses_what_is_no_mode(database, changes, message):
     assert Database.objects.get().own_modes == {}
 
 
+def test_mode_of_go_ycsb_names_no_variable(database):
+    Database.objects.update(system="mariadb", flavour="go-ycsb", client="go-ycsb-1.0.3/mysql")
+    changes = {"server_settings": "", "client_properties": "mysql.user=${HOME}"}
+    assert "mysql.user must not contain ${" in refusal(copy_mode(database, base="flush-1", **changes))
+    assert Database.objects.get().own_modes == {}
+
+
 def test_refuses_the_copied_mode_itself_and_a_second_name(database):
     always = load_catalog().system("redis").mode("always")
     lines = "\n".join(f"{name}={text}" for name, text in always.server_settings.items())

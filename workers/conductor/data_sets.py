@@ -10,8 +10,9 @@ from runs.models import DataConfirmation, Deployment, Phase, Provisioner, Run
 from runs.queue.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from workers.probe.client_checks import build_key
 from workers.provision.ownership import DataTarget, StatedTarget
-from workers.provision.provisioner_factory import site_marks
+from workers.provision.provisioner_factory import check_records, site_marks
 from workers.provision.servers import Server
 
 
@@ -65,6 +66,7 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
         fingerprint=spec["dataset"]["fingerprint"],
         keys=loaded_keys(properties),
         confirmed=not external or confirmation is not None,
+        check_keys=[build_key(number) for number in check_records(run.cluster.team_id)] if external else (),
     )
 
 

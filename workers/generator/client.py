@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -94,6 +95,53 @@ class BindingMismatch(ManifestError):
     """This load generator's jars are not those that the run was submitted with."""
 
 
+def prepare_command(
+    order: ClientOrder, folder: WorkFolder, *, writes_archive: bool = True
+) -> tuple[list[str], Manifest]:
+    """The command line, with the 0600 property file in the folder, and its binding. A load writes an archive of its
+    classes where there is none. Raises ManifestError and StartError.
+    """
+    manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, order["binding"])
+    if manifest.digest != order["digest"]:
+        raise BindingMismatch(
+            f"This load generator holds build {manifest.digest[:12]} of the {order['binding']} binding, the "
+            f"run was submitted with {order['digest'][:12]}: {how_to_align(order['binding'])}"
+        )
+    if problem := host_problem():
+        raise StartError(problem)
+    base, properties = folder.path, folder.properties
+    outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
+    write_properties(properties, {**order["properties"], **outputs})
+    java_phase, go_phase = PHASES[order["phase"]]
+    if order["binding"].startswith(GO_YCSB):
+        return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)], manifest
+    arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
+    java_class = manifest.java_class or order["java_class"]
+    arguments += ["-threads", str(order["threads"]), "-db", java_class]
+    if order["target_ops_s"]:
+        arguments += ["-target", str(order["target_ops_s"])]
+    options = choose_jvm_options(duration_s=order["duration_s"], inserts=int(order["properties"].get("insertcount", 0)))
+    if cpus := order.get("cpus"):
+        options = (*options, f"-XX:ActiveProcessorCount={len(cpus)}")
+    site_files = _site_files(order, base)
+    if not site_files:
+        is_load = writes_archive and order["phase"] == "load"
+        options = (*options, *archive_options(manifest, base, is_load=is_load))
+    return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files), manifest
+
+
+def _site_files(order: ClientOrder, base: Path) -> list[str]:
+    """The folder of the configuration files that are found on the class path; nothing where there are none."""
+    files = order.get("site_files")
+    if not files:
+        return []
+    folder = base / "site"
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [str(folder)]
+
+
 class Client:
     """The YCSB process of one client run."""
 
@@ -106,7 +154,6 @@ class Client:
         self.begun = False
         self.started_epoch_s: float | None = None
         self.running: Guarded | None = None
-        self.manifest: Manifest | None = None  # of a binding whose classes are archived
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
         self.sampler: HostSampler | None = None
         self.guard: ProgressGuard | None = None
@@ -119,7 +166,7 @@ class Client:
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
-            command = self._prepare()
+            command, manifest = prepare_command(self.order, self.folder)
             self.clock.offset_s = retry_with_backoff(
                 lambda: self.site.clock_offset_s(self.clock), errors=(SiteUnreachable,)
             )
@@ -132,8 +179,8 @@ class Client:
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
             result = self._measure(command)
-            if self.manifest is not None and result.exit_code == 0:
-                store_archive(self.manifest, self.folder.path)
+            if result.exit_code == 0:
+                store_archive(manifest, self.folder.path)
             return self._conclude(result)
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
@@ -176,49 +223,6 @@ class Client:
             on_tick=self._tick,
             **options,
         )
-
-    def _prepare(self) -> list[str]:
-        """The folder, the 0600 property file and the command line. Raises ManifestError and StartError."""
-        manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
-        if manifest.digest != self.order["digest"]:
-            raise BindingMismatch(
-                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, the "
-                f"run was submitted with {self.order['digest'][:12]}: {how_to_align(self.order['binding'])}"
-            )
-        if problem := host_problem():
-            raise StartError(problem)
-        base, properties = self.folder.path, self.folder.properties
-        outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
-        write_properties(properties, {**self.order["properties"], **outputs})
-        java_phase, go_phase = PHASES[self.order["phase"]]
-        if self.is_go:
-            return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)]
-        arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
-        java_class = manifest.java_class or self.order["java_class"]
-        arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
-        if self.order["target_ops_s"]:
-            arguments += ["-target", str(self.order["target_ops_s"])]
-        options = choose_jvm_options(
-            duration_s=self.order["duration_s"], inserts=int(self.order["properties"].get("insertcount", 0))
-        )
-        if self.cpus:
-            options = (*options, f"-XX:ActiveProcessorCount={len(self.cpus)}")
-        site_files = self._site_files()
-        if not site_files:
-            options = (*options, *archive_options(manifest, base, is_load=self.order["phase"] == "load"))
-            self.manifest = manifest
-        return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files)
-
-    def _site_files(self) -> list[str]:
-        """The folder of the configuration files that are found on the class path; nothing where there are none."""
-        files = self.order.get("site_files")
-        if not files:
-            return []
-        folder = self.folder.path / "site"
-        folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [str(folder)]
 
     def _create_table(self, command: list[str]) -> ProcessResult:
         """Runs go-ycsb without threads: it creates the table as it connects, and ends.

@@ -38,6 +38,7 @@ from runs.results import artifacts
 from workers.conductor import scheduling
 from workers.generator import enrolment, generator_requests as requests, registration
 from workers.generator.site_client import MAX_TEXT_BYTES, RUN_DELETED
+from workers.probe import client_checks
 
 log = logging.getLogger(__name__)
 MAX_FILE_BYTES: Final = 16 * 1024**3
@@ -203,6 +204,18 @@ def claim(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) 
         return {"claimed": False}
     window = client_run.run.spec["window"]
     return {"claimed": True, "order": client_run.order, "window": window, "label": str(client_run)}
+
+
+@endpoint("POST", requests.Claim)
+def claim_check(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) -> dict[str, Any]:
+    """The orders of the clients that check a server, for the first claim of this load generator."""
+    return {"orders": client_checks.claim(name, pk)}
+
+
+@endpoint("POST", requests.CheckResult)
+def complete_check(request: HttpRequest, name: str, body: requests.CheckResult, pk: uuid.UUID) -> dict[str, Any]:
+    client_checks.complete(name, pk, body.outcome, body.detail)
+    return {}
 
 
 @endpoint("POST", requests.Report)

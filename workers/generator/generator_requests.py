@@ -150,3 +150,10 @@ class Result(Claim):
 class Failure(Claim):
     reason: Reason
     reason_detail: Text
+
+
+class CheckResult(Claim):
+    """How the clients of a check ended: `workers.generator.client_check.CheckResult`."""
+
+    outcome: Literal["passed", "failed", "unfit", "busy"]
+    detail: Text

@@ -103,6 +103,13 @@ class SiteClient:
             return None
         return answer
 
+    def claim_check(self, check: uuid.UUID, claim: uuid.UUID) -> list[Any]:
+        """The orders of a check's clients, once; nothing of a check that was claimed before, or is over."""
+        return list(self._post(f"checks/{check}/claim", {"claim": str(claim)})["orders"])
+
+    def complete_check(self, check: uuid.UUID, claim: uuid.UUID, outcome: str, detail: str) -> None:
+        self._post(f"checks/{check}/complete", {"claim": str(claim), "outcome": outcome, "detail": detail})
+
     def report(self, client_run: uuid.UUID, claim: uuid.UUID, **fields: Any) -> tuple[bool, float | None]:
         """A heartbeat: whether the run goes on, and when its clients begin, in seconds since 1970."""
         answer = self._post(f"clients/{client_run}/report", {"claim": str(claim), **fields})

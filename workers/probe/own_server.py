@@ -21,7 +21,7 @@ from benchsite.core.addresses import AddressRefused, is_own_address, join_addres
 from benchsite.core.responses import form_status
 from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
 from runs.catalog.connection_strings import parse_connection_string
-from runs.catalog.data_confirmations import confirm
+from runs.catalog.data_confirmations import confirm, find_confirmation
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.catalog.forms.sign_in import SignInForm
@@ -33,10 +33,11 @@ from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
 from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
+from workers.probe.client_checks import THREADS
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
 
-RUNGS = (1, 2, 4, 8, 16, 32)  # threads of each client in the first ladder
+RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
 MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
@@ -180,21 +181,12 @@ class FirstMatrixForm(DescribedForm):
     mode = forms.ChoiceField(choices=[], label="Durability mode", widget=forms.RadioSelect)
     workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
     records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
-    confirmed = forms.BooleanField(
-        label="Benchsite may make its own table beside these, and drop it again",
-        error_messages={"required": "Allow it, or empty the server and check again: nothing is loaded without it."},
-    )
 
-    def __init__(self, *args: Any, target: TargetChecks, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, modes: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.target = target
-        if target.foreign_data:
-            self.fields["confirmed"].label = "Benchsite may add and delete its own records beside this data"
-        elif not target.data:
-            del self.fields["confirmed"]
-        self.fields["mode"].initial = next(reversed(target.modes), "")  # the strongest
+        self.fields["mode"].initial = next(reversed(modes), "")  # the strongest
         # Modes that the server is not in would fail the first run.
-        self.offer("mode", list(target.modes.items()))
+        self.offer("mode", list(modes.items()))
 
     def save(self, database: Database, user: User) -> Matrix:
         """Submitted. Raises PlanError where it cannot run, and then makes nothing."""
@@ -217,16 +209,8 @@ class FirstMatrixForm(DescribedForm):
                 max_measure_s=MEASURE_S, name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
             )  # fmt: skip
             Draft(matrix, [(database, self.cleaned_data["mode"])], [workload], generators).store(user)
-            if self.target.foreign_data:
-                self._confirm(database, user)
             submit(matrix, user)
         return matrix
-
-    def _confirm(self, database: Database, user: User) -> None:
-        system = load_catalog().system(database.system, database.flavour)
-        table = str(WORKLOAD_PROPERTIES["table"].default)
-        target = data_target(system, database.cluster.address, database.binding_properties, table)
-        confirm(database.cluster, target, user)
 
 
 @team_required("GET", "POST")
@@ -282,19 +266,28 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     progress = None
     if "again" not in request.GET:
         progress = read_check(team, pk)
-    if "as-it-is" in request.POST and progress and progress.target and progress.target.differences:
-        _state_mode(database, system, progress.target)
+    target = progress.target if progress else None
+    is_confirmed = find_confirmation(database.cluster, _data_target(database, system)) is not None
+    if "as-it-is" in request.POST and target and target.differences:
+        _state_mode(database, system, target)
         return redirect(f"{reverse('own-server-first', args=[pk])}?again=1")
+    if "confirm" in request.POST and target and not target.may_write:
+        if target.foreign_data:
+            confirm(database.cluster, _data_target(database, system), get_user(request))
+        progress, is_confirmed = None, True
     if progress is None:
-        addresses, properties = database.cluster.addresses, database.binding_properties
+        addresses, properties, cluster = database.cluster.addresses, database.binding_properties, database.cluster_id
         try:
-            progress = start_check(team, pk, system, addresses, properties, lambda target: pk, str(database.cluster_id))
+            progress = start_check(
+                team, pk, system, addresses, properties, lambda target: pk, str(cluster), confirmed=is_confirmed
+            )
         except CheckRefused as error:
             context["refusal"] = str(error)
     context["progress"] = progress
-    if progress is None or progress.target is None or not progress.target.is_usable:
+    target = progress.target if progress else None
+    if target is None or not (target.is_usable and target.may_write):
         return render(request, "workers/own_server_first.html", context)
-    form = FirstMatrixForm(request.POST or None, target=progress.target)
+    form = FirstMatrixForm(request.POST or None, modes=target.modes)
     if form.is_valid():
         try:
             matrix = form.save(database, get_user(request))
@@ -305,6 +298,11 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
+
+
+def _data_target(database: Database, system: System) -> str:
+    table = str(WORKLOAD_PROPERTIES["table"].default)
+    return data_target(system, database.cluster.address, database.binding_properties, table)
 
 
 def _state_mode(database: Database, system: System, target: TargetChecks) -> None:

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -21,11 +22,13 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
+from workers.probe.client_checks import ClientResult, run_clients
 from workers.probe.target_checks import Progress, TargetCheck, TargetChecks, check_target
+from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records
+from workers.provision.servers import Server
 
 log = logging.getLogger(__name__)
-CHECK_TIMEOUT_S: Final = 30.0  # Drivers in Java start and connect slowly on a busy machine.
-MAX_CHECKS_OF_TEAM: Final = 2
+CHECK_TIMEOUT_S: Final = 60.0  # Three JVMs start one after the other, slowly on a busy machine.
 MAX_CHECKS: Final = 5  # of all teams, in one web process
 RESULT_TIMEOUT_S: Final = 600
 # Beyond the timeout: for a process to start and to end, on a busy machine.
@@ -47,14 +50,17 @@ def start_check(
     properties: Mapping[str, object],
     save: Callable[[TargetChecks], uuid.UUID] | None = None,
     cluster: str = "",
+    *,
+    confirmed: bool = False,
 ) -> Progress:
     """Starts a check of the servers at these host:port. `save` is called where clients can sign in, and names the row
-    whose progress is the result, too. `cluster` is that of `check_target`. Raises CheckRefused.
+    whose progress is the result, too. `cluster` and `confirmed` are those of `check_target`. Raises CheckRefused.
     """
     if not _slots.acquire(blocking=False):
-        raise CheckRefused("This site checks other servers at the moment. Try again in half a minute.")
+        raise CheckRefused("This site checks other servers at the moment. Try again in a minute.")
     try:
         slot = _take_slot(team)
+        record = check_records(team.pk)[slot]
         progress = Progress(until=time.time() + CHECK_TIMEOUT_S + GRACE_S)
         _write(team, check, progress)
     except RedisError as error:
@@ -64,46 +70,49 @@ def start_check(
         _slots.release()
         raise
 
+    examine = partial(check_target, system, addresses, properties, cluster=cluster, confirmed=confirmed, record=record)
+
     def run() -> None:
         tenancy.enter(team.pk)
         try:
-            _run(team, check, progress, system, addresses, properties, save, cluster)
+            _run(team, check, progress, examine, save)
         finally:
             connection.close()
             _slots.release()
-            cache.delete(slot)
+            cache.delete(_slot_key(team, slot))
 
     threading.Thread(target=run, name=f"check {check}", daemon=True).start()
     return progress
 
 
-def _take_slot(team: Team) -> str:
-    """The key of a slot of the team, which ends by itself where its process does. Raises CheckRefused, RedisError."""
+def _take_slot(team: Team) -> int:
+    """A free slot of the team, which ends by itself where its process does. Raises CheckRefused, RedisError."""
     for number in range(MAX_CHECKS_OF_TEAM):
-        key = f"server-check-slot:{team.pk}:{number}"
-        if cache.add(key, 1, CHECK_TIMEOUT_S + GRACE_S):
-            return key
-    raise CheckRefused(f"This team has {MAX_CHECKS_OF_TEAM} checks at the moment. Try again in half a minute.")
+        if cache.add(_slot_key(team, number), 1, CHECK_TIMEOUT_S + GRACE_S):
+            return number
+    raise CheckRefused(f"This team has {MAX_CHECKS_OF_TEAM} checks at the moment. Try again in a minute.")
+
+
+def _slot_key(team: Team, number: int) -> str:
+    return f"server-check-slot:{team.pk}:{number}"
 
 
 def _run(
     team: Team,
     check: uuid.UUID,
     progress: Progress,
-    system: System,
-    addresses: Sequence[str],
-    properties: Mapping[str, object],
+    examine: Callable[..., TargetChecks],
     save: Callable[[TargetChecks], uuid.UUID] | None,
-    cluster: str,
 ) -> None:
-    saved = ""
+    saved, deadline = "", time.monotonic() + CHECK_TIMEOUT_S
+
+    def check_clients(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+        return run_clients(team, server, number, writes=writes, deadline=deadline)
+
     try:
-        target = check_target(
-            system,
-            addresses,
-            properties,
-            deadline=time.monotonic() + CHECK_TIMEOUT_S,
-            cluster=cluster,
+        target = examine(
+            deadline=deadline,
+            run_clients=check_clients,
             note_step=lambda step: _write(team, check, replace(progress, step=step)),
         )
         if save is not None and target.is_reachable:

@@ -1,14 +1,22 @@
-"""Checks of servers that somebody else runs, before the first matrix: connection, sign-in, mode, latency, data."""
+"""Checks of servers that somebody else runs, before the first matrix.
 
+The administration looks first. Then YCSB's clients connect from the load generators and read; where the target is empty
+or holds the site's own data set, they write one record, too, which is deleted again.
+"""
+
+import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from time import perf_counter
-from typing import Literal
+from typing import Literal, Protocol
 
 from runs.catalog import System
-from workers.provision.administration import AdministrationError
+from workers.probe.client_checks import FIELDS, ClientResult, build_key
+from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.external import CONNECT_TIMEOUT_S, ExternalProvisioner
 from workers.provision.ownership import Marker
@@ -19,9 +27,11 @@ from workers.provision.servers import ProvisionError, Server, ServerSpec
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
-STEPS = ("connection", "sign-in", "modes", "latency", "data")
+STEPS = ("connection", "sign-in", "modes", "latency", "data", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
-SIGN_IN_FIELDS = ("user", "password", "ssl", "database")
+SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
+# Fields in which an obstacle of `Survey` is corrected; few_connections is corrected at the server.
+CORRECTED_BY = {"replica": ("address",), "read_only": ("address",), "cluster_mode": ("system",), "no_create": ("user",)}
 MIN_CHECK_S = 0.1
 
 
@@ -30,13 +40,15 @@ class TargetCheck:
     """One check with its outcome as the badges of pages name it.
 
     `name` is one of STEPS, an obstacle of `Survey`, or interrupted or fault of a check without a result. `detail` is a
-    value, or what the server or its driver says; `fields` are those of a form in which it is corrected.
+    value, or what the server or its driver says; `fields` are those of a form in which it is corrected. That of clients
+    which passed is what they did: read, write, or table where Benchsite made and dropped it.
     """
 
     name: str
     outcome: Literal["pass", "warn", "reject"]
     detail: str = ""
     fields: tuple[str, ...] = ()
+    generator: str = ""  # whose clients were checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,7 @@ class TargetChecks:
     )  # of that: setting -> the mode's, the server's
     foreign_data: str = ""  # an example of what the target holds and Benchsite did not write
     data: dict[str, int] = field(default_factory=dict)  # `Survey.data`
+    may_write: bool = False  # whether clients may: the target is empty, holds the own data set, or was confirmed
 
     @property
     def is_reachable(self) -> bool:
@@ -78,6 +91,12 @@ class Progress:
         return STEPS[self.step]
 
 
+class RunClients(Protocol):
+    """Runs the clients of a check; `number` is that of the record which they read and may write."""
+
+    def __call__(self, server: Server, number: int, *, writes: bool) -> list[ClientResult]: ...
+
+
 def check_target(
     system: System,
     addresses: Sequence[str],
@@ -85,12 +104,16 @@ def check_target(
     *,
     deadline: float,
     cluster: str = "",
+    confirmed: bool = False,
+    record: int = 0,
+    run_clients: RunClients | None = None,
     note_step: Callable[[int], None] = lambda step: None,
 ) -> TargetChecks:
-    """Connects to the servers at these host:port as clients with these properties will, and changes nothing.
+    """Connects to the servers at these host:port as clients with these properties will.
 
     It ends at the `deadline`, of time.monotonic(). `cluster` is the key of the described one, whose own data set may be
-    there. `note_step` gets the index of each of the STEPS that begins.
+    there; `confirmed` allows a record beside other data. `record` is the number of the one that clients write. Without
+    `run_clients` nothing is written. `note_step` gets the index of each of the STEPS that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -117,16 +140,37 @@ def check_target(
         sign_in = TargetCheck("sign-in", "reject", str(error.__cause__ or error), fields)
         return TargetChecks((connection, sign_in))
     sign_in = TargetCheck("sign-in", "pass", f"{system.name} {server.version}")
+    reached = [1]
+
+    def note(step: int) -> None:
+        reached.append(step)
+        note_step(step)
+
     try:
-        return _check_server(system, server, (connection, sign_in), cluster, note_step)
+        target = _check_server(system, server, (connection, sign_in), cluster, confirmed, record, note)
+        if run_clients is None or any(check.outcome == "reject" for check in target.checks):
+            return target
+        note(5)
+        mode = system.modes[next(reversed(target.modes), target.nearest)]
+        of_mode = dataclasses.replace(server, spec=dataclasses.replace(server.spec, mode=mode))
+        run = partial(run_clients, of_mode, record, writes=target.may_write)
+        clients = _check_clients(system, server.administration, record, target.may_write, run)
+        return dataclasses.replace(target, checks=(*target.checks, *clients))
     except AdministrationError as error:
-        return TargetChecks((connection, sign_in, TargetCheck("modes", "reject", str(error), ("user",))))
+        fields = tuple(name for name in ("user", "database") if name in system.binding.endpoint.sign_in)
+        return TargetChecks((connection, sign_in, TargetCheck(STEPS[reached[-1]], "reject", str(error), fields)))
     finally:
         provisioner.stop()
 
 
 def _check_server(
-    system: System, server: Server, passed: tuple[TargetCheck, ...], cluster: str, note_step: Callable[[int], None]
+    system: System,
+    server: Server,
+    passed: tuple[TargetCheck, ...],
+    cluster: str,
+    confirmed: bool,
+    record: int,
+    note_step: Callable[[int], None],
 ) -> TargetChecks:
     note_step(2)
     read = {name: read_back(system, mode, server.administration) for name, mode in system.modes.items()}
@@ -137,16 +181,17 @@ def _check_server(
     note_step(4)
     text = server.administration.read_marker(TABLE)
     marker, foreign = Marker.parse(text), ""
-    if not text or marker.site not in site_marks() or marker.cluster != cluster:
-        foreign = server.administration.content(TABLE) or (text and OTHER_DATA_SET)
+    if not text or not marker.belongs_to(site_marks(), cluster):
+        foreign = _read_content(server.administration, record) or (text and OTHER_DATA_SET)
     survey = server.administration.survey(TABLE)
+    may_write = confirmed or not (foreign or survey.data)
     return TargetChecks(
         checks=(
             *passed,
             TargetCheck("modes", "pass" if modes else "warn", nearest),
             TargetCheck("latency", "pass", str(round(latency_s * 1e6))),
-            TargetCheck("data", "warn" if foreign or survey.data else "pass", foreign),
-            *(TargetCheck(plain_text(name), "reject", fields=("address",)) for name in survey.obstacles),
+            TargetCheck("data", "pass" if may_write else "warn", foreign),
+            *(TargetCheck(plain_text(name), "reject", fields=CORRECTED_BY.get(name, ())) for name in survey.obstacles),
         ),
         version=server.version,
         modes=modes,
@@ -154,7 +199,66 @@ def _check_server(
         differences=_list_differences(read[nearest]),
         foreign_data=foreign,
         data=dict(survey.data),
+        may_write=may_write,
     )
+
+
+def _read_content(administration: Administration, record: int) -> str:
+    """Without what a check left that was killed."""
+    content = administration.content(TABLE)
+    if not content or not record:
+        return content
+    _remove_record(administration, build_key(record))
+    return administration.content(TABLE)
+
+
+def _check_clients(
+    system: System, administration: Administration, record: int, may_write: bool, run: Callable[[], list[ClientResult]]
+) -> list[TargetCheck]:
+    """Nothing of it stays: not even what a check left that was killed."""
+    is_new = False
+    try:
+        if may_write:
+            is_new = _make_place(administration, record)
+        results = run()
+    except AdministrationError as error:
+        return [TargetCheck("clients", "reject", str(error), ("user",))]
+    finally:
+        if may_write:
+            _remove_record(administration, build_key(record))
+    if not results:
+        return [TargetCheck("clients", "warn", "none")]
+    fields = tuple(name for name in SIGN_IN_FIELDS if name in system.binding.endpoint.sign_in)
+    return [_judge(result, fields, is_new) for result in results]
+
+
+def _make_place(administration: Administration, record: int) -> bool:
+    """Whether there was no table, and is one now. Raises AdministrationError."""
+    marker = Marker(site=site_marks()[0], table=TABLE, created=True)
+    if administration.create_table(TABLE, FIELDS, marker.text()):
+        return True
+    administration.delete_keys(TABLE, [build_key(record)])
+    return False
+
+
+def _remove_record(administration: Administration, key: str) -> None:
+    """With the table that a check made. Where the server is gone, the next check or load does it."""
+    with contextlib.suppress(AdministrationError):
+        administration.delete_keys(TABLE, [key])
+        if Marker.parse(administration.read_marker(TABLE)).is_of_check(site_marks()):
+            administration.drop_empty_table(TABLE)
+
+
+def _judge(result: ClientResult, fields: tuple[str, ...], is_new: bool) -> TargetCheck:
+    match result.outcome:
+        case "passed" if result.writes and is_new:
+            return TargetCheck("clients", "pass", "table", generator=result.generator)
+        case "passed":
+            return TargetCheck("clients", "pass", "write" if result.writes else "read", generator=result.generator)
+        case "failed":
+            return TargetCheck("clients", "reject", plain_text(result.detail), fields, result.generator)
+        case outcome:
+            return TargetCheck("clients", "warn", plain_text(result.detail or outcome), generator=result.generator)
 
 
 def _list_differences(answer: ReadBack) -> dict[str, tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import MAX_INT
-from workers.provision.administration import Administration, MarkerNameTaken
+from workers.provision.administration import Administration, AdministrationError, MarkerNameTaken
 
 # Inserts that failed leave gaps behind the loaded keys. Deleting ends where so many keys in a row are absent.
 MAX_GAP_KEYS = 100_000
@@ -65,6 +65,14 @@ class Marker:
     def text(self) -> str:
         return json.dumps(asdict(self))
 
+    def belongs_to(self, sites: Sequence[str], cluster: str) -> bool:
+        """Whether the data set is this cluster's, or none: a check made the table before a cluster was described."""
+        return self.site in sites and (self.cluster == cluster or not self.fingerprint)
+
+    def is_of_check(self, sites: Sequence[str]) -> bool:
+        """Whether a check of this site made the table, which no load has used."""
+        return self.created and self.site in sites and not self.fingerprint
+
     @property
     def keys(self) -> KeyRange:
         return KeyRange(first=self.first, end=self.end, hashed=self.hashed, zeropadding=self.zeropadding)
@@ -75,7 +83,8 @@ class DataTarget:
     """Where the data set of a run lies, and what its owner allows.
 
     `name` and `remedy` are for messages: which target it is, and what the owner can do. `sites` are the marks of this
-    site, today's first. `confirmed`: the owner allows Benchsite to write beside other data and to take over data sets.
+    site, today's first. `check_keys` are of records that checks write, and leave only where they are killed.
+    `confirmed`: the owner allows Benchsite to write beside other data and to take over data sets.
     Every method raises AdministrationError where the server does not do what it is asked.
     """
 
@@ -89,6 +98,7 @@ class DataTarget:
     fingerprint: str
     keys: KeyRange
     confirmed: bool
+    check_keys: Sequence[str] = ()
 
     def prepare_load(self) -> str:
         """Deletes the earlier data set and writes the marker of the new one, whose records a load may then write.
@@ -96,7 +106,7 @@ class DataTarget:
         Answers what remains of other data, as a sentence; empty where the target was empty. Raises DataNotOwned.
         """
         text = self._read_marker()
-        marker, content = Marker.parse(text), text or self.administration.content(self.table)
+        marker, content = Marker.parse(text), text or self._read_content()
         if not self.confirmed:
             self._refuse_foreign_data(marker, text, content)
         if not content:
@@ -153,6 +163,15 @@ class DataTarget:
         batches = self.keys.batches(self.administration.key_batch)
         return sum(self.administration.count_keys(self.table, batch) for batch in batches)
 
+    def _read_content(self) -> str:
+        """An example of what a target without a marker holds, beside what a killed check left."""
+        content = self.administration.content(self.table)
+        if not content or not self.check_keys:
+            return content
+        with contextlib.suppress(AdministrationError):  # The table may be none of YCSB's.
+            self.administration.delete_keys(self.table, self.check_keys)
+        return self.administration.content(self.table)
+
     def _read_marker(self) -> str:
         try:
             return self.administration.read_marker(self.table)
@@ -164,7 +183,7 @@ class DataTarget:
     def _owns(self, marker: Marker) -> bool:
         # A table that was renamed took its marker along, and is a data set that somebody wanted to keep.
         same_table = marker.table == self.table or not self.administration.has_tables
-        return marker.site in self.sites and marker.cluster == self.cluster and same_table
+        return marker.belongs_to(self.sites, self.cluster) and same_table
 
     def _refuse_foreign_data(self, marker: Marker, text: str, content: str) -> None:
         if self._owns(marker):
@@ -235,6 +254,8 @@ class DataTarget:
         size = self.administration.key_batch
         first, absent = marker.end + marker.inserted, 0
         total = sum(act(marker.table, batch) for batch in replace(marker.keys, end=first).batches(size))
+        if self.check_keys:
+            total += act(marker.table, self.check_keys)
         if not (marker.inserts and self.confirmed and (marker.hashed or marker.was_empty)):
             return total
         while absent < MAX_GAP_KEYS:

@@ -1,15 +1,21 @@
 """The provisioner a cluster asks for, set up as this site's settings say."""
 
+import uuid
+from typing import Final
+
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from benchsite.core.own_servers import own_servers
+from runs.ycsb.properties import MAX_INT
 from workers.provision.docker import DockerProvisioner
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.engine import ContainerSite
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Provisioner, ProvisionError, ServerSpec
+
+MAX_CHECKS_OF_TEAM: Final = 2  # of servers that somebody else runs, at once
 
 
 def provisioner_for(kind: str, spec: ServerSpec, site: Site | None = None) -> Provisioner:
@@ -48,6 +54,14 @@ def container_site() -> ContainerSite:
         memory_bytes=settings.DOCKER_MEMORY_MB * 1024**2,
         cpus=settings.DOCKER_CPUS,
     )
+
+
+def check_records(team: uuid.UUID) -> list[int]:
+    """The number of the record that each check of the team writes while it runs. Nobody else can tell them, and a load
+    finds what a check left that was killed.
+    """
+    digests = (salted_hmac("benchsite.checks", f"{team}:{slot}").digest() for slot in range(MAX_CHECKS_OF_TEAM))
+    return [int.from_bytes(digest[:4]) % MAX_INT for digest in digests]
 
 
 def site_marks() -> list[str]:

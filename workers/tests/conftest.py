@@ -39,10 +39,12 @@ def site_below_var_tmp() -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def started_server(system: System, mode: str, **server_settings: object) -> Iterator[Server]:
+def started_server(system: System, mode: str, version: str = "", **server_settings: object) -> Iterator[Server]:
     """A server of its own in this mode, removed at the end."""
     with site_below_var_tmp() as site:
-        spec = ServerSpec(deployment="server", system=system, mode=system.mode(mode), settings=server_settings)
+        spec = ServerSpec(
+            deployment="server", system=system, mode=system.mode(mode), settings=server_settings, version=version
+        )
         provisioner = ProcessProvisioner(spec, site)
         try:
             yield provisioner.start()

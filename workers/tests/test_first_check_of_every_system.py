@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 TIMEOUT_S = 60.0
 Target = tuple[list[str], Mapping[str, str]]
 # System -> the mode in which a server of its own is started here, with its settings.
-STARTED = {
+STARTED: dict[str, tuple[str, dict[str, Any]]] = {
     "redis": ("off", {}),
     "memcached": ("none", {}),
     "mariadb": ("flush-1", {}),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from runs.queue.reasons import Reason
+from workers.generator import client as client_module
 from workers.generator.client import Client
 
 # Notes its arguments, and fails where the test says so.
@@ -24,7 +25,9 @@ def calls(tmp_path, settings, monkeypatch):
     settings.GUARDED_DIR = tmp_path / "registry"
     program = tmp_path / "go_ycsb.py"
     program.write_text(GO_YCSB)
-    monkeypatch.setattr(Client, "_prepare", lambda client: [sys.executable, "-I", "-S", str(program)])
+    prepared = [sys.executable, "-I", "-S", str(program)], None
+    monkeypatch.setattr(client_module, "prepare_command", lambda order, folder: prepared)
+    monkeypatch.setattr(client_module, "store_archive", lambda manifest, folder: None)
 
     def note(text):
         with (tmp_path / "calls.txt").open("a") as lines:

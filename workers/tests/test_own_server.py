@@ -12,9 +12,9 @@ from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
 from workers.generator.host_identity import host_key
-from workers.probe.server_checks import MAX_CHECKS_OF_TEAM
 from workers.probe.target_checks import check_target
 from workers.provision.process import ProcessProvisioner
+from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM
 from workers.provision.servers import ServerSpec
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
@@ -58,6 +58,12 @@ def answers(server, **changes):
     } | changes  # fmt: skip
 
 
+def make_silent_generators():
+    """No check waits for their clients."""
+    for name in ("load-1", "load-2"):
+        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64}, last_seen_at=None)
+
+
 def await_check(client, response):
     """The panel of the check that a page shows, once it has ended; an address where the server can be used."""
     address = re.search(r'hx-get="([^"]*/checks/[^"]*)"', response.content.decode())[1]
@@ -79,8 +85,7 @@ def check_server(client, server, **changes):
 
 
 def test_two_forms_submit_the_first_matrix(operator, server, team):
-    for name in ("load-1", "load-2"):
-        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+    make_silent_generators()
 
     address = check_server(operator, server)
 
@@ -131,19 +136,20 @@ def test_data_set_of_another_cluster_is_foreign(server):
     assert target.foreign_data and target.checks[-1].outcome == "warn"
 
 
-def test_foreign_data_is_confirmed_in_the_form(operator, server, team):
-    for name in ("load-1", "load-2"):
-        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+def test_foreign_data_is_confirmed_before_the_form(operator, server, team):
+    make_silent_generators()
     with redis_client(server) as client:
         client.set("precious", "1")
     address = check_server(operator, server)
     form = {"mode": "off", "workload": "B", "records": "500"}
 
     refused = operator.post(address, form)
-    allowed = operator.post(address, {**form, "confirmed": "on"})
+    allowed = operator.post(address, {"confirm": "1"})
+    await_check(operator, allowed)
+    submitted = operator.post(address, form)
 
-    assert refused.status_code == 422 and "nothing is loaded without it" in refused.content.decode()
-    assert allowed.status_code == 302 and Matrix.objects.get(team=team).submitted_at
+    assert "Measure the first curve" not in refused.content.decode() and not refused.context.get("form")
+    assert submitted.status_code == 302 and Matrix.objects.get(team=team).submitted_at
     assert Cluster.objects.get(team=team).data_confirmations.get().confirmed_by
 
 
@@ -186,8 +192,7 @@ def test_later_settings_are_read_by_another_check(operator, server):
 
 
 def test_server_in_no_mode_is_measured_as_it_is(operator, server, team):
-    for name in ("load-1", "load-2"):
-        make_load_generator(name=name, bindings={REDIS.binding.name: "1" * 64})
+    make_silent_generators()
     with redis_client(server) as client:
         client.config_set("save", "3600 1 300 100 60 10000")
     try:
@@ -244,7 +249,7 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
         panels = [await_check(operator, page) for page in pages[:-1]]
 
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
-    assert "Try again in half a minute" in pages[-1].content.decode()
+    assert "Try again in a minute" in pages[-1].content.decode()
     assert all("Sign-in" in panel and 'href="#id_password"' in panel for panel in panels)
     assert check_server(operator, server).startswith("/own-server/")
 

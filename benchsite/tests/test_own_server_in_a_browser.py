@@ -1,0 +1,91 @@
+"""A new user walks from the address of a Redis with other data to its curve, by what the pages show."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from benchsite.accounts.models import Role
+from benchsite.tests.browser import chromium, opened_site
+from benchsite.tests.live_site import LiveSite, rejections, shared_site as site
+from benchsite.tests.test_external_clients import redis_server
+from runs.models import Run
+from runs.models.run import Phase, Status
+from runs.tests.factories import make_team, make_user
+from workers.probe import own_server
+from workers.provision.servers import Server
+from workers.tests.external import NETWORKS
+from workers.tests.test_administration import redis_client
+
+__all__ = ["chromium", "redis_server", "site"]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+MAX_CLICKS = 6
+RUNGS = (1, 8, 32)
+MEASURE_S = 5
+CHECK_TIMEOUT_MS = 90_000
+CURVE_TIMEOUT_MS = 300_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loopback() -> Iterator[None]:
+    """The site that starts behind this may benchmark servers of this machine, as that of `make up` may."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHSITE_EXTERNAL_NETWORKS", ",".join(NETWORKS))
+        yield
+
+
+@pytest.fixture
+def page(
+    chromium: Any, site: LiveSite, live_server: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Page]:
+    """A browser in which an operator is signed in; no page of the walk may complain. The curve has fewer points, and
+    shorter ones.
+    """
+    settings.EXTERNAL_NETWORKS = NETWORKS
+    monkeypatch.setattr(own_server, "RUNGS", RUNGS)
+    monkeypatch.setattr(own_server, "MEASURE_S", MEASURE_S)
+    client = Client()
+    client.force_login(make_user(team=make_team(), role=Role.ADMIN, is_staff=True))
+    with opened_site(chromium, live_server.url, client) as opened:
+        yield opened.open()
+    assert opened.complaints == []
+
+
+def test_walk_from_address_to_curve(page: Page, redis_server: Server):
+    with redis_client(redis_server) as client:
+        client.set("precious", "1")
+    clicks = []
+
+    def click(role: Any, name: str) -> None:
+        clicks.append(name)
+        page.get_by_role(role, name=name).first.click()
+
+    page.goto("/")
+    click("link", "Benchmark my server")
+    page.get_by_label("Address").fill(f"redis://:{redis_server.password}@127.0.0.1:{redis_server.port}")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Password")).to_have_value(redis_server.password)
+    click("button", "Check the server")
+    expect(page.get_by_text("precious")).to_be_visible(timeout=CHECK_TIMEOUT_MS)
+    expect(page.get_by_text("32 threads connected and read.").first).to_be_visible()
+    expect(page.get_by_role("button", name="Measure the first curve")).to_have_count(0)
+    click("button", "Allow it and check again")
+    expect(page.get_by_text("One record was written, updated and deleted again.")).to_be_visible(
+        timeout=CHECK_TIMEOUT_MS
+    )
+    click("button", "Measure the first curve")
+    expect(page).to_have_url(re.compile("/matrices/"))
+    expect(page.get_by_text(f"{len(RUNGS) + 1} of {len(RUNGS) + 1} runs succeeded")).to_be_visible(
+        timeout=CURVE_TIMEOUT_MS
+    )
+
+    runs = list(Run.objects.filter(phase=Phase.MEASURE, matrix=page.url.rstrip("/").rpartition("/")[2]))
+    assert [run.status for run in runs] == [Status.SUCCEEDED] * len(RUNGS)
+    assert [problem for run in runs for problem in rejections(run)] == []
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    with redis_client(redis_server) as client:
+        assert client.get("precious") == "1"
+    assert len(clicks) <= MAX_CLICKS

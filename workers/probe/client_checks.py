@@ -1,0 +1,169 @@
+"""The clients of a check: orders for load generators that would drive the server, and how their clients ended.
+
+Orders and results lie in the cache. An order holds the password, so it is encrypted; the load generator that it is for
+reads it once.
+"""
+
+import contextlib
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from celery import current_app
+from django.core.cache import cache
+from kombu.exceptions import OperationalError as BrokerError
+
+from benchsite.accounts.models import Team
+from benchsite.core.encryption import CLIENT_PROPERTIES, seal, unseal
+from runs.catalog import site_files
+from runs.catalog.generators import get_generators, unusable
+from runs.models import LoadGenerator
+from runs.queue.spec import ClientOrder
+from runs.ycsb.command import client_properties_for_run
+from runs.ycsb.keys import KeyRange
+from workers.provision.servers import Server
+
+THREADS: Final = 32  # of each client in the last rung of the first ladder
+OPERATIONS: Final = 4  # of each thread
+CLIENT_TIMEOUT_S: Final = 20
+CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
+POLL_S: Final = 0.1
+ZERO_PADDING: Final = 24
+FIELDS: Final = [f"field{number}" for number in range(10)]
+# A record that a check writes: no workload of YCSB gives it so many digits.
+RECORD: Final = {
+    "insertorder": "ordered", "zeropadding": str(ZERO_PADDING), "fieldcount": str(len(FIELDS)), "fieldlength": "100",
+    "requestdistribution": "uniform", "scanproportion": "0", "insertproportion": "0",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResult:
+    """How the clients of one load generator ended: an outcome of `workers.generator.client_check`, or silent."""
+
+    generator: str
+    outcome: str
+    detail: str = ""
+    writes: bool = False
+
+
+def build_key(number: int) -> str:
+    """The key of the record with this number."""
+    [[key]] = KeyRange(first=number, end=number + 1, hashed=False, zeropadding=ZERO_PADDING).batches(1)
+    return key
+
+
+def build_orders(server: Server, digest: str, number: int, *, writes: bool) -> list[ClientOrder]:
+    """Of the clients that a load generator runs one after the other: a load of the record with this `number` where it
+    `writes`, then reads, and updates, by as many threads as the first ladder has.
+    """
+    number_only = {"insertstart": str(number), "insertcount": "1"}
+    updates = 0.5 * writes
+    workload = RECORD | {
+        "recordcount": str(number + 1), "updateproportion": str(updates), "readproportion": str(1 - updates),
+    }  # fmt: skip
+    changes = {**number_only, "operationcount": str(OPERATIONS * THREADS)}
+    orders = [_build_order(server, digest, workload, "measure", THREADS, changes)]
+    if writes:
+        changes = {**number_only, "operationcount": "1"}
+        orders.insert(0, _build_order(server, digest, workload, "load", 1, changes))
+    return orders
+
+
+def _build_order(
+    server: Server, digest: str, workload: Mapping[str, str], phase: str, threads: int, changes: Mapping[str, str]
+) -> ClientOrder:
+    system = server.spec.system
+    binding_properties = server.client_properties(workload)
+    properties = client_properties_for_run(
+        workload,
+        phase=phase,
+        client=0,
+        clients=1,
+        threads=threads,
+        duration_s=CLIENT_TIMEOUT_S,
+        binding_properties=binding_properties,
+    )
+    return {
+        "binding": system.binding.name,
+        "digest": digest,
+        "java_class": system.binding.java_class,
+        "phase": phase,
+        "threads": threads,
+        "target_ops_s": None,
+        "duration_s": CLIENT_TIMEOUT_S,
+        "deadline_s": CLIENT_TIMEOUT_S,
+        "properties": {**properties, **changes},
+        "site_files": site_files(system, binding_properties),
+    }
+
+
+def run_clients(team: Team, server: Server, number: int, *, writes: bool, deadline: float) -> list[ClientResult]:
+    """Has every load generator with the binding check the server at once; the first one writes, where that is allowed.
+
+    `deadline` is of time.monotonic().
+    """
+    binding = server.spec.system.binding.name
+    generators = [row for row in get_generators(team).filter(enabled=True) if binding in row.bindings]
+    silent = set(unusable().values_list("pk", flat=True))
+    results = [ClientResult(row.name, "silent") for row in generators if row.pk in silent]
+    sent: dict[uuid.UUID, ClientResult] = {}
+    for row in generators:
+        if row.pk not in silent:
+            is_first = writes and not sent
+            orders = build_orders(server, row.bindings[binding], number, writes=is_first)
+            sent[send(row, orders, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
+    return results + _await_results(sent, deadline)
+
+
+def send(generator: LoadGenerator, orders: Sequence[ClientOrder], timeout_s: float) -> uuid.UUID:
+    """The key of the check. Nobody claims it where Redis takes no message."""
+    check = uuid.uuid4()
+    order = {"generator": generator.name, "orders": seal(json.dumps(orders), CLIENT_PROPERTIES)}
+    cache.set(_key(check), order, max(1.0, timeout_s))
+    with contextlib.suppress(BrokerError):
+        current_app.send_task("load.check", args=[str(check)], queue=generator.queue, expires=CLAIM_TIMEOUT_S)
+    return check
+
+
+def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> list[ClientResult]:
+    """Those of load generators that answer; of the others, the results that were `sent` along."""
+    results, claims_end = dict(sent), time.monotonic() + CLAIM_TIMEOUT_S
+    waiting = set(sent)
+    while waiting and time.monotonic() < deadline:
+        for check in tuple(waiting):
+            answer = read_result(check)
+            if answer:
+                results[check] = replace(sent[check], outcome=answer[0], detail=answer[1])
+            if answer or (time.monotonic() > claims_end and cache.delete(_key(check))):
+                waiting.remove(check)
+        time.sleep(POLL_S)
+    return list(results.values())
+
+
+def read_result(check: uuid.UUID) -> list[str] | None:
+    """Outcome and detail; None of a check that has not ended."""
+    result: list[str] | None = cache.get(_key(check, "result"))
+    return result
+
+
+def claim(generator: str, check: uuid.UUID) -> list[Any]:
+    """The orders of a check of this load generator, for the first who asks."""
+    order = cache.get(_key(check))
+    if order is None or order["generator"] != generator or not cache.delete(_key(check)):
+        return []
+    cache.set(_key(check, "claim"), generator, 2 * CLIENT_TIMEOUT_S + CLAIM_TIMEOUT_S)
+    return list(json.loads(unseal(order["orders"], CLIENT_PROPERTIES)))
+
+
+def complete(generator: str, check: uuid.UUID, outcome: str, detail: str) -> None:
+    """Nothing where another load generator claimed the check, or none did."""
+    if cache.get(_key(check, "claim")) == generator:
+        cache.set(_key(check, "result"), [outcome, detail], CLIENT_TIMEOUT_S)
+
+
+def _key(check: uuid.UUID, part: str = "order") -> str:
+    return f"client-check-{part}:{check}"

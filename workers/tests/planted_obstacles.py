@@ -1,0 +1,431 @@
+"""Servers with one planted obstacle each, and some without, for `test_planted_obstacles`."""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import redis
+
+from benchsite.core.paths import unprivileged_account
+from benchsite.tests.needs import need
+from runs.catalog import load_catalog
+from workers.provision.ports import free_port
+from workers.provision.servers import Server
+from workers.tests.conftest import started_server
+from workers.tests.test_memcached import make_certificates
+
+PASSWORD = "the right one"
+HOST = "127.0.0.1"
+NAME = "obstacle"  # of roles and databases
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a server is; `fields` are those of the form, such as user and ssl, or client properties."""
+
+    port: int
+    fields: Mapping[str, str] = field(default_factory=dict)
+    host: str = HOST
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class Lab:
+    """What obstacles share: certificates, and one server of each system that starts slowly."""
+
+    def __init__(self, folder: Path, opened: ExitStack) -> None:
+        self.folder, self._opened = folder, opened
+
+    @cached_property
+    def pems(self) -> dict[str, str]:
+        folder = self.folder / "pems"
+        folder.mkdir()
+        pems = make_certificates(folder)
+        for path in folder.iterdir():
+            path.chmod(0o644)
+        return pems
+
+    @cached_property
+    def postgresql(self) -> Server:
+        """With TLS, and rules for two roles that its other rules would let in."""
+        need("debian-postgresql")
+        version = max(path.name for path in Path("/usr/lib/postgresql").iterdir())
+        system = load_catalog().system("postgresql")
+        server = self._opened.enter_context(started_server(system, "on", version=version))
+        data, account = Path(server.folder, "data"), unprivileged_account()
+        for name in ("server.pem", "server.key"):
+            (data / name).write_text(self.pems[name])
+            (data / name).chmod(0o600)
+            if account:
+                shutil.chown(data / name, account.uid, account.gid)
+        rules = data / "pg_hba.conf"
+        stated = f"hostnossl all {NAME}_tls all reject\nhost all {NAME}_outside all reject\n"
+        rules.write_text(stated + rules.read_text())
+        server.administration.prepare({})
+        for setting in ("ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"):
+            run_postgresql(server, f"ALTER SYSTEM SET {setting}")
+        run_postgresql(server, "SELECT pg_reload_conf()")
+        return server
+
+    @cached_property
+    def mariadb(self) -> Server:
+        return self._opened.enter_context(started_server(load_catalog().system("mariadb"), "flush-1"))
+
+    @cached_property
+    def cassandra(self) -> Server:
+        server = self._opened.enter_context(started_server(load_catalog().system("cassandra"), "one-periodic"))
+        server.administration.prepare({"replication_factor": "1"})
+        return server
+
+
+Plant = Callable[[Lab], AbstractContextManager[Target]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`check` is the one that rejects the server; empty: it is usable, and a run goes well."""
+
+    name: str
+    system: str
+    check: str
+    plant: Plant
+
+
+@contextmanager
+def started_process(port: int, *argv: object) -> Iterator[None]:
+    with subprocess.Popen(list(map(str, argv)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            end = time.monotonic() + 20
+            while time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    socket.create_connection((HOST, port), 1).close()
+                    break
+                time.sleep(0.02)
+            yield
+        finally:
+            process.kill()
+
+
+# --- Redis
+
+
+@contextmanager
+def redis_server(
+    lab: Lab, *options: str, commands: tuple[str, ...] = (), host: str = HOST, **fields: str
+) -> Iterator[Target]:
+    port = free_port(HOST)
+    argv = ("redis-server", "--port", port, "--save", "", "--dir", lab.folder, *options)
+    with started_process(port, *argv):
+        if commands:
+            with redis.Redis(host=HOST, port=port) as client:
+                for command in commands:
+                    client.execute_command(*command.split(" "))
+        yield Target(port, fields, host)
+
+
+@contextmanager
+def redis_with_tls(lab: Lab, **fields: str) -> Iterator[Target]:
+    port, pems = free_port(HOST), lab.folder / "pems"
+    fields = {name: lab.pems.get(text, text) for name, text in fields.items()}
+    with started_process(
+        port, "redis-server", "--port", 0, "--tls-port", port, "--save", "", "--dir", lab.folder,
+        "--tls-cert-file", pems / "server.pem", "--tls-key-file", pems / "server.key", "--tls-auth-clients", "no",
+        "--tls-ca-cert-file", pems / "ca.pem",
+    ):  # fmt: skip
+        yield Target(port, fields)
+
+
+@contextmanager
+def redis_replica(lab: Lab) -> Iterator[Target]:
+    with redis_server(lab) as primary, redis_server(lab, "--replicaof", HOST, str(primary.port)) as replica:
+        yield replica
+
+
+@contextmanager
+def redis_node(lab: Lab) -> Iterator[Target]:
+    """A cluster of one node."""
+    options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port(HOST)))
+    with redis_server(lab, *options, commands=("CLUSTER ADDSLOTSRANGE 0 16383",)) as target:
+        with redis.Redis(port=target.port) as client:
+            while client.cluster("INFO")["cluster_state"] != "ok":
+                time.sleep(0.05)
+        yield target
+    (lab.folder / "nodes.conf").unlink()
+
+
+@contextmanager
+def redis_without_disk(lab: Lab) -> Iterator[Target]:
+    """A snapshot has failed, as on a full disk, so it takes no writes."""
+    folder = lab.folder / "snapshots"
+    folder.mkdir(exist_ok=True)
+    with redis_server(lab, "--dir", str(folder)) as target:
+        with redis.Redis(port=target.port) as client:
+            client.config_set("save", "3600 1")
+            (folder / "dump.rdb").mkdir()
+            (folder / "dump.rdb" / "occupied").touch()
+            client.bgsave()
+            while client.info("persistence")["rdb_last_bgsave_status"] == "ok":
+                time.sleep(0.05)
+        yield target
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def redis_behind_slow_proxy(lab: Lab, delay_s: float) -> Iterator[Target]:
+    with redis_server(lab) as target, slow_proxy(target.port, delay_s) as port:
+        yield Target(port)
+
+
+@contextmanager
+def redis_in_protected_mode(lab: Lab) -> Iterator[Target]:
+    """Without a password it refuses clients that do not come from loopback."""
+    with redis_server(lab, "--bind", "0.0.0.0", host=find_own_address()) as target:
+        yield target
+
+
+def find_own_address() -> str:
+    """Of this machine, and not of loopback."""
+    interfaces = psutil.net_if_addrs().values()
+    addresses = (address for interface in interfaces for address in interface if address.family == socket.AF_INET)
+    for address in addresses:
+        if not address.address.startswith("127."):
+            return str(address.address)
+    pytest.skip("needs an address that is not of loopback")
+
+
+# --- PostgreSQL
+
+
+def run_postgresql(server: Server, statement: str, database: str = "ycsb") -> None:
+    password = server.password
+    with psycopg.connect(
+        host=HOST, port=server.port, user="ycsb", password=password, dbname=database, autocommit=True
+    ) as session:
+        session.execute(statement)
+
+
+@contextmanager
+def postgresql_role(lab: Lab, *statements: str, suffix: str = "", owner: str = "", **fields: str) -> Iterator[Target]:
+    """A role with a database of its own; the statements are executed there."""
+    server, name = lab.postgresql, f"{NAME}{suffix}"
+    run_postgresql(server, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+    run_postgresql(server, f"CREATE DATABASE {name} OWNER {owner or name}")
+    fields = {"user": name, "password": PASSWORD, "database": name} | fields
+    try:
+        for statement in statements:
+            run_postgresql(server, statement, name)
+        yield Target(server.port, {field: lab.pems.get(text, text) for field, text in fields.items()})
+    finally:
+        run_postgresql(server, f"DROP DATABASE {name} WITH (FORCE)")
+        run_postgresql(server, f"DROP OWNED BY {name}")
+        run_postgresql(server, f"DROP ROLE {name}")
+
+
+@contextmanager
+def postgresql_on_full_disk(lab: Lab) -> Iterator[Target]:
+    server, account = lab.postgresql, unprivileged_account()
+    folder = Path(server.folder, "full")
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("needs to mount file systems")
+    try:
+        if account:
+            shutil.chown(folder, account.uid, account.gid)
+        run_postgresql(server, f"CREATE TABLESPACE full_disk LOCATION '{folder}'")
+        grant = f"GRANT CREATE ON TABLESPACE full_disk TO {NAME}"
+        use = f"ALTER ROLE {NAME} SET default_tablespace = full_disk"
+        with postgresql_role(lab, grant, use) as target:
+            with contextlib.suppress(OSError):
+                (folder / "filler").write_bytes(bytes(1 << 20))
+            yield target
+        run_postgresql(server, "DROP TABLESPACE full_disk")
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+        folder.rmdir()
+
+
+# --- MariaDB
+
+
+def run_mariadb(server: Server, *statements: str) -> None:
+    argv = ["mariadb", "--no-defaults", "-u", "root", "-S", f"{server.folder}/mariadb.sock"]
+    subprocess.run(argv, input=";\n".join(statements), text=True, check=True, capture_output=True)
+
+
+@contextmanager
+def mariadb_user(
+    lab: Lab, options: str = "", grant: str = "ALL", before: str = "", after: str = "", **fields: str
+) -> Iterator[Target]:
+    server, account = lab.mariadb, f"'{NAME}'@'{HOST}'"
+    run_mariadb(
+        server, f"CREATE DATABASE {NAME}", f"CREATE USER {account} IDENTIFIED BY '{PASSWORD}' {options}",
+        f"GRANT {grant} ON {NAME}.* TO {account}", before,
+    )  # fmt: skip
+    try:
+        yield Target(server.port, {"user": NAME, "password": PASSWORD, "database": NAME} | fields)
+    finally:
+        run_mariadb(server, after, f"DROP DATABASE {NAME}", f"DROP USER {account}")
+
+
+# --- memcached and Cassandra
+
+
+@contextmanager
+def memcached(lab: Lab, *options: object) -> Iterator[Target]:
+    port = free_port(HOST)
+    with started_process(port, "memcached", "-u", "root", "-l", HOST, "-p", port, "-U", 0, *options):
+        yield Target(port)
+
+
+@contextmanager
+def memcached_with_tls(lab: Lab) -> Iterator[Target]:
+    assert lab.pems
+    pems = lab.folder / "pems"
+    with memcached(lab, "-Z", "-o", f"ssl_chain_cert={pems}/server.pem,ssl_key={pems}/server.key") as target:
+        yield target
+
+
+@contextmanager
+def cassandra(lab: Lab, properties: Mapping[str, str]) -> Iterator[Target]:
+    yield Target(lab.cassandra.port, properties)
+
+
+# --- the network
+
+
+@contextmanager
+def dropping_firewall(lab: Lab) -> Iterator[Target]:
+    """A port whose connections wait for ever: its queue is full, and the kernel drops what comes on top."""
+    with socket.socket() as listener, ExitStack() as opened:
+        listener.bind((HOST, 0))
+        listener.listen(0)
+        for _ in range(4):
+            client = opened.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        time.sleep(0.1)
+        yield Target(listener.getsockname()[1])
+
+
+@contextmanager
+def slow_proxy(port: int, delay_s: float) -> Iterator[int]:
+    """A port that forwards each connection after a delay."""
+    with socket.create_server((HOST, 0), backlog=128) as listener:
+
+        def accept() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=forward, args=[client], daemon=True).start()
+
+        def forward(client: socket.socket) -> None:
+            time.sleep(delay_s)
+            with contextlib.suppress(OSError), client, socket.create_connection((HOST, port)) as server:
+                back = threading.Thread(target=pump, args=[server, client], daemon=True)
+                back.start()
+                pump(client, server)
+                back.join()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def pump(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            sink.sendall(piece)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+
+
+def _case(name: str, system: str, check: str, plant: Callable[..., AbstractContextManager[Target]], *args: object,
+          **fields: object) -> Case:  # fmt: skip
+    return Case(name, system, check, lambda lab: plant(lab, *args, **fields))
+
+
+USER = "ACL SETUSER bob on >right ~* +@all"
+DENY = "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
+CASES = (
+    _case("redis wants a password", "redis", "sign-in", redis_server, "--requirepass", "secret"),
+    _case("redis wants another password", "redis", "sign-in", redis_server, "--requirepass", "secret", password="x"),
+    _case("redis has no such database", "redis", "sign-in", redis_server, database="99"),
+    _case("redis user may not write", "redis", "clients", redis_server, commands=(f"{USER} -hset",), user="bob",
+          password="right"),
+    _case("redis user may not read settings", "redis", "modes", redis_server, commands=(f"{USER} -config",),
+          user="bob", password="right"),
+    _case("redis user may", "redis", "", redis_server, commands=(USER,), user="bob", password="right"),
+    _case("redis demands TLS", "redis", "sign-in", redis_with_tls),
+    _case("redis has another CA", "redis", "sign-in", redis_with_tls, ssl="verify-ca", ca="client.pem"),
+    _case("redis has an unknown certificate", "redis", "sign-in", redis_with_tls, ssl="verify-ca"),
+    _case("redis has another name", "redis", "sign-in", redis_with_tls, ssl="verify-full", ca="ca.pem"),
+    _case("redis has the right CA", "redis", "", redis_with_tls, ssl="verify-ca", ca="ca.pem"),
+    _case("redis has a certificate that is trusted", "redis", "", redis_with_tls, ssl="trust"),
+    _case("redis is a replica", "redis", "replica", redis_replica),
+    _case("redis lacks replicas", "redis", "clients", redis_server, "--min-replicas-to-write", "1"),
+    _case("redis is a cluster's node", "redis", "cluster_mode", redis_node),
+    _case("redis has few connections", "redis", "few_connections", redis_server, "--maxclients", "20"),
+    _case("redis is full", "redis", "clients", redis_server, "--maxmemory", "1mb"),
+    _case("redis cannot write its snapshot", "redis", "sign-in", redis_without_disk),
+    _case("redis is protected", "redis", "sign-in", redis_in_protected_mode),
+    _case("redis has an IPv6 address", "redis", "", redis_server, "--bind", "::1", HOST, host="::1"),
+    _case("redis has a name", "redis", "", redis_server, host="localhost"),
+    _case("redis answers slowly at first", "redis", "", redis_behind_slow_proxy, 0.5),
+    _case("redis answers too slowly", "redis", "sign-in", redis_behind_slow_proxy, 30),
+    _case("a firewall drops", "redis", "connection", dropping_firewall),
+    _case("postgresql demands TLS", "postgresql", "sign-in", postgresql_role, suffix="_tls"),
+    _case("postgresql has another CA", "postgresql", "sign-in", postgresql_role, ssl="verify-ca", ca="client.pem"),
+    _case("postgresql has the right CA", "postgresql", "", postgresql_role, suffix="_tls", ssl="verify-ca",
+          ca="ca.pem"),
+    _case("postgresql has no rule", "postgresql", "sign-in", postgresql_role, suffix="_outside"),
+    _case("postgresql wants another password", "postgresql", "sign-in", postgresql_role, password="wrong"),
+    _case("postgresql has no such database", "postgresql", "sign-in", postgresql_role, database="nowhere"),
+    _case("postgresql role has expired", "postgresql", "sign-in", postgresql_role,
+          f"ALTER ROLE {NAME} VALID UNTIL '2001-01-01'"),
+    _case("postgresql role may make no table", "postgresql", "no_create", postgresql_role, DENY, owner="ycsb"),
+    _case("postgresql role may only read", "postgresql", "clients", postgresql_role,
+          "CREATE TABLE usertable (ycsb_key text PRIMARY KEY)", f"GRANT SELECT ON usertable TO {NAME}", owner="ycsb"),
+    _case("postgresql is read-only", "postgresql", "read_only", postgresql_role,
+          f"ALTER ROLE {NAME} SET default_transaction_read_only = on"),
+    _case("postgresql role has few connections", "postgresql", "clients", postgresql_role,
+          f"ALTER ROLE {NAME} CONNECTION LIMIT 10"),
+    _case("postgresql has another table", "postgresql", "clients", postgresql_role,
+          "CREATE TABLE usertable (id int)", f"ALTER TABLE usertable OWNER TO {NAME}"),
+    _case("postgresql is on a full disk", "postgresql", "clients", postgresql_on_full_disk),
+    _case("mariadb wants another password", "mariadb", "sign-in", mariadb_user, password="wrong"),
+    _case("mariadb has no such database", "mariadb", "data", mariadb_user, database="nowhere"),
+    _case("mariadb demands TLS", "mariadb", "sign-in", mariadb_user, "REQUIRE SSL"),
+    _case("mariadb user may only read", "mariadb", "clients", mariadb_user, grant="SELECT"),
+    _case("mariadb user has few connections", "mariadb", "clients", mariadb_user, "WITH MAX_USER_CONNECTIONS 10"),
+    _case("mariadb is read-only", "mariadb", "read_only", mariadb_user, before="SET GLOBAL read_only = 1",
+          after="SET GLOBAL read_only = 0"),
+    _case("mariadb user may", "mariadb", "", mariadb_user),
+    _case("memcached has few connections", "memcached", "clients", memcached, "-c", 20, "-t", 1),
+    _case("memcached demands TLS", "memcached", "sign-in", memcached_with_tls),
+    _case("memcached takes small values only", "memcached", "clients", memcached, "-I", "1k", "-o",
+          "slab_chunk_max=512"),
+    _case("memcached is usable", "memcached", "", memcached),
+    _case("cassandra has another data centre", "cassandra", "clients", cassandra,
+          {"cassandra.local_dc": "elsewhere"}),
+    _case("cassandra is usable", "cassandra", "", cassandra, {}),
+)  # fmt: skip

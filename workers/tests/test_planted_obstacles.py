@@ -1,0 +1,166 @@
+"""What a check of a server rejects, and that a run goes well where it rejects nothing."""
+
+import random
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from benchsite.tests.needs import need
+from runs.catalog import System, load_catalog
+from runs.ycsb.command import client_properties_for_run
+from workers.generator.client_check import run_check
+from workers.probe import target_checks
+from workers.probe.client_checks import ClientResult, build_key, build_orders
+from workers.probe.target_checks import RunClients, TargetChecks, check_target
+from workers.provision.external import ExternalProvisioner
+from workers.provision.provisioner_factory import site_marks
+from workers.provision.servers import Server, ServerSpec
+from workers.systems.build import build
+from workers.tests.loaded_targets import TABLE, target as data_target
+from workers.tests.planted_obstacles import CASES, Case, Lab, Target, find_own_address
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+NETWORKS = ["127.0.0.0/8", "::1/128", "0.0.0.0/0"]  # Loopback and this machine's own have to be named.
+TIMEOUT_S = 60.0
+RECORD = 123_456_789
+FIRST_SECONDS = 10
+RECORDS = 200
+# A share of each make test; which one is changed with the seed.
+SHARE = {case.name for case in random.Random(1).sample([case for case in CASES if case.system != "cassandra"], 5)}
+SLOW = {"postgresql", "mariadb", "cassandra"}
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """With the slow servers of all cases that are about to run."""
+    need("openssl")
+    calls = (getattr(item, "callspec", None) for item in request.session.items)
+    systems = {call.params["case"].system for call in calls if call and "case" in call.params}
+    with ExitStack() as opened:
+        lab = Lab(tmp_path_factory.mktemp("lab"), opened)
+        for system in systems & SLOW:
+            getattr(lab, system)
+        yield lab
+
+
+@pytest.fixture(autouse=True)
+def site(settings, tmp_path: Path) -> None:
+    settings.EXTERNAL_NETWORKS = [*NETWORKS, f"{find_own_address()}/32"]
+    settings.WORK_DIR, settings.GUARDED_DIR = tmp_path / "work", tmp_path / "guarded"
+
+
+def properties_for(system: System, target: Target) -> dict[str, str]:
+    names = system.binding.endpoint.sign_in
+    return system.check_binding_properties({names.get(field, field): text for field, text in target.fields.items()})
+
+
+def find_digest(system: System) -> str:
+    return build(settings.YCSB_DIR, [system.binding.name])[system.binding.name].digest
+
+
+def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+    """As a load generator on this machine does."""
+    orders = build_orders(server, find_digest(server.spec.system), number, writes=writes)
+    result = run_check(uuid.uuid4(), uuid.uuid4(), orders)
+    return [ClientResult("here", result.outcome, result.detail, writes)]
+
+
+def check(system: System, target: Target, run_clients: RunClients = run_here) -> TargetChecks:
+    return check_target(
+        system, [target.address], properties_for(system, target), deadline=time.monotonic() + TIMEOUT_S,
+        run_clients=run_clients, record=RECORD,
+    )  # fmt: skip
+
+
+def run_killed(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+    """It has written its record when it is killed."""
+    [load, _] = build_orders(server, find_digest(server.spec.system), number, writes=writes)
+    result = run_check(uuid.uuid4(), uuid.uuid4(), [load])
+    assert result.outcome == "passed", result
+    return [ClientResult("here", "silent", writes=writes)]
+
+
+@contextmanager
+def connected(system: System, target: Target, mode: str = "") -> Iterator[Server]:
+    spec = ServerSpec(
+        deployment="", system=system, mode=system.modes[mode or next(iter(system.modes))], address=target.address,
+        addresses=(target.address,), binding_properties=properties_for(system, target),
+    )  # fmt: skip
+    provisioner = ExternalProvisioner(spec, allowed_networks=settings.EXTERNAL_NETWORKS)
+    try:
+        yield provisioner.start()
+    finally:
+        provisioner.stop()
+
+
+def run_first_seconds(system: System, target: Target, mode: str) -> str:
+    """What a load and the first seconds of a run say of their failure."""
+    workload = {
+        "recordcount": str(RECORDS), "readproportion": "0.5", "updateproportion": "0.5",
+        "requestdistribution": "zipfian",
+    }  # fmt: skip
+    with connected(system, target, mode) as server:
+        data_target(server, records=RECORDS).prepare_load()
+        orders = build_orders(server, find_digest(system), 0, writes=True)
+        for order, threads in zip(orders, (8, 32), strict=True):
+            order["threads"], order["deadline_s"] = threads, 3 * FIRST_SECONDS
+            order["properties"] = client_properties_for_run(
+                workload, phase=order["phase"], client=0, clients=1, threads=threads, duration_s=FIRST_SECONDS,
+                binding_properties=server.client_properties(workload),
+            )  # fmt: skip
+        return run_check(uuid.uuid4(), uuid.uuid4(), orders).detail
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name, marks=[] if case.name in SHARE else [pytest.mark.long]) for case in CASES],
+)
+def test_green_server_runs(case: Case, lab: Lab):
+    """It is rejected by the line that names its obstacle, or a load and its first ten seconds go well."""
+    system = load_catalog().system(case.system)
+    build(settings.YCSB_DIR, [system.binding.name])
+    with case.plant(lab) as target:
+        checks = check(system, target)
+        rejected = [line.name for line in checks.checks if line.outcome == "reject"]
+        failure = ""
+        if checks.is_usable:
+            failure = run_first_seconds(system, target, next(reversed(checks.modes)))
+
+    assert not failure, checks
+    assert rejected == ([case.check] if case.check else []), checks
+    assert checks.is_usable is not bool(case.check), checks
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.name in ("redis user may", "postgresql has the right CA")],
+    ids=lambda case: case.name,
+)
+def test_killed_check_leaves_nothing(case: Case, lab: Lab, monkeypatch):
+    """The site deletes what a killed client wrote; after a killed site, the next check or load does."""
+    system = load_catalog().system(case.system)
+    with case.plant(lab) as target, connected(system, target) as server:
+        administration, key = server.administration, build_key(RECORD)
+
+        check(system, target, run_clients=run_killed)
+        assert not administration.content(TABLE) and not administration.read_marker(TABLE)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(target_checks, "_remove_record", lambda *_: None)
+            check(system, target, run_clients=run_killed)
+        assert administration.count_keys(TABLE, [key]) == 1
+
+        again = check(system, target)
+        assert again.is_usable and again.may_write and not administration.content(TABLE)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(target_checks, "_remove_record", lambda *_: None)
+            check(system, target, run_clients=run_killed)
+        loaded = replace(data_target(server), sites=site_marks(), check_keys=[key])
+        assert not loaded.prepare_load() and not administration.count_keys(TABLE, [key])
