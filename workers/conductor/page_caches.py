@@ -7,6 +7,7 @@ from typing import Final
 
 from django.conf import settings
 
+from benchsite.core.child_environment import child_environment
 from runs.models import Matrix, Run
 from runs.queue.reasons import Reason
 from workers.errors import RunFailed
@@ -29,7 +30,8 @@ def drop_page_caches(run: Run) -> float | None:
     try:
         subprocess.run(
             shlex.split(settings.DROP_CACHES_COMMAND),
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=True,
+            env=child_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S,
+            check=True,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise RunFailed(Reason.BAD_PLAN, f"The command that empties page caches failed: {error}") from error
