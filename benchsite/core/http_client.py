@@ -39,12 +39,15 @@ class Target:
     encrypted: bool
 
 
+PORTS: Final = {"https": 443, "http": 80}
+
+
 def parse_target(url: str) -> Target:
     """The parts of an http(s) URL. Raises ValueError, with a sentence that says what to write instead."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("Write the URL in plain ASCII, a name with other letters as xn--…")
     parts = urlsplit(url)
-    if parts.scheme not in ("https", "http") or not parts.hostname:
+    if parts.scheme not in PORTS or not parts.hostname:
         raise ValueError("Write a URL such as https://hooks.example.org/benchsite.")
     if parts.username is not None or parts.password is not None:
         raise ValueError("Leave user and password out of the URL: the signature tells who is speaking.")
@@ -56,7 +59,9 @@ def parse_target(url: str) -> Target:
         raise ValueError("The port after the host is a number between 1 and 65535.") from None
     encrypted = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.hostname, port if port is not None else (443 if encrypted else 80), path, encrypted)
+    if port is None:
+        port = PORTS[parts.scheme]
+    return Target(parts.hostname, port, path, encrypted)
 
 
 def post(

@@ -121,7 +121,9 @@ def signed_percent(value: object, better: str = "") -> SafeString:
     number = as_number(value)
     if number is None or formatting.is_missing(number):
         return format_html('<span class="muted">{}</span>', formatting.NOTHING)
-    arrow = "▲ " if number > 0 else "▼ " if number < 0 else ""
+    arrow = ""
+    if number:
+        arrow = "▲ " if number > 0 else "▼ "
     tone = ""
     if better and number:
         tone = "worse"

@@ -120,7 +120,11 @@ def nodes_by_measurement(
     if gain <= 0:
         return None
     beyond = _up(last + (required_ops_s - throughputs[last]) / gain)
-    return ByMeasurement(beyond, True, "open" if before in lower_bounds else "at most" if last in lower_bounds else "")
+    if before in lower_bounds:
+        return ByMeasurement(beyond, True, "open")
+    if last in lower_bounds:
+        return ByMeasurement(beyond, True, "at most")
+    return ByMeasurement(beyond, True, "")
 
 
 def _up(value: float) -> int:

@@ -25,8 +25,7 @@ EDGE: Final = 6  # pixels beside each text
 MAX_TEXT_LENGTH: Final = 60  # characters of one text
 # Advance widths at 11 pixels, of sans-serif letters; `textLength` makes any other font fit.
 NARROW, USUAL, WIDE, FULL = 4.0, 6.6, 9.2, 11.0
-_NARROW: Final = frozenset(" .,:;!'|()[]{}ijlft/\\-")
-_WIDE: Final = frozenset("mwMWOQGD@%&")
+_WIDTHS: Final = dict.fromkeys(" .,:;!'|()[]{}ijlft/\\-", NARROW) | dict.fromkeys("mwMWOQGD@%&", WIDE)
 LABEL: Final = "#4b5563"
 # Word and colour, with a sign so that colour is never alone; white on each has a contrast of 4.5 : 1 or more.
 COLOURS: Final = {
@@ -50,10 +49,7 @@ KEPT_S: Final = 60
 
 def measure_width(text: str) -> float:
     """Pixels of a text at 11 pixels; letters beyond Latin are taken for full ones."""
-    return sum(
-        NARROW if character in _NARROW else WIDE if character in _WIDE else USUAL if ord(character) < 0x250 else FULL
-        for character in text
-    )
+    return sum(_WIDTHS.get(character, USUAL if character < "\u0250" else FULL) for character in text)
 
 
 def badge(label: str, value: str, colour: str) -> str:

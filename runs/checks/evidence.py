@@ -34,7 +34,11 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.window_s is not None:
             lasted = duration(facts.window_s)
         short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
-    severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
+    severity: Severity = "pass"
+    if complaints:
+        severity = "reject"
+    elif short:
+        severity = profile.window_short
     messages = [*complaints, *short]
     succeeded = "unknown"
     if facts.ok_operations is not None:

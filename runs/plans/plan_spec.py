@@ -47,7 +47,7 @@ STATISTICS: Final = {name: "p99.9" if name == "p999" else name for name in SLO_S
 RESETS: Final = {
     "keep": "keep everything",
     "restart": "restart the server",
-    "drop_caches": "empty the page caches, by the operator's command",
+    "drop_caches": "empty page caches",
     "reload": "reload the data",
 }
 
@@ -279,7 +279,9 @@ class PlanRequest(PlanSpec):
     faults: list[PlanFault] = Field(
         default=[], max_length=MAX_FAULTS, description="No ceiling, comparison or history uses runs with faults."
     )
-    between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = "keep"
+    between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = Field(
+        default="keep", description="Page caches are emptied by the operator's command."
+    )
     records_rule: Annotated[str, OneOf(sizes.RULES), Shown("Records on larger clusters")] = Field(
         default=sizes.FIXED,
         description="For a scaling set, databases of one system on clusters of several sizes: per node, records grow "

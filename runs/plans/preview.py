@@ -430,7 +430,7 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     if not servers.isdisjoint(generator.machine_id for generator in plan.generators):
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs and plan.search is None:
-        yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
+        yield f"A ladder of {counted(len(plan.rungs), 'rung')} shows no knee: use four or more."
     for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
         if administered:
             yield (

@@ -45,6 +45,17 @@ def test_plans_invent_nothing_about_the_studies():
     assert "subsidized by Couchbase" in texts["thumbtack-2014"]
 
 
+def test_plans_have_the_steps_and_settings_of_the_studies():
+    plans = {slug: read_plan(plan_text(slug)) for slug in SLUGS}
+
+    assert plans["thumbtack-2014"].matrix.resets == {"rung": "drop_caches"}
+    assert plans["thumbtack-2013"].matrix.min_operations == 10_000_000
+    assert plans["aerospike-2017"].databases["database-1"].binding_properties == {"aerospike.partial_updates": "false"}
+    assert plans["columbia-2016"].databases["database-2"].binding_properties == {"hbase.splits": "200"}
+    lowest = next(run for run in expand(planned(plans["thumbtack-2013"])).runs if run.target_ops_s == 1000)
+    assert lowest.expected_s > 10_000
+
+
 def test_unknown_study_has_no_plan():
     with pytest.raises(KeyError):
         plan_text("../published_results")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from benchsite.core.formatting import grouped
+from benchsite.core.formatting import counted, grouped
 
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 _MAX_PERCENTILES: Final = 6
@@ -27,7 +27,7 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
         for line in closest.removeprefix("line ").split(" | line ") if closest else ():
             yield f"    line {line}"
     else:
-        yield f"{file['file']}: {kind}, {number} run{'s' if number != 1 else ''}"
+        yield f"{file['file']}: {kind}, {counted(number, 'run')}"
     for position, run in enumerate(file["runs"], 1):
         yield from _run(f"run {position}" if number > 1 else "run", run)
     for warning in file["warnings"]:

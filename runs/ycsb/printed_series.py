@@ -55,8 +55,8 @@ def series_of_clients(
             client, next((other for other in dated if other.number == client.number), None)
         ).items():
             rows.setdefault(key, []).append(part)
-    if not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
-        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]} if dated else {}
+    if dated and not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
+        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]}
     try:
         return tuple(_series(rows, base_s, len(clients))), ()
     except MergeError as error:

@@ -131,7 +131,8 @@ def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int
         parsed = parse_name(name)
         if parsed.operation == VERIFY and parsed.kind == "service":
             codes = added([codes, operation.returns])
-            failed |= {parsed.status: operation.count} if parsed.status and operation.count else {}
+            if parsed.status and operation.count:
+                failed |= {parsed.status: operation.count}
     stated = sum(count for code, count in codes.items() if code not in SUCCESSES)
     if sum(failed.values()) > stated:
         codes = {code: count for code, count in codes.items() if code in SUCCESSES} | failed

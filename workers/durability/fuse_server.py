@@ -306,7 +306,11 @@ def _names(arguments: Request) -> list[str]:
 
 
 def _attributes(node: Node) -> bytes:
-    size = node.size if isinstance(node, File) else len(node.target) if isinstance(node, Symlink) else 0
+    size = 0
+    if isinstance(node, File):
+        size = node.size
+    elif isinstance(node, Symlink):
+        size = len(node.target)
     seconds, rest = divmod(node.mtime_ns, 1_000_000_000)
     return ATTRIBUTES.pack(
         node.number, size, -(-size // 512), *[seconds] * 3, *[rest] * 3, node.mode, node.links, node.uid, node.gid, 0,

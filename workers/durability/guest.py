@@ -58,7 +58,8 @@ exec {command}
 def guest_problem() -> str:
     """What this machine lacks for a guest, and the line that installs it; empty where it lacks nothing."""
     missing = [name for name in (QEMU, "busybox", "socat", "setpriv", "mke2fs") if shutil.which(name) is None]
-    missing += [] if _kernel() else ["a kernel in /boot with its modules"]
+    if not _kernel():
+        missing.append("a kernel in /boot with its modules")
     if not missing:
         return ""
     return f"A guest needs {', '.join(missing)}. Debian: {INSTALL}."

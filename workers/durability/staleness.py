@@ -80,7 +80,8 @@ def parse_probes(lines: Iterable[str]) -> Staleness:
         stale = [total + value for total, value in zip(stale, values, strict=False)]
         last_stale_us, older = values[len(OFFSETS_MS) :]
         regressions += older
-        ages_us += [last_stale_us] if last_stale_us >= 0 else []
+        if last_stale_us >= 0:
+            ages_us.append(last_stale_us)
     if not probes:
         raise StalenessError("The client ended before its first probe: measure for longer.")
     median_s = longest_s = None

@@ -5,6 +5,7 @@ makes it another test; then what changes a database's speed most, the promise of
 other way than the numbers do (the side that promises more was faster) explains nothing, and comes last.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -70,7 +71,9 @@ def run_pair(a: RunSide, b: RunSide, *, at_ceilings: bool = False) -> RunPair:
 def causes(sides: RunPair, change: float | None) -> list[Cause]:
     """The most likely first. `change` is B's throughput over A's, minus 1; None where it is not known."""
     unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
-    way = 0 if not change else 1 if change > 0 else -1
+    way = 0
+    if change:
+        way = int(math.copysign(1, change))
     judged = [replace(cause, against=bool(cause.favours and way and cause.favours != way)) for cause in unjudged]
     return sorted(judged, key=lambda cause: cause.against)
 

@@ -223,7 +223,8 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
     """
     axes = {"database"} if len({_where(curve)["database"] for curve in curves}) > 1 else set()
     # Modes of different systems have names of their own, so that only those of one system vary.
-    axes |= {"mode"} if len({_where(curve)["mode"] for curve in curves}) > len({c.system for c in curves}) else set()
+    if len({_where(curve)["mode"] for curve in curves}) > len({c.system for c in curves}):
+        axes |= {"mode"}
     places = {repr(where): where for curve in curves if (where := _where(curve))}
     for axis in VARIES[2:]:
         seen: dict[str, set[str]] = {}

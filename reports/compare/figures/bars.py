@@ -80,7 +80,10 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     begin = 0.0
     if log:
         begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3)
-    starts = [max((math.log10(bar.end) if bar.end > 0 else begin) if log else bar.end, begin) for bar in bars]
+    starts = [bar.end for bar in bars]
+    if log:
+        starts = [math.log10(end) if end > 0 else begin for end in starts]
+    starts = [max(start, begin) for start in starts]
     # Where the axis ends, so that the label behind each bar has room.
     shares = [min(CHARACTER_PX * (len(bar.value_label) + 1) / AREA_PX, MAX_LABEL_SHARE) for bar in bars]
     lengths = [(start - begin) / (1 - share) for start, share in zip(starts, shares, strict=True)]
@@ -109,8 +112,10 @@ def height_px(bars: int) -> int:
 def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
     rest = MAX_LINE - min(len(bar.name), MAX_NAME)
     texts = [f'<span style="color:{frame.theme.ink}">{shortened(bar.name, MAX_NAME)}</span>']
-    texts += [f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>'] if bar.detail else []
-    texts += [escaped(f"· {bar.note}")] if bar.note and not frame.narrow else []
+    if bar.detail:
+        texts.append(f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>')
+    if bar.note and not frame.narrow:
+        texts.append(escaped(f"· {bar.note}"))
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
     return annotation("  ".join(texts), frame.theme.muted, **place)
 

@@ -49,7 +49,7 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
     sides = ""
     if divided and machine.cores > 1:
         sides = ", divided between servers and clients"
-    return f" ({machine.cores} core{'s' if machine.cores > 1 else ''}{sides})"
+    return f" ({formatting.counted(machine.cores, 'core')}{sides})"
 
 
 def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:

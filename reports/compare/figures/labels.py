@@ -272,7 +272,8 @@ def direct_labels(
     obstacles += _load_line(load_ops_s, layout, area, half_px=LINE_PX)
     # A name may lie on what is there for context only.
     for side in drawn:
-        obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
+        if not side.look.faded:
+            obstacles += _along([at[id(d)] for d in side.counted])
     labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
     annotations = []
     spots = place(labels, obstacles, width, height, only_free=len(named) > marks.MAX_WITH_RUNG_LABELS)

@@ -52,13 +52,17 @@ class Side:
     @property
     def loss_text(self) -> str:
         """ "at most 0.98 s in 60 power cuts"; "stated: 1 s"."""
-        loss = "none" if not self.worst_s else "any number of writes" if math.isinf(self.worst_s) else ""
+        loss = "none"
+        if math.isinf(self.worst_s):
+            loss = "any number of writes"
+        elif self.worst_s:
+            loss = f"at most {formatting.significant(self.worst_s)} s"
         if self.measured is None:
-            return f"stated: loses {loss or f'at most {formatting.significant(self.worst_s)} s'}"
+            return f"stated: loses {loss}"
         cuts = formatting.counted(self.measured.faults, "power cut")
         if self.measured.max_loss_share is not None:
             return f"lost none in {cuts}: at most {formatting.percent(self.measured.max_loss_share)} lose any (95 %)"
-        return f"lost {loss or f'at most {formatting.significant(self.worst_s)} s'} in {cuts}"
+        return f"lost {loss} in {cuts}"
 
 
 def build_side(curve: Curve) -> Side | None:

@@ -47,7 +47,8 @@ class Distribution:
     def rows(self, **more: object) -> list[SimpleNamespace]:
         """Rows of `COLUMNS`: steps of percentile, latency in µs and, where that is a bound, the upper one."""
         every = [*((share, value, None) for share, value in self.steps), *self.bounds]
-        every += [(1.0, self.max_us, None)] if self.max_us else []
+        if self.max_us:
+            every.append((1.0, self.max_us, None))
         every.sort(key=itemgetter(0))
         return [SimpleNamespace(distribution=self, step=(100 * share, *ends), **more) for share, *ends in every]
 

@@ -154,14 +154,16 @@ class RunSeriesFigure(Figure):
         data = []
         if self.band is not None:
             data = _band(self.band, middle, frame)
-        data += _throughput(seconds + middle, rate, frame) if seconds.size else []
+        if seconds.size:
+            data += _throughput(seconds + middle, rate, frame)
         data += _latencies(self.series, frame)
         if seconds.size:
             mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
             mark_faults(layout, self.faults, frame)
         if self.window.target_ops_s and seconds.size:
             data.append(_target(seconds, self.window.target_ops_s, frame))
-        data += _events(self.events, layout, frame) if seconds.size else []
+        if seconds.size:
+            data += _events(self.events, layout, frame)
         return {"data": data, "layout": layout}
 
     @property

@@ -213,7 +213,7 @@ def _line(scaling: Scaling, look: Look) -> Trace:
 def _hover(scaling: Scaling, size: Size) -> str:
     lines = [
         f"<b>{escaped(scaling.label)}</b>",
-        f"{size.nodes} node{'s' if size.nodes > 1 else ''}: {ceiling_text(size.ceiling)}",
+        f"{formatting.counted(size.nodes, 'node')}: {ceiling_text(size.ceiling)}",
         escaped(size.curve.database_name),
     ]
     if size.ceiling.is_lower_bound:

@@ -138,9 +138,10 @@ def _colours(curves: Sequence[Curve], theme: Theme, highlight: str) -> tuple[dic
     if len(databases) <= MAX_DATABASES:
         return themselves, dict(zip(databases, theme.series, strict=False))
     if highlight in databases or len({curve.system_name for curve in curves}) < 2:
-        measured = [(curve.ceiling_ops_s, curve.database_name) for curve in curves if curve.ceiling]
-        fastest = max(measured)[1] if measured else curves[0].database_name if curves else ""
-        chosen = highlight if highlight in databases else fastest
+        chosen = highlight
+        if highlight not in databases:
+            measured = [(curve.ceiling_ops_s, curve.database_name) for curve in curves if curve.ceiling]
+            _, chosen = max(measured, default=(0.0, next((curve.database_name for curve in curves), "")))
         return themselves, {name: theme.series[0] if name == chosen else theme.grey for name in databases}
     ceilings: dict[str, float] = {}
     for curve in curves:

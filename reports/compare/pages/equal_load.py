@@ -341,7 +341,8 @@ def within_text(reading: Within) -> str:
         text = UNSUSTAINED
     else:
         text = _said(reading.how, reading.between, "measured", "")
-        text += ", the last that was sustained" if reading.capped else ""
+        if reading.capped:
+            text += ", the last that was sustained"
     above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
     return text + (f", but the lower rung of {above} is above the limit" if above else "")
 

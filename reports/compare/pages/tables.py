@@ -200,7 +200,8 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
         row: list[Cell] = [labels.get(side.curve.sweep_id, side.curve.label)]
         for operation in side.operations:
             row += [_rounded(at.latency_us, 5) for at in operation.at]
-            row += [_rounded(operation.within.throughput_ops_s, 5)] if operation.within else []
+            if operation.within:
+                row.append(_rounded(operation.within.throughput_ops_s, 5))
         rows.append((*row, side.how))
     return Table((*columns, "read off"), tuple(rows))
 

@@ -499,9 +499,12 @@ def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
     """The parameters that the form of the menus shows; all others it carries along, hidden."""
     controls = build_controls(selection, curves)
     shown = set(MENU_NAMES)
-    shown |= {"kind"} if len(controls["kinds"]) > 1 else set()
-    shown |= {"highlight"} if controls["databases"] else set()
-    shown |= {"baseline"} if len(curves) > 1 else set()
+    if len(controls["kinds"]) > 1:
+        shown |= {"kind"}
+    if controls["databases"]:
+        shown |= {"highlight"}
+    if len(curves) > 1:
+        shown |= {"baseline"}
     if selection.sweeps:
         return shown - {"matrix"}
     return shown

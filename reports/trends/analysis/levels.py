@@ -119,7 +119,11 @@ class LevelTracker:
         if self.is_open:
             self._follow_loss(mean, distance)
             return
-        side = 1 if distance >= self.gain / 2 else -1 if distance <= -self.loss / 2 else 0
+        side = 0
+        if distance >= self.gain / 2:
+            side = 1
+        elif distance <= -self.loss / 2:
+            side = -1
         if side != self.side:
             self._keep(self.tail)
             self.tail = []

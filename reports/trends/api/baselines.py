@@ -9,6 +9,7 @@ from ninja import Path, Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
 from benchsite.accounts.models import Scope, Team
+from benchsite.core.formatting import counted
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema
@@ -137,7 +138,7 @@ def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
         runs = runs_named(team, change.runs)
         if len(runs) < len(set(change.runs)):
             raise Problem("not-found", "One of these runs is not there.")
-        return runs, f"{len(runs)} run{'' if len(runs) == 1 else 's'}, named one by one."
+        return runs, f"{counted(len(runs), 'run')}, named one by one."
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:
         raise Problem("validation-error", f"Several commits begin with “{change.commit}”. Give more of it.")

@@ -114,7 +114,7 @@ class HistoryFigure(Figure):
             "one commit, or of one matrix or day where no commit is known; "
             f"n = {low if low == high else f'{low} to {high}'}",
             hollow if out else "",
-            f"{silent} run{'s' if silent != 1 else ''} did not measure this" if silent else "",
+            f"{formatting.counted(silent, 'run')} did not measure this" if silent else "",
             f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, "
             f"at least {formatting.percent(rule.min_magnitude)}",
             f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"

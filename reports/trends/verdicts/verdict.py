@@ -79,7 +79,8 @@ def collect_metrics(
             for number, session in enumerate(sides):
                 session_values, why = _values(session, "new" if number < len(new) else "base", name, kind, statistic)
                 values.append(session_values)
-                reasons += [why] if why else []
+                if why:
+                    reasons.append(why)
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue

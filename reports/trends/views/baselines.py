@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.formatting import counted
 from reports.compare.figures.theme import SHORT_COMMIT
 from reports.models import BadgeLink, Baseline, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
@@ -56,9 +57,7 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
         messages.error(request, str(refused))
         return redirect(*back)
     count = baseline.pins.count()
-    message = (
-        f"“{baseline.name}” stands for {count} run{'' if count == 1 else 's'} now, which cannot be deleted meanwhile."
-    )
+    message = f"“{baseline.name}” stands for {counted(count, 'run')} now, which cannot be deleted meanwhile."
     messages.success(request, message)
     return redirect("baselines")
 

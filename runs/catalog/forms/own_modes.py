@@ -78,7 +78,8 @@ class OwnModeForm(DescribedForm):
             system.check_binding_properties(self.database.binding_properties)
         except PropertyError as error:
             for name, message in error.problems.items():
-                self.add_error(name if name in self.fields else "ack" if name == "durability" else None, message)
+                field = {"durability": "ack"}.get(name, name)
+                self.add_error(field if field in self.fields else None, message)
         if (
             not self.errors
             and self.own["durability"] == self.base.durability.model_dump()

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from benchsite.core.formatting import counted
 from runs.models import Run, Status
 from runs.queue.lifecycle import TransitionRefused
 from runs.results.recording.recompute import RecomputeSkipped, apply, rebuild
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         runs = _all() if options["all"] else iter([_named(key) for key in options["run"]])
         ends = [self._recompute(run, dry=options["dry_run"]) for run in runs]
         self.stdout.write(
-            f"{len(ends)} run{'s' if len(ends) != 1 else ''}: {ends.count(AS_STORED)} as stored, "
+            f"{counted(len(ends), 'run')}: {ends.count(AS_STORED)} as stored, "
             f"{ends.count(DIFFERS)} {'differ' if options['dry_run'] else 'changed'}, {ends.count(SKIPPED)} skipped"
         )
         if SKIPPED in ends:

@@ -108,18 +108,16 @@ def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:
     team = team_in(request)
     clusters = Cluster.objects.prefetch_related("nodes__machine").in_bulk(sent.clusters.values())
     generators = generators_for(team).select_related("machine").in_bulk(list(sent.generators.values()))
-    faults: list[Fault] = [
-        {"pointer": f"#/{kind}/{role}", "detail": detail}
-        for kind, known, roles, chosen in (
-            ("clusters", clusters, plan.clusters, sent.clusters),
-            ("generators", generators, plan.generators, sent.generators),
-        )
-        for role, key in chosen.items()
-        for detail in [
-            "The plan has no such role." if role not in roles else "" if key in known else "Your team has no such row."
-        ]
-        if detail
-    ]
+    faults: list[Fault] = []
+    for kind, known, roles, chosen in (
+        ("clusters", clusters, plan.clusters, sent.clusters),
+        ("generators", generators, plan.generators, sent.generators),
+    ):
+        for role, key in chosen.items():
+            if role not in roles:
+                faults.append({"pointer": f"#/{kind}/{role}", "detail": "The plan has no such role."})
+            elif key not in known:
+                faults.append({"pointer": f"#/{kind}/{role}", "detail": "Your team has no such row."})
     if faults:
         raise Problem("plan-refused", "The machines cannot take these roles.", errors=faults)
     return Chosen(

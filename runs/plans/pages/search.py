@@ -24,18 +24,17 @@ def search_path(sweep: Sweep) -> list[PathStep]:
     outcomes = {}
     if decisions:
         outcomes = {trial.run.pk: trial.text for trial in get_trials(sweep)}
-    return [
-        PathStep(
-            decision,
-            "" if decision.run is None
-            else named_load(sweep, decision.run.target_ops_s) if decision.run.target_ops_s
-            else f"{decision.run.threads} threads",
-            named_load(sweep, decision.low),
-            named_load(sweep, decision.high),
-            outcomes.get(decision.run_id, "") if decision.run_id else "",
-        )
-        for decision in decisions
-    ]  # fmt: skip
+    steps = []
+    for decision in decisions:
+        load = outcome = ""
+        if decision.run is not None:
+            outcome = outcomes.get(decision.run.pk, "")
+            load = f"{decision.run.threads} threads"
+            if decision.run.target_ops_s:
+                load = named_load(sweep, decision.run.target_ops_s)
+        low, high = named_load(sweep, decision.low), named_load(sweep, decision.high)
+        steps.append(PathStep(decision, load, low, high, outcome))
+    return steps
 
 
 def search_rows(matrix: Matrix) -> list[dict[str, Any]]:

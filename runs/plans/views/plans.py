@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.formatting import counted
 from runs.catalog.forms.fields import DescribedForm
 from runs.identifiers import parse_uuid
 from runs.models import Cluster, LoadGenerator, Matrix
@@ -39,12 +40,12 @@ class PlanForm(DescribedForm):
         self.generators = {str(row.pk): row for row in generators_for(team).select_related("machine")}
         super().__init__(data)
         for role, meant in plan.clusters.items():
-            label = f"{role}: {len(meant.nodes)} node{'' if len(meant.nodes) == 1 else 's'}"
+            label = f"{role}: {counted(len(meant.nodes), 'node')}"
             fitting = (key for key, row in self.clusters.items() if len(row.nodes.all()) == len(meant.nodes))
             self.fields[role] = _choice(label, self.clusters, next(fitting, next(iter(self.clusters), "")))
         free = list(self.generators)
         for role, generator in plan.generators.items():
-            label = f"{role}: {generator.slots} client{'' if generator.slots == 1 else 's'} at a time"
+            label = f"{role}: {counted(generator.slots, 'client')} at a time"
             self.fields[role] = _choice(label, self.generators, free.pop(0) if free else "")
         for role, database in plan.databases.items():
             for secret in database.secrets:

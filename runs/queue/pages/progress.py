@@ -102,18 +102,20 @@ def get_progress(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     return {row.pk: Progress(submitted=row.submitted_at is not None, **counts[row.pk]) for row in rows}
 
 
+def _state(run: Run, repeated: Collection[UUID | None]) -> str:
+    if run.reason == Reason.BEYOND_CEILING:
+        return SKIPPED
+    if run.status in REPLACEABLE and run.pk in repeated:
+        return REPLACED
+    if run.display_status == Status.DISPATCHED:
+        return "running"
+    return run.display_status
+
+
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
     """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue."""
     again = {run.rerun_of_id for run in runs}
-    states = [
-        SKIPPED
-        if run.reason == Reason.BEYOND_CEILING
-        else REPLACED
-        if run.status in REPLACEABLE and run.pk in again
-        else run.display_status
-        for run in runs
-    ]
-    counts: dict[str, Any] = Counter("running" if state == Status.DISPATCHED else state for state in states)
+    counts: dict[str, Any] = Counter(_state(run, again) for run in runs)
     keys = {run.pk for run in runs}
     ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]
     started_at = min((run.started_at for run in runs if run.started_at), default=None)

@@ -102,9 +102,10 @@ def _recovery(
 ) -> Recovery:
     low = rate < RECOVERED_SHARE * level
     recovered = _recovered_at(low)
-    until = recovered
-    if recovered is None:
-        until = rate.size
+    until, recovered_s = rate.size, None
+    if recovered is not None:
+        until = recovered
+        recovered_s = float(after_s[recovered]) if recovered else 0.0
     limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
     above = rate > limit
     end_s = np.inf if lasted_s is None else lasted_s
@@ -116,7 +117,7 @@ def _recovery(
         below_s=int(low.sum()),
         errors=int(np.nansum(failed)),
         first_success_s=_first_success_s(after_s, rate),
-        recovered_s=None if recovered is None else float(after_s[recovered]) if recovered else 0.0,
+        recovered_s=recovered_s,
         catch_up_s=int(above.sum()),
         catch_up_operations=float((rate[above] - target_ops_s).sum()) if target_ops_s else 0.0,
         during_ops_s=_mean(rate[(after_s >= 1 - EPSILON_S) & (after_s <= end_s + EPSILON_S)]),

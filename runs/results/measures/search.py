@@ -202,7 +202,11 @@ def _narrowed(low: int | None, high: int | None, goal: Goal, start: int, failed:
     if low is None and high is not None:
         # Further down with every failure: a limit of latency may lie far below what the probe reached.
         return Rule.LOWER, round(high / goal.step ** (2 ** max(failed - 2, 0)))
-    rule = Rule.START if low is None else Rule.RAISE if high is None else Rule.BISECT
+    rule = Rule.BISECT
+    if low is None:
+        rule = Rule.START
+    elif high is None:
+        rule = Rule.RAISE
     return rule, next_target(low, high, goal, start)
 
 

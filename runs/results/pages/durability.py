@@ -87,11 +87,5 @@ def lines(
 ) -> list[dict[str, str]]:
     """The values with where they come from, those of the mode first, because they are what the mode is."""
     ordered = sorted(values, key=lambda name: (name not in of_mode, name not in of_database, name))
-    return [
-        {
-            "name": name,
-            "value": values[name],
-            "source": "mode" if name in of_mode else "database" if name in of_database else "default",
-        }
-        for name in ordered
-    ]
+    sources = dict.fromkeys(of_database, "database") | dict.fromkeys(of_mode, "mode")
+    return [{"name": name, "value": values[name], "source": sources.get(name, "default")} for name in ordered]

@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.formatting import counted
 from benchsite.core.responses import get_posted
 from runs.models import Upload
 from runs.results.pages.lists import get_page
@@ -101,7 +102,7 @@ def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpRespons
     runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
         return redirect("import", pk=upload.pk)  # A worker saves it, or it could not be saved: that page says so.
-    messages.success(request, f"{len(runs)} run{'s' if len(runs) > 1 else ''} saved from {upload}.")
+    messages.success(request, f"{counted(len(runs), 'run')} saved from {upload}.")
     if len(runs) == 1:
         return redirect("run", pk=runs[0].pk)
     return redirect("import", pk=upload.pk)

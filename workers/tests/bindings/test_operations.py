@@ -93,6 +93,8 @@ def test_a_table_that_is_not_there_is_a_bad_request(postgresql_target: Target):
     ended = postgresql_target.run({"operationcount": "20", "table": "nowhere", "dataintegrity": "false"})
     assert set(ended.returns["READ"]) == {"BAD_REQUEST"}
     assert any('"nowhere" does not exist' in line for line in ended.lines("BENCHSITE ERROR "))
+    reads = str(ended.returns["READ"]["BAD_REQUEST"])
+    assert ended.lines("BENCHSITE CODES READ BAD_REQUEST 42P01 ") == [reads], "the server's own code"
 
 
 def test_failed_insert_ends_its_thread_unless_ignored(redis_target: Target):
@@ -102,6 +104,7 @@ def test_failed_insert_ends_its_thread_unless_ignored(redis_target: Target):
     ignoring = redis_target.run({"benchsite.ignore_insert_errors": "true"}, phase="-load")
     assert ignoring.returns["INSERT"] == {"SERVICE_UNAVAILABLE": 1000}
     assert ignoring.lines("BENCHSITE ERRORS INSERT SERVICE_UNAVAILABLE ") == ["1000"]
+    assert ignoring.lines("BENCHSITE CODES INSERT SERVICE_UNAVAILABLE OOM ") == ["1000"]
 
 
 def test_retries_are_told_and_count_once(redis_target: Target):

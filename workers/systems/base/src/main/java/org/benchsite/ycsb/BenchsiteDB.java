@@ -50,6 +50,11 @@ public abstract class BenchsiteDB extends DB {
     /** What an exception of the driver means. */
     protected abstract Failure classify(Exception thrown);
 
+    /** The server's own code of an error, else the name of the exception; without blanks. */
+    protected String errorCode(Exception thrown) {
+        return thrown.getClass().getSimpleName();
+    }
+
     protected abstract Status tryRead(String table, String key, Set<String> fields, Map<String, ByteIterator> result)
         throws Exception;
 
@@ -181,6 +186,7 @@ public abstract class BenchsiteDB extends DB {
         }
         for (int left = retries[operation.ordinal()];; left--) {
             Failure failure;
+            String code = "";
             try {
                 reconnectIfBroken();
                 Status status = attempt.make();
@@ -192,6 +198,7 @@ public abstract class BenchsiteDB extends DB {
                 failure = e.failure;
             } catch (Exception e) {
                 failure = classify(e);
+                code = errorCode(e);
             }
             if (outcomeUnknown && failure.alreadyThere) {
                 // The connection broke after the server had done the insert: it was an earlier attempt that succeeded.
@@ -204,6 +211,7 @@ public abstract class BenchsiteDB extends DB {
             }
             if (left <= 0 || !failure.passing) {
                 Ledger.SHARED.failed(operation, failure.status, failure.message);
+                Ledger.SHARED.answered(operation, failure.status, code);
                 return failure.status;
             }
             Ledger.SHARED.retried(operation);

@@ -96,6 +96,12 @@ public abstract class JdbcDB extends BenchsiteDB {
         return isClosed() ? Failure.broken(message) : failure;
     }
 
+    @Override
+    protected final String errorCode(Exception thrown) {
+        String state = thrown instanceof SQLException ? ((SQLException) thrown).getSQLState() : null;
+        return state == null ? super.errorCode(thrown) : state;
+    }
+
     private boolean isClosed() {
         try {
             return connection == null || connection.isClosed();

@@ -19,6 +19,7 @@ public final class Ledger {
     private static final int LONGEST = 300;
 
     private final Map<String, LongAdder> errors = new ConcurrentHashMap<>();
+    private final Map<String, LongAdder> codes = new ConcurrentHashMap<>();
     private final Map<String, LongAdder> retries = new ConcurrentHashMap<>();
     private final Map<String, Boolean> seen = new ConcurrentHashMap<>();
     private final AtomicInteger shown = new AtomicInteger();
@@ -39,6 +40,13 @@ public final class Ledger {
         }
     }
 
+    /** A failed operation has this code of the server; none: it failed without an answer. */
+    void answered(Operation operation, Status status, String code) {
+        if (!code.isEmpty()) {
+            count(codes, operation + " " + status.getName() + " " + code);
+        }
+    }
+
     void retried(Operation operation) {
         count(retries, operation.name());
     }
@@ -50,6 +58,7 @@ public final class Ledger {
     /** Begins the counts anew, after a warm-up. */
     public void clear() {
         errors.clear();
+        codes.clear();
         retries.clear();
         reconnections.reset();
     }
@@ -57,6 +66,7 @@ public final class Ledger {
     /** The totals, one line each, on stderr; nothing where nothing went wrong. */
     public void report() {
         new TreeMap<>(errors).forEach((what, n) -> System.err.println("BENCHSITE ERRORS " + what + " " + n.sum()));
+        new TreeMap<>(codes).forEach((what, n) -> System.err.println("BENCHSITE CODES " + what + " " + n.sum()));
         new TreeMap<>(retries).forEach((what, n) -> System.err.println("BENCHSITE RETRIES " + what + " " + n.sum()));
         if (reconnections.sum() > 0) {
             System.err.println("BENCHSITE RECONNECTIONS " + reconnections.sum());

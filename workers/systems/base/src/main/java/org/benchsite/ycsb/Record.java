@@ -2,11 +2,14 @@ package org.benchsite.ycsb;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.nio.BufferUnderflowException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 import site.ycsb.ByteArrayByteIterator;
@@ -18,6 +21,7 @@ import site.ycsb.ByteIterator;
  */
 public final class Record {
     private static final byte FORMAT = 1;
+    private static final VarHandle INTEGERS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
 
     private Record() {
     }
@@ -72,21 +76,21 @@ public final class Record {
     }
 
     private static void visit(byte[] value, Visitor visitor) {
-        ByteBuffer record = ByteBuffer.wrap(value);
         try {
-            if (record.get() != FORMAT) {
+            if (value[0] != FORMAT) {
                 throw new IllegalArgumentException("the value is no record of Benchsite's client");
             }
-            while (record.hasRemaining()) {
-                int length = record.get() & 0xff;
-                String name = FieldNames.decode(value, record.position(), length);
-                record.position(record.position() + length);
-                int bytes = record.getInt();
-                int position = record.position();
-                record.position(position + bytes);
-                visitor.visit(name, position, bytes);
+            int next = 1;
+            while (next < value.length) {
+                int length = value[next++] & 0xff;
+                String name = FieldNames.decode(value, next, length);
+                next += length;
+                int bytes = (int) INTEGERS.get(value, next);
+                next += Integer.BYTES;
+                visitor.visit(name, Objects.checkFromIndexSize(next, bytes, value.length), bytes);
+                next += bytes;
             }
-        } catch (BufferUnderflowException | IndexOutOfBoundsException | IllegalArgumentException e) {
+        } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
             throw new IllegalArgumentException("the value is no record of Benchsite's client", e);
         }
     }

@@ -116,6 +116,12 @@ public final class AerospikeDB extends BenchsiteDB {
 
     /** By the result code, the driver's own (negative) or the server's; a write in doubt may have been done. */
     @Override
+    protected String errorCode(Exception thrown) {
+        return thrown instanceof AerospikeException ? String.valueOf(((AerospikeException) thrown).getResultCode())
+            : super.errorCode(thrown);
+    }
+
+    @Override
     protected Failure classify(Exception thrown) {
         String message = Failure.describe(thrown);
         if (!(thrown instanceof AerospikeException)) {

@@ -158,9 +158,16 @@ public final class MongoDB extends BenchsiteDB {
             || !(thrown instanceof MongoException)) {
             return Failure.broken(message);
         }
-        int code = thrown instanceof MongoCommandException
-            ? ((MongoCommandException) thrown).getErrorCode() : ((MongoException) thrown).getCode();
-        return classify(code, thrown instanceof MongoWriteConcernException, message);
+        return classify(code((MongoException) thrown), thrown instanceof MongoWriteConcernException, message);
+    }
+
+    private static int code(MongoException error) {
+        return error instanceof MongoCommandException ? ((MongoCommandException) error).getErrorCode() : error.getCode();
+    }
+
+    @Override
+    protected String errorCode(Exception thrown) {
+        return thrown instanceof MongoException ? String.valueOf(code((MongoException) thrown)) : super.errorCode(thrown);
     }
 
     /** By the server's error code (MongoDB Manual, Error Codes). */

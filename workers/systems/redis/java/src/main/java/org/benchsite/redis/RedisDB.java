@@ -103,6 +103,11 @@ public final class RedisDB extends BenchsiteDB {
     }
 
     @Override
+    protected String errorCode(Exception thrown) {
+        return thrown instanceof JedisDataException ? Failure.describe(thrown).split(" ", 2)[0] : super.errorCode(thrown);
+    }
+
+    @Override
     protected Failure classify(Exception thrown) {
         if (thrown instanceof JedisConnectionException) {
             return Failure.broken(Failure.describe(thrown));
