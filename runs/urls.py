@@ -70,6 +70,7 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/submit/", matrix.matrix_submit, name="matrix-submit"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
+    path("<uuid:pk>/replace/", matrix.matrix_replace, name="matrix-replace"),
     path("<uuid:pk>/accept/", matrix.matrix_accept, name="matrix-accept"),
     path("<uuid:pk>/add-repeats/", matrix.matrix_add_repeats, name="matrix-add-repeats"),
     path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),

@@ -1,10 +1,12 @@
 """How clients sign in, as a database has it now, in the specs of runs that are queued from now on."""
 
-from typing import cast
+from typing import Final, cast
 
 from runs.catalog import load_catalog, secret_properties
 from runs.models import Database, Phase, Run, Status
 from runs.queue.spec import RunSpec
+
+REPLACED: Final = "replaced"  # kind of the event whose `new` is the matrix that measures a failed run's point anew
 
 
 def has_result(run: Run) -> bool:
@@ -31,3 +33,18 @@ def correct_sign_in(run: Run) -> RunSpec:
     properties = {name: text for name, text in stated["binding_properties"].items() if name not in names}
     properties |= {name: text for name, text in database.binding_properties.items() if name in names}
     return {**spec, "database": {**stated, "binding_properties": properties}}
+
+
+def list_lasting_changes(run: Run) -> list[str]:
+    """Settings and client properties of the database that were changed since the run was submitted, and that a run
+    which is queued now does not take. Their names, without values.
+    """
+    spec = cast(RunSpec, run.spec)
+    database = Database.objects.filter(pk=spec["database"]["id"]).first()
+    system = load_catalog().get(run.system, spec["client"]["flavour"])
+    if database is None or system is None:
+        return []
+    kept, changed = correct_sign_in(run)["database"], set[str]()
+    for then, now in ((kept["settings"], database.settings), (kept["binding_properties"], database.binding_properties)):
+        changed |= {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+    return sorted(changed - set(secret_properties(system)))

@@ -9,7 +9,8 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from runs.checks.facts import fact
-from runs.models import Measurement, RunEvent, Stage
+from runs.models import Measurement, Run, RunEvent, Stage
+from runs.queue.corrections import REPLACED, list_lasting_changes
 from runs.ycsb.merged import Phase
 
 register = template.Library()
@@ -30,6 +31,18 @@ FORMATS = {
     "ycsb-c": "YCSB-C",
     "properties": "client properties",
 }
+
+
+@register.filter
+def lasting_changes(run: Run) -> list[str]:
+    """Names of settings that a new run of its matrix would not take."""
+    return list_lasting_changes(run)
+
+
+@register.filter
+def replacement(run: Run) -> str:
+    """The key of the matrix that measures its point anew; empty where there is none."""
+    return run.events.filter(kind=REPLACED).values_list("new", flat=True).last() or ""
 
 
 @register.filter

@@ -1,11 +1,13 @@
 """Runs that are queued after a correction sign in as the database says now; what is measured stays as it was."""
 
 import pytest
+from django.urls import reverse
 
-from runs.models import Run
+from runs.models import Cluster, Matrix, MatrixEntry, Run
 from runs.models.run import Status
 from runs.queue import lifecycle
-from runs.tests.factories import make_database, make_run, make_sweep, make_user
+from runs.queue.corrections import list_lasting_changes
+from runs.tests.factories import make_database, make_load_generator, make_run, make_sweep, make_user, make_workload
 
 pytestmark = pytest.mark.django_db
 BEFORE = {"postgresql.user": "ycbs", "postgresql.autocommit": "true"}
@@ -44,3 +46,26 @@ def test_tls_stays_once_the_sweep_has_a_result(failed, team):
     again = lifecycle.run_again(measured, make_user(team=team)).spec["database"]["binding_properties"]
 
     assert properties == again == {"postgresql.user": "ycsb", "postgresql.autocommit": "true"}
+
+
+def test_failed_run_offers_new_matrix_for_what_it_keeps(failed, team, client_in):
+    Cluster.objects.filter(databases=failed.sweep.database).update(provisioner="external")
+    failed.matrix.workloads.set([make_workload(team=team)])
+    generators = [make_load_generator(bindings={"postgresql": "1" * 64}) for _ in range(2)]
+    failed.matrix.load_generators.set(generators)
+    MatrixEntry.objects.create(matrix=failed.matrix, database=failed.sweep.database, mode="on", position=0)
+    page = client_in.get(reverse("run", args=[failed.pk])).content.decode()
+    answer = client_in.post(reverse("matrix-replace", args=[failed.matrix_id]))
+
+    assert "postgresql.autocommit" in page and reverse("matrix-replace", args=[failed.matrix_id]) in page
+    new = Matrix.objects.exclude(pk=failed.matrix_id).get()
+    assert answer.url == reverse("matrix", args=[new.pk]) and new.submitted_at
+    for address in (reverse("run", args=[failed.pk]), reverse("matrix", args=[failed.matrix_id])):
+        page = client_in.get(address).content.decode()
+        assert answer.url in page and "Replaced" in page and "matrix-replace" not in page
+
+
+def test_corrected_credentials_need_no_new_matrix(failed):
+    failed.spec["database"]["binding_properties"] = BEFORE | {"postgresql.autocommit": "false"}
+
+    assert not list_lasting_changes(failed)

@@ -8,12 +8,16 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
+from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
-from runs.models import Matrix
+from runs.models import Matrix, Run, RunEvent
+from runs.models.run import Phase, Status
 from runs.plans import PlanError, start_trial, submit
 from runs.plans.pages.matrix import matrix_page
 from runs.plans.pages.trial import get_newest_trial
+from runs.plans.submission import clone
 from runs.queue import lifecycle, live
+from runs.queue.corrections import REPLACED
 from runs.queue.pages.progress import Progress
 from runs.queue.pages.queue import last_of_lanes, queue
 from runs.results import annotations
@@ -21,6 +25,7 @@ from runs.results.views.row_actions import row_action
 
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
 NEWEST_ENTRIES = 600
+MAX_COPIED_NAME = 100  # characters of a matrix's name in that of its copy
 
 
 def _matrix_or_404(pk: UUID) -> Matrix:
@@ -88,6 +93,26 @@ def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
         messages.success(request, f"Resumed: {added} runs are queued.")
     else:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
+
+
+@team_required("POST", role=Role.RUNNER)
+def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Submits the same plan with the databases as they are now; the runs that failed name the matrix."""
+    matrix, user = _matrix_or_404(pk), get_user(request)
+    failed = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE, status=Status.FAILED, reruns__isnull=True)
+    try:
+        with transaction.atomic():
+            copy = clone(matrix, name=f"{matrix.name[:MAX_COPIED_NAME]}, corrected", by=user)
+            submit(copy, user)
+            RunEvent.objects.bulk_create(
+                RunEvent(run=run, kind=REPLACED, new=str(copy.pk), actor=user.get_username(), text=f"By “{copy.name}”.")
+                for run in failed
+            )
+    except PlanError as error:
+        messages.error(request, f"Nothing was submitted. {error}")
+        return redirect("matrix", pk=pk)
+    messages.success(request, "Submitted with the settings of today. The runs that failed name this matrix.")
+    return redirect("matrix", pk=copy.pk)
 
 
 @row_action(Matrix, annotations.AnnotationRefused)
