@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -82,7 +83,7 @@ def test_walk_from_address_to_curve(page: Page, redis_server: Server):
         timeout=CURVE_TIMEOUT_MS
     )
 
-    runs = list(Run.objects.filter(phase=Phase.MEASURE, matrix=page.url.rstrip("/").rpartition("/")[2]))
+    runs = list(Run.objects.filter(phase=Phase.MEASURE, matrix=UUID(page.url.rstrip("/").rpartition("/")[2])))
     assert [run.status for run in runs] == [Status.SUCCEEDED] * len(RUNGS)
     assert [problem for run in runs for problem in rejections(run)] == []
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -44,6 +44,7 @@ def store_archive(manifest: Manifest, client_folder: Path) -> None:
     with draft.open("rb") as file:
         os.fsync(file.fileno())  # Java crashes on half an archive, which a power cut may leave.
     archive.parent.mkdir(exist_ok=True)
-    for old in archive.parent.glob(f"{manifest.binding.replace('/', '-')}-*.jsa"):
-        old.unlink(missing_ok=True)
     draft.replace(archive)
+    for other in archive.parent.glob(f"{manifest.binding.replace('/', '-')}-*.jsa"):
+        if other != archive:
+            other.unlink(missing_ok=True)
