@@ -68,6 +68,11 @@ def counted(number: int, noun: str) -> str:
     return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def printable(text: str, substitute: str = "") -> str:
+    """Without control characters, or with another sign in place of each."""
+    return "".join(sign if sign.isprintable() else substitute for sign in text)
+
+
 def listed(texts: Sequence[str], most: int) -> str:
     """Texts in a sentence; of more than `most` the rest as a number: "a, b and 3 more"."""
     more = ""

@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 
 from benchsite.accounts.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
 from benchsite.accounts.tenancy import all_teams
+from benchsite.core.formatting import printable
 
 PREFERENCES: Final = "notifications"
 log = logging.getLogger(__name__)
@@ -140,4 +141,4 @@ def asked_for(kind: str) -> set[UUID]:
 
 def one_line(text: str) -> str:
     """Text without line breaks and other control characters: a subject never becomes a header of its own."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return " ".join(printable(text, " ").split())

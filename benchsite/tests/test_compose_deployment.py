@@ -144,7 +144,7 @@ def measure_target(browser: Browser) -> None:
     )
     check = re.search(r"/own-server/checks/[0-9a-f-]+/", page)
     assert check, page
-    address, end = check[0], time.monotonic() + 60
+    address, end = check[0], time.monotonic() + 120
     while "checks" in address:
         assert time.monotonic() < end, page
         time.sleep(1)

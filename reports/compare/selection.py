@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
+from benchsite.core.formatting import printable
 from reports.compare.analysis.comparability import VARIES
 from reports.compare.curves import STATISTICS, Curve, detect_kind
 from reports.compare.figures.latency import SCALES
@@ -232,7 +233,7 @@ def last_value(parameters: Parameters, name: str) -> str:
 
 def _clean(text: str) -> str:
     """Without control characters (PostgreSQL takes no NUL) and not longer than any name here."""
-    return "".join(c for c in text if c.isprintable()).strip()[:MAX_VALUE_LENGTH]
+    return printable(text).strip()[:MAX_VALUE_LENGTH]
 
 
 def _quoted(text: str) -> str:

@@ -10,6 +10,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils import timezone
 
+from benchsite.core.formatting import printable
 from reports.models import Report
 from reports.published.builder import Built
 from reports.published.drafts import (
@@ -53,7 +54,7 @@ class TextsForm(forms.Form):
     settings_reviewed_by = forms.CharField(label="Who reviewed the settings", max_length=MAX_DISCLOSURE, required=False)
 
     def clean_title(self) -> str:
-        title = "".join(c if c.isprintable() else " " for c in self.cleaned_data["title"]).strip()
+        title = printable(self.cleaned_data["title"], " ").strip()
         if not title:
             raise forms.ValidationError("Give the report a title that can be read.")
         return title

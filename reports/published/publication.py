@@ -98,7 +98,7 @@ def build_title(text: str) -> str:
     """On one line, without secrets, and never empty: badges and the audit log repeat it."""
     # Private keys are recognised by their lines.
     text = redact(text)
-    return "".join(c if c.isprintable() else " " for c in text).strip()[:MAX_TITLE_LENGTH] or UNTITLED
+    return formatting.printable(text, " ").strip()[:MAX_TITLE_LENGTH] or UNTITLED
 
 
 def keep(report: Report, draft: Draft, title: str) -> None:

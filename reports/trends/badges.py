@@ -16,6 +16,7 @@ from django.utils import timezone
 from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.tenancy import all_teams
+from benchsite.core.formatting import printable
 from reports.models import BadgeLink
 from reports.trends.queries.baselines import newest_run, points_to_draw
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
@@ -90,7 +91,7 @@ def sparkline(label: str, values: Sequence[float]) -> str:
 
 def _shown(text: str) -> str:
     """One line without what no SVG may hold: control characters, lone surrogates."""
-    plain = "".join(character if character.isprintable() else " " for character in text)
+    plain = printable(text, " ")
     line = " ".join(plain.encode("utf-8", "replace").decode().split())
     if len(line) <= MAX_TEXT_LENGTH:
         return line

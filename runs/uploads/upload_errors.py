@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from benchsite.core.formatting import printable
 from runs.models import UploadedFile
 from runs.uploads.file_pipeline import Reads
 from runs.ycsb.block import Block
@@ -86,5 +87,5 @@ def _place(file: str, line: int, text: str) -> Place:
     """The column is that of the first sign that is no text, else of the first that is no blank."""
     odd = (at for at, sign in enumerate(text) if not sign.isprintable() and sign != "\t")
     indentation = len(text) - len(text.lstrip())
-    shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text[:MAX_LINE_LENGTH])
+    shown = printable(text[:MAX_LINE_LENGTH], "\N{REPLACEMENT CHARACTER}")
     return Place(file, line, next(odd, indentation) + 1, shown)

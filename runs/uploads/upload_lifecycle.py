@@ -21,6 +21,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team, User
+from benchsite.core.formatting import printable
 from runs.models import Upload, UploadedFile
 from runs.queue.team_usage import refuse_full_storage
 from runs.timeouts import UPLOAD_SILENT_AFTER
@@ -56,7 +57,7 @@ def placed(members: Iterable[UploadedFile], upload_id: uuid.UUID) -> list[Upload
 
 def own_name(name: str, taken: Container[str]) -> str:
     """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
-    plain = "".join(c for c in name if c.isprintable()).strip()[-MAX_NAME_CHARACTERS:] or "unnamed"
+    plain = printable(name).strip()[-MAX_NAME_CHARACTERS:] or "unnamed"
     numbered = (f"{plain} ({number})" for number in itertools.count(2))
     if plain not in taken:
         return plain

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from django.conf import settings
 
+from benchsite.core.formatting import duration
 from runs.queue.spec import ClientOrder
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.redact import find_secrets, redact
@@ -104,7 +105,7 @@ def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path)
             line = line.removeprefix(word)
         return line
     if result.stopped_because == "deadline":
-        return f"no answer within {result.duration_s:.0f} s"
+        return f"no answer within {duration(round(result.duration_s))}"
     try:
         operations = parse_summary(summary.read_text(errors="replace")).operations
     except (OSError, YcsbError):

@@ -56,8 +56,8 @@ class Bar:
 
 
 def by_value(bars: Sequence[Bar]) -> list[Bar]:
-    """The highest first; those without a value last."""
-    return sorted(bars, key=lambda bar: -math.inf if bar.value is None else bar.value, reverse=True)
+    """The highest first; those without a value that counts last."""
+    return sorted(bars, key=lambda bar: -math.inf if bar.value is None or bar.hollow else bar.value, reverse=True)
 
 
 def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> PlotlyFigure:

@@ -315,19 +315,24 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     cost_text = cost.text if cost else ""
     if cost and cost_text and cost.weakest is ranking.highest and not is_best:
         note = ""  # The factor to the highest side says the same.
-    value = None
+    value, value_label = None, why_none(curve)
     if ceiling:
         value = ceiling.throughput_ops_s
+        value_label = bounded(ceiling, formatting.short(value))
+    elif curve.points and not curve.counted:
+        value = max(point.throughput_ops_s.median for point in curve.points)
+        value_label = f"{formatting.short(value)}, {value_label}"
     return Bar(
         name=curve.database_name,
         detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
         look=look,
         value=value,
-        value_label=bounded(ceiling, formatting.short(ceiling.throughput_ops_s)) if ceiling else why_none(curve),
+        value_label=value_label,
         hover=_hover(curve, cost_text, is_best_of_class=bool(of_class)),
         low=lies[0] if lies else None,
         high=lies[1] if lies else None,
         note=", ".join(part for part in (AMONG_CLASS if of_class else note, cost_text, status) if part),
+        hollow=not ceiling and value is not None,
         side=str(curve.sweep_id),
     )
 

@@ -353,6 +353,7 @@ def build_context(
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
+        "uncounted": [curve for curve in curves if curve.points and not curve.counted],
         "max_loss": max_loss,
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
         "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],

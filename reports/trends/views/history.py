@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Role, Team, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.formatting import printable
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
 from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
@@ -80,7 +81,7 @@ def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> H
 
 def _plain(text: str, most: int) -> str:
     """On one line and printable."""
-    line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    line = printable(" ".join(text.split()))
     if len(line) > most:
         raise TriageRefused(f"That text has {len(line)} characters; at most {most} are allowed.")
     return line

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchsite.core.formatting import size
+from benchsite.core.formatting import printable, size
 from runs.catalog import (
     System,
     UnknownMode,
@@ -338,6 +338,6 @@ def _commented(lines: Sequence[str]) -> list[str]:
     """Lines of comments; a character that is not printable becomes a blank."""
     comments = []
     for line in "\n".join(lines).split("\n"):
-        plain = "".join(character if character.isprintable() else " " for character in line)
+        plain = printable(line, " ")
         comments.append(f"# {plain}".rstrip())
     return comments

@@ -15,6 +15,7 @@ from django.db.models.expressions import OrderBy
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path
 
+from benchsite.core.formatting import printable
 from benchsite.core.table import Columns, csv_line, read_row
 from runs.identifiers import parse_uuid
 from runs.models import Phase
@@ -132,7 +133,7 @@ class ListFilter(forms.Form):
 
 
 def _plain(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:MAX_CHARACTERS]
+    return printable(text).strip()[:MAX_CHARACTERS]
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time

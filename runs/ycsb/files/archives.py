@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Final, cast
 
+from benchsite.core.formatting import printable
 from runs.ycsb.errors import DamagedFile, LimitExceeded, UnreadableFile
 from runs.ycsb.files.sources import PIECE, Counted, Refused, Source, read_full
 
@@ -44,7 +45,7 @@ def is_zip(head: bytes) -> bool:
 
 def label(path: str) -> str:
     """A member's path as something to show and to compare; nothing is ever opened by it."""
-    text = "".join(sign if sign.isprintable() else "?" for sign in path.replace("\\", "/"))
+    text = printable(path.replace("\\", "/"), "?")
     parts = [part for part in text.split("/") if part not in ("", ".", "..")]
     return "/".join(parts)[-_MAX_LABEL_LENGTH:] or "?"
 
