@@ -143,10 +143,10 @@ def test_arrow_keys_move_over_figures_of_other_pages(site):
     plot = page.locator(".js-plotly-plot[role=application]").first
     plot.focus()
     page.keyboard.press("ArrowRight")
-    said = [plot.locator("[role=status]").text_content()]
+    readings = [plot.locator("[role=status]").text_content()]
     page.keyboard.press("ArrowRight")
-    said.append(plot.locator("[role=status]").text_content())
-    assert all("threads" in text for text in said) and len(set(said)) == 2
+    readings.append(plot.locator("[role=status]").text_content())
+    assert all("threads" in text for text in readings) and len(set(readings)) == 2
     assert not site.complaints
 
 
