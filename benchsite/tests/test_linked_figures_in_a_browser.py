@@ -137,6 +137,19 @@ def test_tab_reaches_figures_and_focus_stays_when_drawn(site):
     assert not site.complaints
 
 
+def test_arrow_keys_move_over_figures_of_other_pages(site):
+    page = site.open(viewport=WIDE, reduced_motion="reduce")
+    page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}")
+    plot = page.locator(".js-plotly-plot[role=application]").first
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    readings = [plot.locator("[role=status]").text_content()]
+    page.keyboard.press("ArrowRight")
+    readings.append(plot.locator("[role=status]").text_content())
+    assert all("threads" in text for text in readings) and len(set(readings)) == 2
+    assert not site.complaints
+
+
 def test_dragged_line_is_the_load_of_the_page(page):
     line = page.locator(".js-plotly-plot").nth(1).locator(".shapelayer path").first.bounding_box()
     x, y = line["x"] + line["width"] / 2, line["y"] + line["height"] / 2

@@ -51,8 +51,17 @@ def test_zooming_into_a_run_fills_in_its_next_cut(site, team, artifact_folder):
     page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=5)
     page.mouse.up()
     page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value !== planned", arg=planned[0])
-    assert float(warmup.input_value()) > 1.5
-    assert float(tail.input_value()) > 0
+    zoomed = warmup.input_value(), tail.input_value()
+    assert float(zoomed[0]) > 1.5
+    assert float(zoomed[1]) > 0
+    page.go_back()
+    page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value === planned", arg=planned[0])
+    # The axis is whole again as soon as the figure is drawn.
+    page.wait_for_function(
+        "() => document.querySelector('figure[data-fills] .js-plotly-plot').layout.xaxis.range[0] < 1"
+    )
+    page.go_forward()
+    page.wait_for_function("zoomed => document.querySelector('#cut').warmup_s.value === zoomed", arg=zoomed[0])
     # Plotly takes two clicks for two single ones while it draws the part that was asked for: a hand clicks again.
     for _ in range(10):
         page.mouse.dblclick(box["x"] + box["width"] / 2, middle)

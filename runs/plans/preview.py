@@ -28,7 +28,7 @@ from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.plans.plan_spec import MAX_SECONDS, RESETS
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
-from runs.ycsb.properties import list_own_properties
+from runs.ycsb.properties import CATCH_UP, list_own_properties
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -84,6 +84,12 @@ def preview(plan: Plan) -> Preview:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
     problems += _workload_problems(expansion)
+    if plan.ladder != "target":
+        problems += [
+            Problem("workloads", f"{workload.name} has {CATCH_UP}, which needs a ladder of targets: leave it out.")
+            for workload in plan.workloads
+            if CATCH_UP in workload.properties
+        ]
     problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.

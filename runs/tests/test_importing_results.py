@@ -91,6 +91,17 @@ def test_it_takes_every_file_for_a_run_of_its_own_when_told(client_in):
     assert sorted(sweep.runs.values_list("threads", "throughput_ops_s")) == [(8, 10_000), (16, 11_000)]
 
 
+def test_curves_of_one_test_are_told_apart_by_commit(client_in):
+    for commit in ("aaaa1111bbbb2222", "cccc3333dddd4444"):
+        save(client_in, bring(client_in, sent("out.txt", summary(reads=len(commit)))), commit=commit)
+    upload = bring(client_in, sent("next.txt", summary(reads=7)))
+
+    choices = client_in.get(f"/import/{upload.pk}/").context["form"].fields["sweep"].choices
+
+    names = [text for key, text in choices if key]
+    assert len(set(names)) == 2 and all(", aaaa1111bb, of" in name or ", cccc3333dd, of" in name for name in names)
+
+
 def test_doubtful_groups_are_not_ticked(client_in):
     files = [sent(name, summary(reads=reads)) for name, reads in (("a-1.txt", 1), ("a-2.txt", 60_000), ("b.txt", 7))]
     upload = bring(client_in, *files)

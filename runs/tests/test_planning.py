@@ -294,6 +294,20 @@ def test_stock_clients_take_no_zipfian_constant(study):
     assert message.startswith("Hot has zipfianconstant") and message.endswith("exclude Stock.")
 
 
+def test_catching_up_needs_a_target(study):
+    team = make_team()
+    mix = {"recordcount": "1000", "readproportion": "1", "window.catch_up_ms": "100"}
+    bursty = make_workload(team=team, name="Bursty", properties=mix)
+
+    threads = preview(stored_plan(study(workloads=[bursty]))).problems
+    targets = preview(stored_plan(study(workloads=[bursty], ladder="target", threads=8, rungs=[100]))).problems
+
+    assert [problem.message for problem in threads if "catch_up" in problem.message] == [
+        "Bursty has window.catch_up_ms, which needs a ladder of targets: leave it out."
+    ]
+    assert not [problem for problem in targets if "catch_up" in problem.message]
+
+
 def test_warns_of_two_modes_on_one_external_server(study):
     """By its address: two clusters may stand for one server."""
     matrix = study(modes=("always", "everysec"))

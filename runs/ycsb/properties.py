@@ -29,6 +29,7 @@ PROPORTIONS: Final[Mapping[str, str]] = {
 }
 WARM_UP: Final = "warmup.duration_ms"
 MAX_WARM_UP_MS: Final = 600_000
+CATCH_UP: Final = "window.catch_up_ms"
 # Milliseconds in the YCSBs that have it. Benchsite's plan files of version 1 had seconds under the same name.
 YCSB_WARM_UP: Final = "warmupexecutiontime"
 MAX_VERSION_1_WARM_UP_S: Final = 600
@@ -131,7 +132,7 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         "ms",
     ),
     _whole(
-        "window.catch_up_ms",
+        CATCH_UP,
         None,
         0,
         600_000,
@@ -389,7 +390,7 @@ def writes(properties: Mapping[str, str]) -> bool:
 
 def list_own_properties(properties: Mapping[str, str]) -> list[str]:
     """Those that only Benchsite's own client takes, where they change anything."""
-    own = {name: WORKLOAD_PROPERTIES[name].default for name in ("zipfianconstant", "window.catch_up_ms")}
+    own = {name: WORKLOAD_PROPERTIES[name].default for name in ("zipfianconstant", CATCH_UP)}
     return [name for name, default in own.items() if properties.get(name, default) != default]
 
 

@@ -197,18 +197,28 @@
     }
   }
 
-  // Zooming into a run's series asks for that part, and fills in the form that cuts it; zooming out brings back all.
-  function fill(figure, plot) {
+  // Zooming into a run's series asks for that part, and fills in the form that cuts it; zooming out or Back brings back all.
+  function fill(figure, state) {
     const form = document.querySelector(figure.dataset.fills), src = figure.dataset.src;
-    plot.on("plotly_relayout", function (event) {
-      const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"], all = event["xaxis.autorange"];
-      if (from === undefined && !all) return;
-      figure.dataset.src = all ? src : `${src}?from_s=${from}&to_s=${to}`;
+    function zoom(part) {
+      figure.dataset.src = part ? `${src}?from_s=${part[0]}&to_s=${part[1]}` : src;
       draw(figure, true);
       if (!form) return;
-      if (all) return form.reset();
-      form.warmup_s.value = Math.max(from - form.dataset.begin, 0).toFixed(1);
-      form.tail_s.value = Math.max(form.dataset.end - to, 0).toFixed(1);
+      if (!part) return form.reset();
+      form.warmup_s.value = Math.max(part[0] - form.dataset.begin, 0).toFixed(1);
+      form.tail_s.value = Math.max(form.dataset.end - part[1], 0).toFixed(1);
+    }
+    state.plot.on("plotly_relayout", function (event) {
+      const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"], all = event["xaxis.autorange"];
+      if (from === undefined && !all) return;
+      const part = all ? null : [from, to];
+      history.pushState({ part }, "");
+      zoom(part);
+    });
+    addEventListener("popstate", function (event) {
+      if (!figure.isConnected) return;
+      state.views = (state.views || 0) + 1;
+      zoom(event.state?.part);
     });
   }
 
@@ -263,7 +273,7 @@
     if (!state.drawn) state.plot.replaceChildren();
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
     const edits = { shapePosition: !!drawing.layout.shapes?.some((shape) => shape.name) };
-    await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, { ...CONFIG, edits });
+    await Plotly.react(state.plot, drawing.data, { uirevision: `kept ${state.views || 0}`, ...drawing.layout, autosize: true }, { ...CONFIG, edits });
     sketches.delete(state.plot);
     for (const image of state.plot.querySelectorAll(":scope > img")) image.remove();
     if (!state.drawn) {
@@ -271,7 +281,7 @@
       state.plot.setAttribute("role", isPointed ? "application" : "img");
       state.plot.setAttribute("aria-label", isPointed ? `${name}. Arrow keys move over the points.` : name);
       if (isPointed) keyboard(state);
-      if (figure.dataset.fills) fill(figure, state.plot);
+      if (figure.dataset.fills) fill(figure, state);
       state.drawn = true;
       figure.ariaBusy = null;
       state.plot.dispatchEvent(new Event("benchsite:drawn", { bubbles: true }));

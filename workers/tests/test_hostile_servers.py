@@ -1,6 +1,9 @@
 """A server at a typed address neither holds up nor fills the process that checks it, of the site or of a conductor."""
 
 import random
+import socket
+import subprocess
+import sys
 import threading
 import time
 import unicodedata
@@ -14,8 +17,10 @@ import pytest
 from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
 from workers.probe.target_checks import TargetChecks, check_target
+from workers.provision.administration.program import MAX_RECEIVED_BYTES
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec
+from workers.systems.build import ROOT
 from workers.tests.external import NETWORKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -101,6 +106,36 @@ def test_check_ends_in_time_with_one_sentence(settings, system, name):
     assert grown_bytes < MAX_GROWTH_BYTES
     if name == "texts":
         assert " says: " in text and "<script>" in text and "x" * 300 not in text
+
+
+def test_reply_above_the_limit_is_not_awaited(settings):
+    """A server that sends a little more than a reply may have, and announces 2 GB."""
+    settings.EXTERNAL_NETWORKS = NETWORKS
+
+    def begin(client: socket.socket, ended: threading.Event) -> None:
+        client.recv(65_536)
+        client.sendall(b"$2000000000\r\n" + bytes(2 * MAX_RECEIVED_BYTES))
+        ended.wait()
+
+    with HostileServer(begin) as server:
+        start = time.monotonic()
+        address = f"127.0.0.1:{server.port}"
+        target = check_target(load_catalog().system("redis"), [address], {}, deadline=start + TIMEOUT_S)
+
+    assert "the server answers with more than 1.00" in target.checks[-1].detail
+
+
+def test_program_that_asks_takes_no_more_memory():
+    """Whatever a driver makes of an answer."""
+    code = """if True:
+        from workers.provision.administration.admin_program import MAX_GROWTH_BYTES, Program
+        class Greedy(Program):
+            def __init__(self): pass
+            def _call(self, call): return len(bytearray(2 * MAX_GROWTH_BYTES))
+        print(Greedy().answer(b'{"call": "ping", "timeout_s": 5}'))
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "larger than Benchsite reads" in done.stdout
 
 
 @pytest.mark.long

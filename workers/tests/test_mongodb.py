@@ -81,6 +81,14 @@ def test_modes_are_read_back_from_shards_behind_mongos(study_server: Server, mod
     }  # fmt: skip
 
 
+def test_data_sets_are_loaded_behind_mongos(manifest: Manifest, study_server: Server, tmp_path: Path):
+    ours = target(study_server, records=100)
+    ours.prepare_load()
+    ended = run_client(manifest, study_server, tmp_path / "load", "-load", recordcount="100", **{"mongodb.w": "1"})
+    assert ended.returns == {"INSERT": {"OK": 100}}
+    assert ours.count() == 100
+
+
 def test_shard_without_a_secondary_waits_for_no_copy(manifest: Manifest):
     with mongo_stand_in("PRIMARY,SECONDARY,ARBITER", "PRIMARY,ARBITER,RECOVERING") as port:
         spec = ServerSpec(deployment="lame", system=SYSTEM, mode=SYSTEM.mode("w2"), address=f"127.0.0.1:{port}")

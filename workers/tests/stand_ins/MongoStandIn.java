@@ -28,8 +28,10 @@ public final class MongoStandIn {
                 String host = "rs" + shards.size() + "/127.0.0.1:" + serve(shard(states.split(",")));
                 shards.add(new Document("_id", "rs" + shards.size()).append("host", host));
             }
+            Document done = new Document("ok", 1.0);
             answers = Map.of("listShards", new Document("shards", shards).append("ok", 1.0),
-                "hello", new Document("msg", "isdbgrid").append("ok", 1.0));
+                "hello", new Document("msg", "isdbgrid").append("ok", 1.0),
+                "enableSharding", done, "shardCollection", done);
         }
         System.out.println("READY " + serve(answers));
         while (System.in.read() >= 0) {

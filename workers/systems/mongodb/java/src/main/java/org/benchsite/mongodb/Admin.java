@@ -32,7 +32,7 @@ import site.ycsb.DBException;
  *
  * <p>The markers of data sets are documents of the collection benchsite_markers of the database, under the name of their
  * collection. Markers and deletions are written with the write concern majority, or the server's own where it knows none.
- * A sharded cluster gets the collection with a hashed shard key and two chunks on each shard.
+ * A sharded cluster gets the collection with the shard key that `mongodb.shard_key` says.
  */
 public class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
@@ -284,12 +284,20 @@ public class Admin extends AdminProgram {
         if (isSharded()) {
             String name = database.getName() + "." + table;
             admin.runCommand(new Document("enableSharding", database.getName()));
-            admin.runCommand(new Document("shardCollection", name).append("key", new Document(MongoDB.KEY, "hashed"))
-                .append("numInitialChunks", 2 * listShards().size()));
+            admin.runCommand(shardCollection(name, settings.text("mongodb.shard_key"), listShards().size()));
         } else {
             database.createCollection(table);
         }
         return true;
+    }
+
+    /** A hashed key has two chunks on each shard from the beginning; ranges begin with one, which the balancer splits. */
+    static Document shardCollection(String name, String key, int shards) {
+        Document command = new Document("shardCollection", name);
+        if (key.equals("range")) {
+            return command.append("key", new Document(MongoDB.KEY, 1));
+        }
+        return command.append("key", new Document(MongoDB.KEY, "hashed")).append("numInitialChunks", 2 * shards);
     }
 
     private boolean exists(String table) {

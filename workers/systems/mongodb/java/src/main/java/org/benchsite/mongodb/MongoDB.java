@@ -65,6 +65,7 @@ public final class MongoDB extends BenchsiteDB {
             Property.text("mongodb.password", ""),
             Property.text("mongodb.auth_source", "admin"),
             Property.text("mongodb.replica_set", ""),
+        Property.choice("mongodb.shard_key", "hashed", "hashed", "range"),
             Property.text("mongodb.w", "default"),
             Property.choice("mongodb.journal", "default", "default", "true", "false"),
             Property.whole("mongodb.wtimeout_ms", 0, 0, 3_600_000),

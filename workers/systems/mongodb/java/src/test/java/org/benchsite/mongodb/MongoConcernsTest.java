@@ -63,6 +63,14 @@ class MongoConcernsTest {
         server.shutdownNow();
     }
 
+    @Test
+    void collectionsAreShardedByHashesOrRanges() {
+        assertEquals("{\"shardCollection\": \"ycsb.t\", \"key\": {\"_id\": \"hashed\"}, \"numInitialChunks\": 4}",
+            Admin.shardCollection("ycsb.t", "hashed", 2).toJson());
+        assertEquals("{\"shardCollection\": \"ycsb.t\", \"key\": {\"_id\": 1}}",
+            Admin.shardCollection("ycsb.t", "range", 2).toJson());
+    }
+
     private MongoDB connected(String... properties) throws DBException {
         Properties all = new Properties();
         all.setProperty("mongodb.hosts", "127.0.0.1");
