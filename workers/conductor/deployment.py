@@ -9,6 +9,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -33,7 +34,7 @@ from workers.provision.cpu_quota import remove_unused_groups
 from workers.provision.disk import probe_disk
 from workers.provision.external import ExternalProvisioner
 from workers.provision.leftovers import sweep
-from workers.provision.listeners import find_listener
+from workers.provision.listeners import find_servers
 from workers.provision.network_cut import remove_unused_cuts
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
 from workers.provision.process import ProcessProvisioner
@@ -74,8 +75,8 @@ class Standing:
             # The samples of this host are those of the cluster's nodes only where it is described as one of them.
             if not self.deployment.cluster.nodes.filter(machine__host_key=host_key()).exists():
                 return []
-            listeners = [find_listener(host, port) for host, port in self.server.nodes]
-            return [pid for pid in listeners if pid is not None]
+            servers = [find_servers(host, port) for host, port in self.server.nodes]
+            return list(dict.fromkeys(chain.from_iterable(servers)))
         process = self.server.process
         if "pid" not in process:
             return []

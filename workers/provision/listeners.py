@@ -32,6 +32,20 @@ def find_listener(host: str, port: int) -> int | None:
     return _find_main_process(pids)
 
 
+def find_servers(host: str, port: int) -> list[int]:
+    """The main process behind host:port, then those of this machine to which it forwards connections as a proxy."""
+    listener = find_listener(host, port)
+    if listener is None:
+        return []
+    forwarding = {listener}
+    with contextlib.suppress(psutil.Error):
+        forwarding |= {child.pid for child in psutil.Process(listener).children(recursive=True)}
+    connections = [each for each in psutil.net_connections(kind="tcp") if each.pid in forwarding and each.raddr]
+    targets = {(each.raddr.ip, each.raddr.port) for each in connections if each.laddr.port != port}
+    behind = {find_listener(*target) for target in targets} - forwarding - {None}
+    return [listener, *sorted(pid for pid in behind if pid is not None)]
+
+
 def _users_listening(port: int) -> set[int]:
     users = set()
     for table in TABLES:

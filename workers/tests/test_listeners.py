@@ -4,13 +4,14 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
 
 from benchsite.tests.ports import free_port
 from workers.probe.host_sampler import HostSampler
-from workers.provision.listeners import find_listener
+from workers.provision.listeners import find_listener, find_servers
 
 SERVER = """
 import ctypes, os, socket, sys, time
@@ -22,6 +23,15 @@ if not os.fork():
     while True:
         pass
 print(flush=True)
+time.sleep(60)
+"""
+PROXY = """
+import ctypes, socket, sys, time
+ctypes.CDLL(None).prctl(15, b"a-proxy", 0, 0, 0)
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(flush=True)
+client, _ = listener.accept()
+server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
 time.sleep(60)
 """
 OTHER_USER = 60_541  # nobody else's
@@ -41,10 +51,35 @@ def server(*user: int):
             os.killpg(process.pid, 9)
 
 
+@contextmanager
+def proxy(port: int):
+    """A process that connects each of its clients to this port: its own port and process."""
+    front = free_port()
+    argv = [sys.executable, "-c", PROXY, str(front), str(port)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield front, process.pid
+        finally:
+            process.kill()
+
+
 def test_finds_the_parent_of_what_listens():
     with server() as (port, pid):
         assert find_listener("127.0.0.1", port) == pid
         assert find_listener("localhost", port) == pid
+
+
+def test_finds_the_server_behind_a_proxy():
+    """Once it forwards a connection; clients of the proxy are no servers."""
+    with server() as (port, pid), proxy(port) as (front, proxy_pid), socket.create_connection(("127.0.0.1", front)):
+        end = time.monotonic() + 10
+        while len(servers := find_servers("127.0.0.1", front)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+
+        assert servers == [proxy_pid, pid]
+        assert find_servers("127.0.0.1", port) == [pid]
 
 
 @pytest.mark.needs("root")
