@@ -40,9 +40,12 @@ def find_servers(host: str, port: int) -> list[int]:
     forwarding = {listener}
     with contextlib.suppress(psutil.Error):
         forwarding |= {child.pid for child in psutil.Process(listener).children(recursive=True)}
-    connections = [each for each in psutil.net_connections(kind="tcp") if each.pid in forwarding and each.raddr]
-    targets = {(each.raddr.ip, each.raddr.port) for each in connections if each.laddr.port != port}
-    behind = {find_listener(*target) for target in targets} - forwarding - {None}
+    targets: set[tuple[str, int]] = set()
+    for connection in psutil.net_connections(kind="tcp"):
+        local, remote = connection.laddr, connection.raddr
+        if connection.pid in forwarding and local and remote and local.port != port:
+            targets.add((remote.ip, remote.port))
+    behind = {find_listener(*target) for target in targets} - forwarding
     return [listener, *sorted(pid for pid in behind if pid is not None)]
 
 
