@@ -98,7 +98,7 @@ SAME_FOR_ALL = {
     "help/<name>": "api", "systems/<slug>": "redis", "thresholds/<name>": "steady-share",
     "publish/<digest>": "x", "publish/<name>": "ceilings", "r/<number>": "1",
     "figures/<name>": "ceilings", "r/<name>": "ceilings", "<kind>": "figures",
-    "<form>": "csv", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
+    "<form>": "json", "once/<token>": "x", "modes/<base>": "always", "modes/<mode>": "always-stated",
     "checks/<check>": "00000000-0000-0000-0000-000000000000",
 }  # fmt: skip
 

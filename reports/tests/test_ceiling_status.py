@@ -150,8 +150,9 @@ def test_report_and_its_files_state_bound_and_reason(matrix, team, user, client)
     token = find_link(report).token
     for path in (f"/r/{token}", f"/r/{token}.html"):
         assert_bounded(seen(get_text(client.get(path))), {"8.64k"})
-    for form in ("json", "md", "csv"):
+    for form in ("json", "md"):
         assert REASON in get_text(client.get(f"/r/{token}.{form}")), form
+    assert REASON.encode() in client.get(f"/r/{token}.zip").content
 
 
 @pytest.mark.django_db

@@ -198,7 +198,7 @@ def test_it_is_refused_by_the_matrix_builder_with_one_sentence(client_in, team):
     form = {
         "entries": [f"{database.pk}:sync"], "purpose": "demo", "processes_per_generator": "1", "ladder": "threads",
         "rungs": "2, 4", "repeats": "1", "order": "interleaved", "seed": "1", "warmup_s": "0", "min_measure_s": "10",
-        "load_policy": "load", "load_threads": "8", "between_rungs": "keep", "priority": "0",
+        "load_policy": "load", "load_threads": "8", "between_rungs": "keep", "min_operations": "0", "priority": "0",
     }  # fmt: skip
     page = client_in.post(reverse("matrix-preview"), form).content.decode()
     assert page.count("RocksDB is a library inside the client and has no server: choose") == 1

@@ -46,7 +46,8 @@ def plan(parts):
         "workloads": [str(parts["a"].pk), str(parts["c"].pk)],
         "load_generators": [str(generator.pk) for generator in parts["generators"]],
         "processes_per_generator": "1", "ladder": "threads", "rungs": "2, 4 16", "threads": "", "repeats": "2",
-        "order": "interleaved", "seed": "1", "warmup_s": "2", "min_measure_s": "10", "load_policy": "load",
+        "order": "interleaved", "seed": "1", "warmup_s": "2", "min_measure_s": "10", "min_operations": "0",
+        "load_policy": "load",
         "load_threads": "8", "between_rungs": "keep",
         "priority": "0", "tags": "nightly, nightly, disk", "notes": "",
     }  # fmt: skip

@@ -27,7 +27,8 @@ def plan(team):
         "name": "Search", "purpose": "demo", "entries": [f"{database.pk}:always"], "workloads": [str(workload.pk)],
         "load_generators": [str(generator.pk)], "processes_per_generator": "1", "ladder": "target", "rungs": "",
         "threads": "16", "repeats": "3", "order": "as_listed", "seed": "1", "warmup_s": "2", "min_measure_s": "5",
-        "load_policy": "load", "load_threads": "8", "between_rungs": "keep", "priority": "0", "searches": "on",
+        "load_policy": "load", "load_threads": "8", "between_rungs": "keep", "min_operations": "0", "priority": "0",
+        "searches": "on",
         "search_width": "4", "slo_operation": "READ", "slo_statistic": "p999", "slo_kind": "response",
         "slo_limit_us": "2.5", "search_max_error_rate": "0.5", "search_curve_percent": "50, 100",
     }  # fmt: skip

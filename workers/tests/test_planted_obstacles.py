@@ -40,8 +40,9 @@ SLOW = {"postgresql", "mariadb", "cassandra"}
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """With the slow servers of all cases that are about to run."""
     need("openssl")
-    calls = (getattr(item, "callspec", None) for item in request.session.items)
-    systems = {call.params["case"].system for call in calls if call and "case" in call.params}
+    calls = [item.callspec for item in request.session.items if hasattr(item, "callspec")]
+    cases = [call.params.get("case") for call in calls]
+    systems = {case.system for case in cases if isinstance(case, Case)}
     with ExitStack() as opened:
         lab = Lab(tmp_path_factory.mktemp("lab"), opened)
         for system in systems & SLOW:
