@@ -139,16 +139,15 @@ def test_tab_reaches_figures_and_focus_stays_when_drawn(site):
 
 def test_arrow_keys_move_over_figures_of_other_pages(site):
     page = site.open(viewport=WIDE, reduced_motion="reduce")
-    page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}")
+    page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}", wait_until="networkidle")
     page.wait_for_function("!document.querySelector('figure[aria-busy]')")  # Until then the first plot may be another.
-    plot = page.locator(".js-plotly-plot[role=application]").first
-    status = plot.locator("[role=status]")
-    plot.focus()
+    page.locator(".js-plotly-plot[role=application]").first.focus()
+    reading = "document.activeElement.querySelector('[role=status]')?.textContent"
     page.keyboard.press("ArrowRight")
-    status.filter(has_text="threads").wait_for(state="attached")
-    first = status.text_content()
+    page.wait_for_function(f"{reading}?.includes('threads')")
+    first = page.evaluate(reading)
     page.keyboard.press("ArrowRight")
-    status.filter(has_text="threads").filter(has_not_text=first).wait_for(state="attached")
+    page.wait_for_function(f"first => {reading}?.includes('threads') && {reading} !== first", arg=first)
     assert not site.complaints
 
 

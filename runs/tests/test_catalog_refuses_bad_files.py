@@ -34,7 +34,7 @@ REDIS = (SYSTEMS / "redis" / "system.toml").read_text()
             "default is wrong",
         ),
         ('default = "64MB"', 'default = "64mb"', "write the default as '64MB'"),
-        ("pattern = '[A-Za-z0-9](", "pattern = '[A-Za-z0-9]((", "pattern: "),
+        ("pattern = '[A-Za-z0-9:](", "pattern = '[A-Za-z0-9:]((", "pattern: "),
         (
             'appendonly = "no", save = ""',
             'appendonyl = "no", save = ""',

@@ -106,7 +106,7 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
             "w2": mongodb("2", "false"),
             "majority-no-journal": mongodb("majority", "false"),
             "w1-j": mongodb("1", "true"),
-            "majority": mongodb("majority", "false"),
+            "majority": mongodb("majority", "true"),
             "majority-linearizable": mongodb("majority", "true", "linearizable"),
         },
     ),
