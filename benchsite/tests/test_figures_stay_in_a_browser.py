@@ -47,9 +47,9 @@ def test_plots_are_where_their_drawings_were(site):
 
     for plot in plots:
         drawn = page.locator(f"#drawing-of-{plot.get_attribute('id')} > svg").evaluate(READ)
-        shown = plot.evaluate(READ)
+        plotted = plot.evaluate(READ)
 
-        assert sorted(text for text, *_ in drawn) == sorted(text for text, *_ in shown)
-        for text, x, y in shown:
+        assert sorted(text for text, *_ in drawn) == sorted(text for text, *_ in plotted)
+        for text, x, y in plotted:
             nearest = min(max(abs(x - a), abs(y - b)) for other, a, b in drawn if other == text)
             assert nearest <= MAX_SHIFT_PX, (text, x, y)

@@ -189,9 +189,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     yield from _duration_problems(plan)
     for level, policy in plan.resets.items():
-        known = tuple(RESETS) if level == "rung" else ("keep",)
-        if policy not in known:
-            yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
+        allowed = tuple(RESETS) if level == "rung" else ("keep",)
+        if policy not in allowed:
+            yield Problem("resets", f"Between {level}s this release can {' or '.join(allowed)}, not {policy}.")
     if plan.load_policy == "reuse":
         yield Problem(
             "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."

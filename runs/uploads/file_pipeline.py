@@ -90,15 +90,15 @@ def _read_all(upload: Upload, claim: uuid.UUID, state: State | None) -> None:
     stored = list(upload.files.all())
     # What was read before is only to be grouped otherwise.
     is_read = any(file.sha256 or file.error for file in stored)
-    kept = stored
+    files = stored
     if not is_read:
-        kept = redact_all(upload.pk, stored, progress)
-    reads = read_members(kept, progress)
+        files = redact_all(upload.pk, stored, progress)
+    reads = read_members(files, progress)
     stated = None
     if state is not None:
         stated = state(upload, reads, runs_in(reads, upload.grouping, upload.utc_offsets))
     recognised = recognise(reads, upload.grouping, upload.utc_offsets)
-    upload_lifecycle.recognise(upload.pk, claim, kept, recognised, stated)
+    upload_lifecycle.recognise(upload.pk, claim, files, recognised, stated)
     if not is_read:
         for file in stored:
             staging.drop(file.path)

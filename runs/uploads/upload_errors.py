@@ -87,5 +87,4 @@ def _place(file: str, line: int, text: str) -> Place:
     """The column is that of the first sign that is no text, else of the first that is no blank."""
     odd = (at for at, sign in enumerate(text) if not sign.isprintable() and sign != "\t")
     indentation = len(text) - len(text.lstrip())
-    shown = printable(text[:MAX_LINE_LENGTH], "\N{REPLACEMENT CHARACTER}")
-    return Place(file, line, next(odd, indentation) + 1, shown)
+    return Place(file, line, next(odd, indentation) + 1, printable(text[:MAX_LINE_LENGTH], "\N{REPLACEMENT CHARACTER}"))

@@ -305,18 +305,21 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     if not counted:
         return None
     judged = [judged_rung(rung) for rung in ladder]
-    held = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
+    sustained = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
     best = fastest
-    if held:
-        best = ladder[held - 1]
+    if sustained:
+        best = ladder[sustained - 1]
     failed = None
-    if held < len(ladder):
-        failed = ladder[held]
+    if sustained < len(ladder):
+        failed = ladder[sustained]
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited
-    below = zip(ladder[:held], judged[:held], strict=True)
+    failed_runs = 0
+    if failed and not unknown:
+        failed_runs = _failed_runs(_target(failed), ladder[sustained:], unthrottled_ops_s)
+    below = zip(ladder[:sustained], judged[:sustained], strict=True)
     contradicted = any(outcome != "sustained" and rung.rejected != "unknown" for rung, outcome in below)
     notes = (
         (NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (CLIENT_LIMITED, of_clients), (NOT_KNOWN, unknown),
@@ -329,18 +332,18 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
         ladder=Ladder.SHORT if failed is None or limited or unknown else Ladder.SATURATED,
         rungs=len(ladder),
         highest_ops_s=best.throughput_ops_s,
-        target_ops_s=best.target_ops_s if held else None,
+        target_ops_s=best.target_ops_s if sustained else None,
         repeats_ops_s=best.repeats_ops_s,
         plateau=(best.threads,),
         saturation_ops_s=max(rung.throughput_ops_s for rung in counted),
-        bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
+        bracket=(_target(ladder[sustained - 1]) if sustained else 0.0, _target(failed) if failed else None),
         notes=tuple(note for note, holds in notes if holds),
         marginal=tuple(_target(rung) for rung, outcome in zip(ladder, judged, strict=True) if outcome == "marginal"),
         # 1.5 · target · p99 (analysis 1.c), p99 in seconds.
         threads_needed=math.ceil(THREADS_TO_SPARE * _target(failed) * failed.p99_s)
         if failed and limited and failed.p99_s
         else None,
-        failed_runs=_failed_runs(_target(failed), ladder[held:], unthrottled_ops_s) if failed and not unknown else 0,
+        failed_runs=failed_runs,
     )
 
 

@@ -161,11 +161,11 @@ def _axes(
         top = max(knees) * ZOOM_ROOM
     if top and all(d.high_y <= top for d in collect_counted(drawn)):
         top = None
-    shown = [d for d in collect_drawn(drawn) if top is None or d.y <= top]
+    visible = [d for d in collect_drawn(drawn) if top is None or d.y <= top]
     if top is not None:
         published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]
-    xs = [d.x for d in shown] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
-    ys = [v for d in shown for v in (d.low_y, d.y if top else d.high_y)]
+    xs = [d.x for d in visible] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
+    ys = [v for d in visible for v in (d.low_y, d.y if top else d.high_y)]
     ys += [(result.latency_us or 0.0) / 1e3 for result in published] + (
         [limit] if limit and (not top or limit < top) else []
     )

@@ -81,15 +81,15 @@ def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Seq
 
 def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
     """Everything that narrows or adds, each with the address that lets it go."""
-    held = []
+    entries = []
     for menu in menus:
         chosen = [option for option in menu.options if option.chosen]
-        held += [(menu.title, option.text, selection.without(menu.name, option.value)) for option in chosen]
+        entries += [(menu.title, option.text, selection.without(menu.name, option.value)) for option in chosen]
     if selection.runs:
-        held.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
+        entries.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
     if selection.since:
-        held.append(("Since", selection.since.isoformat(), replace(selection, since=None)))
+        entries.append(("Since", selection.since.isoformat(), replace(selection, since=None)))
     if selection.until:
-        held.append(("Until", selection.until.isoformat(), replace(selection, until=None)))
+        entries.append(("Until", selection.until.isoformat(), replace(selection, until=None)))
     compare = reverse("compare")
-    return [{"label": label, "text": text, "href": compare + rest.query()} for label, text, rest in held]
+    return [{"label": label, "text": text, "href": compare + rest.query()} for label, text, rest in entries]

@@ -52,19 +52,19 @@ def read_reduced_loads(
     """By `get_conditions` a curve: the highest rung of each condition, and of each rung the median repeat. At most
     three queries.
     """
-    wanted = {get_conditions(curve) for curve in curves if (curve.setup.nodes or 1) > 1}
+    clustered = {get_conditions(curve) for curve in curves if (curve.setup.nodes or 1) > 1}
     runs = Run.objects.filter(team=team, status=Status.SUCCEEDED, excluded_reason=EXCLUDED_REASON)
     runs = runs.filter(~Q(verdict=Verdict.REJECT) | ~Q(verdict_override=""))
     if not every_purpose:
         runs = runs.filter(purpose__in=PUBLISHABLE)
     rungs: dict[tuple[Conditions, str, int, int | None], list[tuple[float, float]]] = defaultdict(list)
     faulted = []
-    if wanted:
+    if clustered:
         faulted = list(runs.order_by("-created_at")[:MAX_RUNS])
     for run, faults in applied_faults_by_run(faulted).items():
         setup = build_setup(run.spec)
         key = _conditions(run.spec["database"]["name"], run.mode, run.workload_name, setup, setup.records)
-        for fault in faults if key in wanted else ():
+        for fault in faults if key in clustered else ():
             is_of_one_node = fault.fault["node"] is not None and KINDS[fault.fault["kind"]].stops_server
             if not is_of_one_node or fault.error or fault.ended_at is None or fault.recovery is None:
                 continue

@@ -520,8 +520,8 @@ def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
 
 def list_kinds(curves: Sequence[Curve]) -> list[str]:
     """The kinds of latency that were measured, service time first."""
-    held = {operation.kind for operation in collect_measured(collect_points(curves))}
-    return [kind for kind in KINDS if kind in held]
+    measured_kinds = {operation.kind for operation in collect_measured(collect_points(curves))}
+    return [kind for kind in KINDS if kind in measured_kinds]
 
 
 def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> list[tuple[str, str]]:
