@@ -30,7 +30,7 @@ THREADS_TO_SPARE = 1.5
 
 # What a ceiling's notes may say.
 NON_MONOTONE: Final = "non_monotone"  # a target failed below one that was sustained, which counts
-THREAD_LIMITED: Final = "thread_limited"  # the first failed target lacked threads, so it says nothing of the database
+THREAD_LIMITED: Final = "thread_limited"  # the target above it lacked threads, so it says nothing of the database
 CLIENT_LIMITED: Final = "client_limited"  # the clients were at their limit at the load that sets the ceiling
 NOT_KNOWN: Final = "not_known"  # no run counts of the target above the ceiling, and none says that it failed
 UNCONFIRMED: Final = "unconfirmed"  # one run without a target: a lower bound until twice the threads bring < 5 %
@@ -112,7 +112,7 @@ class Ceiling:
     bracket: tuple[float, float | None] | None = None  # targets: last sustained (0: none), first not (None: all were)
     notes: tuple[str, ...] = ()
     marginal: tuple[float, ...] = ()  # targets that were missed by 2 to 5 %
-    threads_needed: int | None = None  # for the first target that lacked threads
+    threads_needed: int | None = None  # for the target above it, which lacked threads
     headroom: float = 1.0  # how many times higher it may lie by what the ladder shows; infinite: no upper bound
     failed_runs: int = 0  # that were offered the first target that was not sustained, or more, and did less
     limit: str = ""  # of latency, which the search that chose the targets sought: "READ p99 at most 5 ms"
@@ -138,7 +138,7 @@ class Ceiling:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether repeats decide it: of targets both the last that was sustained and the first that was not."""
+        """Whether repeats decide it: of targets both the last that was sustained and the next one."""
         if self.bracket:
             fewest = min(len(self.repeats_ops_s), self.failed_runs)
             return self.target_ops_s is not None and fewest >= MIN_REPEATS
@@ -146,7 +146,7 @@ class Ceiling:
 
     @property
     def range_ops_s(self) -> tuple[float, float] | None:
-        """Where it lies: the 95 % interval of repeats; of targets from the last sustained to the first that was not.
+        """Where it lies: the 95 % interval of repeats; of targets from the last sustained to the next, which failed.
 
         None of lower bounds of targets and of single runs.
         """
@@ -413,7 +413,7 @@ def ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = ()) -> C
 def headroom(estimate: Ceiling, rungs: Sequence[Rung]) -> float:
     """How many times higher the true ceiling may lie than the rung that shows it, the noise of the runs aside.
 
-    Of a lower bound it is infinite. Of targets it reaches up to the first that failed. Of threads the peak may lie
+    Of a lower bound it is infinite. Of targets it reaches up to the next one, which failed. Of threads the peak may lie
     between the rungs: at the peak of the Universal Scalability Law through the highest rung and its neighbours, by
     which N / X is a parabola a + b·N + c·N² and the peak 1 / (b + 2·sqrt(a·c)). Where the last rung is the highest and
     gained g per doubling, gains that halve with each further doubling bring 1 / (1 - g) at most.

@@ -78,7 +78,7 @@ class CeilingsFigure(CurvesFigure):
     def caption(self) -> str:
         return sentences(
             "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the "
-            "first that failed",
+            "next one, which failed",
             self.shown_sentence,
             *status_sentences(self.curves),
             best_sentence(self.among),
