@@ -24,6 +24,7 @@ from runs.catalog.records import (
     GO_FLAVOUR,
     MAX_OWN_MODES,
     OTHER_SYSTEM,
+    OWN_FLAVOUR,
     STATED_SUFFIX,
     STOCK_FLAVOUR,
     UNKNOWN_MODE,

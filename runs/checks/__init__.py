@@ -7,7 +7,15 @@ from typing import Final
 from runs.checks import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
 from runs.checks.check import RUN_CHECKS, Check
 from runs.checks.fact_collection import Surroundings, collect_facts
-from runs.checks.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
+from runs.checks.facts import (
+    ClientFacts,
+    ClientProbe,
+    ClusterFacts,
+    InsertedRecords,
+    OperationFacts,
+    OverTime,
+    RunFacts,
+)
 from runs.checks.ladder import judge_ladder
 from runs.checks.pairs import SideFacts, judge_pair
 from runs.checks.profile import THRESHOLDS, Profile, profile
@@ -18,7 +26,7 @@ CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 
 
 # They judge a throughput that nothing disturbs, so they say nothing of a run with planned faults.
-UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31"})
+UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31", "V39"})
 OF_FAULTS: Final = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
 
 

@@ -16,7 +16,7 @@ from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.hints import DATABASE
 from runs.ycsb.known_names import effect
-from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT, WORKLOAD_PROPERTIES
 
 MAX_STEPS: Final = 5  # that are named
 MAX_UNREAD_STEP_S: Final = 1.0  # of a clock, that may be left in the times of a run
@@ -411,9 +411,11 @@ def _printed_steps(client: ClientFacts) -> Sequence[Sequence[float]]:
 
 @check("V32", "Keys of clients", "no two clients insert the same keys", loads=True, untrusted=True)
 def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
-    """Several loaders share the records out by `insertstart` and `insertcount`; in a run YCSB begins at `recordcount`.
+    """Loaders share the records out by `insertstart` and `insertcount`. In a run YCSB begins at `recordcount`, and
+    Benchsite's client k of n takes every n-th key.
 
-    Formula: uploads: the ranges of keys by insertstart, insertcount and recordcount in the command lines
+    Formula: uploads: the ranges of keys by insertstart, insertcount, recordcount, client.number and client.count in the
+        command lines
     Warns: clients of a run insert the same new keys
     Rejects: loaders whose ranges overlap: there are fewer records than inserts
     Not assessed without: clients that insert, each with its range; of one client alone it does not apply
@@ -427,7 +429,7 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
     common = [
         (first, second)
         for first, second in combinations(sorted(ranges), 2)
-        if max(ranges[first].start, ranges[second].start) < min(ranges[first].stop, ranges[second].stop)
+        if _have_common_keys(ranges[first], ranges[second])
     ]
     inserted = sum(len(keys) for keys in ranges.values())
     if not common:
@@ -461,25 +463,36 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
     assert client.evidence is not None
     stated = {
         name: parse_number(client.evidence.properties.get(name))
-        for name in ("insertstart", "insertcount", "recordcount")
+        for name in ("insertstart", "insertcount", "recordcount", FIRST_INSERT, CLIENT_NUMBER, CLIENT_COUNT)
     }
     records = stated["recordcount"]
     if facts.phase != "load":
         if records is None:
             return None
-        return range(int(records), int(records) + _inserted(client))
+        first, clients = int(stated[FIRST_INSERT] or records), int(stated[CLIENT_COUNT] or 1)
+        first += int(stated[CLIENT_NUMBER] or 0)
+        return range(first, first + clients * _inserted(client), clients)
     start = int(stated["insertstart"] or 0)
     if stated["insertcount"] is None and records is None:
         return None
     return range(start, start + _inserted(client))
 
 
+def _have_common_keys(first: range, second: range) -> bool:
+    """Of ranges with one step; with different steps it says whether they may have."""
+    if first.step == second.step and (first.start - second.start) % first.step:
+        return False
+    return max(first.start, second.start) < min(first.stop, second.stop)
+
+
 def _distinct(ranges: Sequence[range]) -> int:
-    """How many keys are in any of them."""
-    total = end = 0
+    """How many keys are in any of them, which have one step."""
+    total = 0
+    ends: dict[int, int] = {}  # by the remainder of their keys
     for keys in sorted(ranges, key=lambda keys: keys.start):
-        total += max(keys.stop - max(keys.start, end), 0)
-        end = max(end, keys.stop)
+        rest = keys.start % keys.step
+        total += len(range(max(keys.start, ends.get(rest, 0)), keys.stop, keys.step))
+        ends[rest] = max(ends.get(rest, 0), keys.stop)
     return total
 
 

@@ -1,5 +1,5 @@
 """Did it happen at all, and on the right data? E01 evidence of success, V07 errors, V19 key space, V33 verified
-data.
+data, V39 inserted records.
 """
 
 from collections.abc import Iterator
@@ -118,6 +118,11 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     remedy = "Read the errors in the clients' output; they name what the database refused."
     if not_found > others:
         remedy = "Records are not found: load the data set this workload expects."
+        if _inserts(facts):
+            remedy = (
+                "Records are not found. Clients read only what the database acknowledged to them: see V39, and whether "
+                "a read may be older than a write."
+            )
     return Outcome(
         severity, shown,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
@@ -142,7 +147,7 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.rows_loaded is None:
             missing = "rows were not counted"
         return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
-    inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
+    inserts = _inserts(facts)
     fits = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return Outcome(
         "pass" if fits else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
@@ -151,6 +156,45 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
         "Load the data set anew with this workload's record count.",
         good="The clients asked for keys that the database has.",
         limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
+    )  # fmt: skip
+
+
+def _inserts(facts: RunFacts) -> bool:
+    return facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
+
+
+@check("V39", "Inserted records", "as many new records as acknowledged inserts", untrusted=True)
+def inserted_records(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Each client inserts keys of its own, so there are as many new records as acknowledged inserts.
+
+    Formula: new records, counted on the server after the run = acknowledged inserts - acknowledged deletes. Operations
+        whose outcome is unknown may be there or not
+    Warns: more
+    Rejects: fewer
+    Not assessed without: a system that can be asked, and at most 10 million keys to look for; without inserts it does
+        not apply
+    """
+    counts = facts.inserted_records
+    if counts is None:
+        if _inserts(facts) and not facts.made_elsewhere:
+            return not_assessed("The records that the run inserted were not counted.")
+        return None
+    least = counts.inserted[0] - counts.deleted[1]
+    most = counts.inserted[1] - counts.deleted[0]
+    severity: Severity = "pass"
+    if counts.present < least:
+        severity = "reject"
+    elif counts.present > most:
+        severity = "warn"
+    done = f"{grouped(counts.inserted[0])} acknowledged inserts"
+    if counts.deleted[1]:
+        done += f" and {grouped(counts.deleted[0])} deletes"
+    return Outcome(
+        severity, f"{grouped(counts.present)} records of {done}",
+        f"After {done} there are {grouped(counts.present)} new records"
+        + (": acknowledged inserts are lost, or clients overwrote each other's." if severity == "reject" else "."),
+        "Look for what else writes there, and for evictions and failovers in the server's log.",
+        good=f"There are {grouped(counts.present)} new records after {done}.",
     )  # fmt: skip
 
 

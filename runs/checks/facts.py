@@ -136,6 +136,17 @@ class OverTime:
         return self.resolution_s is not None and self.resolution_s <= 1.5
 
 
+@dataclass(frozen=True, slots=True)
+class InsertedRecords:
+    """What a run's clients inserted and deleted, and how much of it is there afterwards. The second number of each pair
+    has the operations whose outcome nobody knows, too.
+    """
+
+    inserted: tuple[int, int]
+    deleted: tuple[int, int]
+    present: int  # counted on the server, key by key
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
     """What is known of a run as a whole beside its output."""
@@ -151,6 +162,7 @@ class RunContext:
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
     without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
     has_faults: bool = False  # planned ones were applied while it was measured
+    inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
 
 

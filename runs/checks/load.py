@@ -8,7 +8,7 @@ from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.facts import RunFacts, parse_number
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
-from runs.ycsb.properties import PROPORTIONS, proportions
+from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 
 
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
@@ -75,7 +75,7 @@ def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -
     """The first command line that asks for other shares, as far as YCSB's own file of its workload tells."""
     for client in facts.clients:
         properties = client.evidence.properties if client.evidence is not None else {}
-        weights = [parse_number(properties.get(name)) for name in PROPORTIONS]
+        weights = [parse_number(properties.get(name)) for name in YCSB_PROPORTIONS]
         if None in weights or not sum(weight or 0.0 for weight in weights) > 0:
             continue
         mix_of_file = proportions(properties)

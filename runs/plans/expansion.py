@@ -9,7 +9,7 @@ from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import PlanColumns
-from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
+from runs.ycsb.properties import Dataset, check_workload, dataset, inserts, warm_up_s
 
 # What the name of a bracket's run ends with.
 BRACKET = " bracket"
@@ -227,7 +227,7 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
-        if float(draft.properties.get("insertproportion", "0")) > 0 or plan.resets.get("rung") == "reload":
+        if inserts(draft.properties) or plan.resets.get("rung") == "reload":
             loaded[place] = ("", loaded.get(place, ("", 0))[1])
 
 
@@ -260,7 +260,12 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
         plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )
     processes = split_processes(
-        plan, prediction, seconds=seconds, threads=draft.threads, generators=generators, properties=draft.properties
+        plan,
+        prediction,
+        seconds=seconds,
+        threads=draft.threads,
+        generators=generators,
+        inserts_same_keys=bool(draft.sweep.entry.database.client) and inserts(draft.properties),
     )
     return PlannedRun(
         draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,

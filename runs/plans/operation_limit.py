@@ -4,7 +4,7 @@ YCSB counts a client's operations in an int, so a client that reaches 2,147,483,
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -58,13 +58,13 @@ def split_processes(
     seconds: float,
     threads: int,
     generators: Sequence[PlannedGenerator],
-    properties: Mapping[str, str],
+    inserts_same_keys: bool,
 ) -> int:
     """Clients per generator: those of the plan, or as many more as the limit needs and slots and threads allow.
 
-    A workload that inserts is never split: its clients would insert the same keys.
+    `inserts_same_keys`: several clients would, so the run is never split.
     """
-    if not generators or float(properties.get("insertproportion", "0")) > 0:
+    if not generators or inserts_same_keys:
         return plan.processes_per_generator
     needed = math.ceil(prediction.ops_s * seconds / len(generators) / MAX_PREDICTED_OPERATIONS)
     allowed = min(*(generator.slots for generator in generators), threads // len(generators))

@@ -28,7 +28,7 @@ from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.plans.plan_spec import MAX_SECONDS, RESETS
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
-from runs.ycsb.properties import CATCH_UP, list_own_properties
+from runs.ycsb.properties import CATCH_UP, inserts, list_own_properties
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -147,8 +147,7 @@ def max_trials(plan: Plan) -> int:
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
     """Whether this is a load that each run of its data set needs anew."""
-    inserts = float(run.properties.get("insertproportion", "0")) > 0
-    return run.phase == "load" and (inserts or plan.resets.get("rung") == "reload")
+    return run.phase == "load" and (inserts(run.properties) or plan.resets.get("rung") == "reload")
 
 
 ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": "randomised"}
@@ -338,13 +337,15 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
         if run.threads < run.clients:
             short[run.threads] = run.clients
     together = [run for run in expansion.runs if run.phase == "measure" and run.clients > 1]
-    if any(float(run.properties.get("insertproportion", "0")) > 0 for run in together):
-        # YCSB's clients all begin to insert at recordcount, whatever insertstart says.
-        return [
-            Problem(
-                "load_generators", "Several YCSB clients would insert the same keys: use one load generator for it."
+    for run in together:
+        database = run.sweep.entry.database
+        if database.client and inserts(run.properties):
+            # They all begin to insert at recordcount, whatever insertstart says.
+            message = (
+                f"{run.name}: {run.clients} clients of {database.client} would insert the same keys. Use one client, "
+                "or Benchsite's own."
             )
-        ]
+            return [Problem("load_generators", message)]
     return [
         Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
         for threads, clients in sorted(short.items())

@@ -330,12 +330,16 @@ def test_it_refuses_no_records(study):
     assert "recordcount" in problem.message
 
 
-def test_it_refuses_clients_that_would_insert_the_same_keys(study):
+def test_it_refuses_stock_clients_that_insert_the_same_keys(study):
     mix = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0", "insertproportion": "0.5"}
     inserts = make_workload(team=make_team(), properties=mix)
-    [problem] = preview(stored_plan(study(workloads=[inserts]))).problems
-    assert problem.field == "load_generators"
-    assert preview(stored_plan(study(workloads=[inserts], clients=1))).problems == ()
+    assert preview(stored_plan(study(workloads=[inserts]))).problems == ()
+    cluster = make_cluster(team=make_team(), machines=[make_machine()], provisioner="external")
+    stock = make_database(team=cluster.team, cluster=cluster, flavour="ycsb", client="ycsb-0.17.0/redis", name="Stock")
+    plan = {"entries": [(stock, "off")], "workloads": [inserts], "bindings": {"ycsb-0.17.0/redis": DIGEST}}
+    problems = preview(stored_plan(study(**plan))).problems
+    assert ["2 clients of ycsb-0.17.0/redis would insert the same keys" in p.message for p in problems] == [True]
+    assert preview(stored_plan(study(**plan, clients=1))).problems == ()
 
 
 def test_no_password_gets_into_a_spec(study):

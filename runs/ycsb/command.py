@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
-from runs.ycsb.properties import MAX_INT
+from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT, MAX_INT, inserts
 
 WORKLOAD_CLASS: Final = "site.ycsb.workloads.CoreWorkload"
 EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporter"
@@ -73,6 +73,7 @@ def client_properties_for_run(
     duration_s: int | None = None,
     warmup_s: int | None = None,
     binding_properties: Mapping[str, str] | None = None,
+    first_insert: int | None = None,
 ) -> dict[str, str]:
     """The property file of client number `client` of `clients`, but for where it writes.
 
@@ -80,6 +81,7 @@ def client_properties_for_run(
     "measure" ends by time alone, so it needs a duration and gets as many operations as it may need; a load ends when
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
+    `first_insert` is the number behind the last key of a data set that has grown.
     """
     dotransactions = "true"
     if phase == "load":
@@ -106,6 +108,8 @@ def client_properties_for_run(
         raise ValueError("a client that measures needs to know for how many seconds")
     if target_ops_s and warmup_s is not None:
         properties["window.start_s"] = str(warmup_s)
+    if inserts(workload):
+        properties |= _insert_part(client, clients, first_insert)
     return properties | {
         "operationcount": str(operation_count(workload, duration_s)),
         "maxexecutiontime": str(duration_s),
@@ -140,13 +144,22 @@ def _load_part(records: int, client: int, clients: int) -> dict[str, str]:
     }
 
 
+def _insert_part(client: int, clients: int, first_insert: int | None) -> dict[str, str]:
+    """Which keys the client inserts; a client that is alone begins behind the loaded records, as YCSB does."""
+    part = {}
+    if clients > 1:
+        part = {CLIENT_NUMBER: str(client), CLIENT_COUNT: str(clients)}
+    if first_insert is not None:
+        part[FIRST_INSERT] = str(first_insert)
+    return part
+
+
 def operation_count(workload: Mapping[str, str], duration_s: int) -> int:
     """More operations than the client can do in its time: YCSB 0.17.0 starts no thread when there is no count.
 
     A zipfian workload that inserts lays out its keys for twice the inserts that this count would make, and throws the
     dice again for every key that is not there yet: the largest possible count would make it search for minutes.
     """
-    inserts = float(workload.get("insertproportion", "0")) > 0
-    if inserts and workload.get("requestdistribution") == "zipfian":
+    if inserts(workload) and workload.get("requestdistribution") == "zipfian":
         return min(FASTEST_CLIENT_OPS_S * duration_s, MAX_INT)
     return MAX_INT

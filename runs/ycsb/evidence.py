@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT
+
 # What a client states of its own load, of which that of a run is the sum; and of its binding and its share of the work.
 LOAD: Final[tuple[str, ...]] = ("threadcount", "target")
-OWN: Final[tuple[str, ...]] = (*LOAD, "db", "operationcount", "status.interval", "insertstart", "insertcount")
+OWN: Final[tuple[str, ...]] = (
+    *LOAD, "db", "operationcount", "status.interval", "insertstart", "insertcount", CLIENT_NUMBER, CLIENT_COUNT,
+    FIRST_INSERT,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ tikv.conncount tikv.one_pc tikv.pd tikv.type timeseries.granularity timestampint
 updateproportion updaterecordcount updateretrycount url.prefix url.trace.delete url.trace.insert url.trace.read
 url.trace.update userName valuekey valuetype verbose voltdb.password voltdb.ratelimit voltdb.scanall voltdb.servers
 voltdb.user warmup.duration_ms warmupexecutiontime warmupoperationcount warmuptime window.start_s workload
-writeallfields
+client.count client.number insert.first writeallfields
 writebuffersize zeropadding zookeeper.connectString zookeeper.sessionTimeout zookeeper.watchFlag
 """
 NAMES: Final = frozenset(_NAMES.split())

@@ -20,13 +20,24 @@ from runs.ycsb.property_schema import Property, nearest, unknown_name
 
 MAX_INT: Final = 2_147_483_647
 MAX_RECORDS: Final = 2**63 - 1  # of an upload: newer clients count them in 64 bits
-PROPORTIONS: Final[Mapping[str, str]] = {
+YCSB_PROPORTIONS: Final[Mapping[str, str]] = {
     "readproportion": "READ",
     "updateproportion": "UPDATE",
     "insertproportion": "INSERT",
     "scanproportion": "SCAN",
     "readmodifywriteproportion": "READ-MODIFY-WRITE",
 }
+DELETES: Final = "deleteproportion"
+PROPORTIONS: Final[Mapping[str, str]] = {**YCSB_PROPORTIONS, DELETES: "DELETE"}
+DISTRIBUTION: Final = "requestdistribution"
+EXACT_ZIPFIAN: Final = "exactzipfian"
+ZIPFIAN_CONSTANT: Final = "zipfianconstant"
+# Of YCSB's zipfian distribution, whose formula is of no use beside them.
+YCSB_CONSTANTS: Final = (0.01, 0.999)
+# Which keys a client inserts: its number among the clients of the run, and the first key behind the data set.
+CLIENT_NUMBER: Final = "client.number"
+CLIENT_COUNT: Final = "client.count"
+FIRST_INSERT: Final = "insert.first"
 WARM_UP: Final = "warmup.duration_ms"
 MAX_WARM_UP_MS: Final = 600_000
 CATCH_UP: Final = "window.catch_up_ms"
@@ -71,19 +82,22 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
     _share("insertproportion", "0", "Share of operations that insert a new record."),
     _share("scanproportion", "0", "Share of operations that read a range of records."),
     _share("readmodifywriteproportion", "0", "Share of operations that read a record and write it back changed."),
+    _share(
+        DELETES, "0", "Share of operations that delete a record the client inserted; of Benchsite's own client only."
+    ),
     _choice(
-        "requestdistribution",
+        DISTRIBUTION,
         "uniform",
-        ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
-        "Which records are asked for.",
+        ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential", EXACT_ZIPFIAN),
+        "Which records are asked for; exactzipfian: of Benchsite's own client only.",
     ),
     Property(
-        name="zipfianconstant",
+        name=ZIPFIAN_CONSTANT,
         type="float",
         default="0.99",
-        least=0.01,
-        most=0.999,
-        help="zipfian: how uneven it is; of Benchsite's own client only.",
+        least=0.001,
+        most=100,
+        help="zipfian (to 0.999) and exactzipfian: how uneven it is; of Benchsite's own client only.",
     ),
     _share("hotspotdatafraction", "0.2", "hotspot: the share of the records that is hot."),
     _share("hotspotopnfraction", "0.8", "hotspot: the share of the operations that go to hot records."),
@@ -145,8 +159,9 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
 
 # What Benchsite decides for every client of a run.
 CLIENT_PROPERTIES: Final = frozenset({
-    "dotransactions", "hdrhistogram.fileoutput", "hdrhistogram.percentiles", "histogram.buckets", "insertcount",
-    "insertstart", "label", "latencytrackederrors", "maxexecutiontime", "measurement.histogram.verbose",
+    CLIENT_COUNT, CLIENT_NUMBER, "dotransactions", FIRST_INSERT, "hdrhistogram.fileoutput", "hdrhistogram.percentiles",
+    "histogram.buckets", "insertcount", "insertstart", "label", "latencytrackederrors", "maxexecutiontime",
+    "measurement.histogram.verbose",
     "measurement.interval", "measurement.raw.no_summary", "measurement.trackjvm", "measurementtype", "operationcount",
     "reportlatencyforeacherror", "spin.sleep", "status", "status.interval", "target", "threadcount",
     "timeseries.granularity", "window.start_s",
@@ -202,7 +217,7 @@ def _core(letter: str) -> dict[str, str]:
         "recordcount": "1000",
         "fieldcount": "10",
         "fieldlength": "100",
-        **{name: mix.get(name, "0.0") for name in PROPORTIONS},
+        **{name: mix.get(name, "0.0") for name in YCSB_PROPORTIONS},
         "requestdistribution": distribution,
         "readallfields": "true",
         "writeallfields": "false",
@@ -239,8 +254,12 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
         problems["recordcount"] = "recordcount is missing: write how many records to load, 1 or more."
     if not problems:
         named = any(name in checked for name in PROPORTIONS)
-        absent = {name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in PROPORTIONS}
+        absent = {
+            name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in YCSB_PROPORTIONS
+        }
         checked = {**absent, **checked}
+        if _number(checked, DELETES) == 0:
+            checked.pop(DELETES, None)
         problems = _contradictions(checked)
     if problems:
         raise PropertyError(problems, near)
@@ -345,12 +364,16 @@ def convert_version_1_warm_up(properties: Mapping[str, str]) -> dict[str, str]:
 def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
     """Values that are fine by themselves and not together."""
     problems: dict[str, str] = {}
-    if all(float(checked[name]) == 0 for name in PROPORTIONS):
+    if all(float(checked[name]) == 0 for name in YCSB_PROPORTIONS):
         problems["readproportion"] = "All proportions are 0: give at least one kind of operation a share."
     if _number(checked, "minscanlength") > _number(checked, "maxscanlength"):
         problems["minscanlength"] = "minscanlength is larger than maxscanlength."
-    if "zipfianconstant" in checked and checked.get("requestdistribution") != "zipfian":
-        problems["zipfianconstant"] = "zipfianconstant needs requestdistribution=zipfian: add it, or leave this out."
+    if _number(checked, DELETES) > _number(checked, "insertproportion"):
+        problems[DELETES] = (
+            f"{DELETES} is larger than insertproportion, and a client deletes only what it inserted: insert as much."
+        )
+    if ZIPFIAN_CONSTANT in checked and (problem := _constant_problem(checked)):
+        problems[ZIPFIAN_CONSTANT] = problem
     varies = checked.get("fieldlengthdistribution", "constant") != "constant"
     if varies and _number(checked, "minfieldlength") > _number(checked, "fieldlength"):
         problems["minfieldlength"] = "minfieldlength is larger than fieldlength."
@@ -359,20 +382,30 @@ def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
     return problems
 
 
+def _constant_problem(checked: Mapping[str, str]) -> str:
+    distribution = checked.get(DISTRIBUTION)
+    if distribution not in ("zipfian", EXACT_ZIPFIAN):
+        return (
+            f"{ZIPFIAN_CONSTANT} needs {DISTRIBUTION}=zipfian or {EXACT_ZIPFIAN}: write one of them, or leave this out."
+        )
+    least, most = YCSB_CONSTANTS
+    if distribution == "zipfian" and not least <= float(checked[ZIPFIAN_CONSTANT]) <= most:
+        return f"YCSB's zipfian takes {least} to {most}: write {DISTRIBUTION}={EXACT_ZIPFIAN} for another constant."
+    return ""
+
+
 def workload_warnings(properties: Mapping[str, str]) -> tuple[str, ...]:
     """Warnings of a checked workload that may not be what its author meant."""
     warnings: list[str] = []
-    total = sum(float(properties[name]) for name in PROPORTIONS)
+    total = sum(_number(properties, name) for name in PROPORTIONS)
     if abs(total - 1) > 1e-9:
         warnings.append(f"The proportions add up to {exact(total)}, not 1; YCSB takes them as weights.")
-    if float(properties["insertproportion"]) > 0:
-        warnings.append("Every client inserts the same new keys, so with several clients they overwrite each other's.")
     return tuple(warnings)
 
 
 def proportions(properties: Mapping[str, str]) -> dict[str, float]:
     """The share of each operation of a checked workload, as fractions that add up to 1; those of 0 are left out."""
-    weights = {operation: float(properties[name]) for name, operation in PROPORTIONS.items()}
+    weights = {operation: float(properties.get(name, "0")) for name, operation in PROPORTIONS.items()}
     total = sum(weights.values())
     return {operation: weight / total for operation, weight in weights.items() if weight > 0}
 
@@ -390,8 +423,16 @@ def writes(properties: Mapping[str, str]) -> bool:
 
 def list_own_properties(properties: Mapping[str, str]) -> list[str]:
     """Those that only Benchsite's own client takes, where they change anything."""
-    own = {name: WORKLOAD_PROPERTIES[name].default for name in ("zipfianconstant", CATCH_UP)}
-    return [name for name, default in own.items() if properties.get(name, default) != default]
+    own = [
+        name
+        for name in (ZIPFIAN_CONSTANT, CATCH_UP)
+        if properties.get(name, WORKLOAD_PROPERTIES[name].default) != WORKLOAD_PROPERTIES[name].default
+    ]
+    if _number(properties, DELETES) > 0:
+        own.append(DELETES)
+    if properties.get(DISTRIBUTION) == EXACT_ZIPFIAN:
+        own.append(f"{DISTRIBUTION}={EXACT_ZIPFIAN}")
+    return own
 
 
 def warm_up_s(properties: Mapping[str, str]) -> int:

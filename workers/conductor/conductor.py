@@ -258,11 +258,17 @@ class Conductor:
         self.standing.check_alive()
         self._rows = self.standing.rows_after(self.run)
         self._evidence(rows=self._rows)
+        new_records = self.standing.count_inserts(self.run, self._inserts_by_client())
+        if new_records is not None:
+            self._evidence(inserted_records=new_records)
 
     def _keep_evidence(self) -> None:
         self._keep_server_files()
         self.standing.remember_data_set(self.run, self._rows)
-        self.standing.note_inserts(self.run, [client.facts.get("inserts") for client in self._clients()])
+        self.standing.note_inserts(self.run, self._inserts_by_client())
+
+    def _inserts_by_client(self) -> list[int | None]:
+        return [client.facts.get("inserts") for client in self._clients()]
 
     def _collect(self) -> None:
         """Merge the clients' output, once it can be read."""
@@ -306,6 +312,7 @@ class Conductor:
             self.standing.server.client_properties(self.spec["workload"]["properties"]),
             nodes_are_sampled=bool(self.standing.process_ids),
             node_cpus=self.standing.cpus.get("clients", ()),
+            first_insert=self.standing.first_insert,
         )
         for order in orders:
             order.run = self.run

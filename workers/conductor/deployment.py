@@ -62,6 +62,7 @@ class Standing:
         self.fresh = fresh  # whether the server was started for this run
         self.system: System = server.spec.system
         self.mode: Mode = server.spec.mode
+        self.first_insert: int | None = None  # behind the last record of a data set that has grown
         self.is_ended = False  # whether a planned fault has ended its processes, and they do not run again yet
         self._was_ended = False
 
@@ -104,9 +105,13 @@ class Standing:
             return remains
         if spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
             self._require_data_set(spec, target)
-        if writes(spec["workload"]["properties"]):
+        properties = spec["workload"]["properties"]
+        if writes(properties):
             with _failing_as(Reason.SERVER_LOST):
-                target.prepare_writes(inserts=inserts(spec["workload"]["properties"]))
+                # Preparing writes leaves the marker without an end, so a repetition keeps what was read first.
+                if inserts(properties) and self.first_insert is None:
+                    self.first_insert = target.find_first_insert()
+                target.prepare_writes(inserts=inserts(properties))
         return ""
 
     def _require_data_set(self, spec: RunSpec, target: DataTarget | StatedTarget) -> None:
@@ -208,12 +213,29 @@ class Standing:
             self._trust_data_set(run)
 
     def note_inserts(self, run: Run, by_clients: Sequence[int | None]) -> None:
-        """What each client may have inserted, None where it did not say; all begin with the same key."""
+        """What each client may have inserted, None where it did not say."""
+        if keys := self._inserted_keys(run, by_clients):
+            with _failing_as(Reason.SERVER_LOST):
+                get_target(run, self.server).note_inserts(len(keys), first=self.first_insert)
+
+    def count_inserts(self, run: Run, by_clients: Sequence[int | None]) -> int | None:
+        """How many of the records that the clients may have inserted are there; None where nobody can count them."""
+        keys = self._inserted_keys(run, by_clients)
+        is_new = run.spec["load_policy"] != Matrix.LoadPolicy.EXISTING or self.first_insert is not None
+        if not keys or not is_new or len(keys) > MAX_COUNTED_RECORDS:
+            return None
+        with contextlib.suppress(AdministrationError):
+            return get_target(run, self.server).count_range(keys.start, keys.stop)
+        return None
+
+    def _inserted_keys(self, run: Run, by_clients: Sequence[int | None]) -> range:
+        """The numbers of all keys that clients may have inserted: each of n clients takes every n-th one."""
         counted = [number for number in by_clients if number is not None]
         has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
-        if has_inserted and len(counted) == len(by_clients):
-            with _failing_as(Reason.SERVER_LOST):
-                get_target(run, self.server).note_inserts(max(counted, default=0))
+        if not has_inserted or len(counted) < len(by_clients):
+            return range(0)
+        first = self.first_insert or int(run.spec["workload"]["properties"]["recordcount"])
+        return range(first, first + max(counted, default=0) * len(counted))
 
     def keep_evidence(self, run: Run) -> None:
         """The server's configuration and its log so far, as artifacts of the run."""

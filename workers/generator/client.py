@@ -25,6 +25,7 @@ from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.command import choose_jvm_options
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
+from runs.ycsb.properties import DELETES
 from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.readers.go_run_builder import LiveReports
 from runs.ycsb.readers.goreports import plain_line
@@ -416,7 +417,7 @@ class Client:
         return None
 
     def _inserts(self) -> dict[str, int]:
-        """How many records the client inserted, and how many it may have; nothing where it left no summary.
+        """How many records the client inserted and deleted, and how many it may have; nothing where it left no summary.
 
         Operations that it never ended are not in the summary: one for each thread at most.
         """
@@ -429,7 +430,14 @@ class Client:
         except (OSError, YcsbError):
             return {}
         inserted, failed = counts.get("INSERT", 0), counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
-        return {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
+        facts = {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
+        if float(self.order["properties"].get(DELETES, "0")) > 0:
+            deleted = counts.get("DELETE", 0)
+            facts |= {
+                "deleted": deleted,
+                "deletes": deleted + counts.get("DELETE-FAILED", 0) + self.order["threads"],
+            }
+        return facts
 
     def _symptoms(self) -> str:
         """The errors in the output, in a few lines; empty where it names none."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from runs.catalog import GO_FLAVOUR, load_catalog, site_files
+from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
 from runs.plans.plan import TAIL_S
 from runs.queue.reasons import Reason
@@ -44,11 +44,13 @@ def client_orders(
     *,
     nodes_are_sampled: bool = False,
     node_cpus: Sequence[int] = (),
+    first_insert: int | None = None,
 ) -> list[ClientRun]:
     """One unsaved row per load generator and process; shares differ by at most one thread, op/s or record.
 
     Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
-    node use `node_cpus` of it; empty: all.
+    node use `node_cpus` of it; empty: all. `first_insert` is of a data set that has grown; other clients than
+    Benchsite's begin behind the loaded records.
     """
     clients = list(product(spec["generators"], range(spec["load"]["processes"])))
     threads = split(spec["load"]["threads"], len(clients), noun="threads")
@@ -81,6 +83,7 @@ def client_orders(
             duration_s=duration_s,
             warmup_s=warmup_s,
             binding_properties=binding_properties,
+            first_insert=first_insert if spec["client"]["flavour"] == OWN_FLAVOUR else None,
         )
         if spec["client"]["flavour"] == GO_FLAVOUR:
             properties = go_ycsb_properties(properties, warmup_s=warmup_s)

@@ -150,17 +150,33 @@ class DataTarget:
         elif inserts and not marker.inserts:
             self._write(replace(marker, inserts=True), text)
 
-    def note_inserts(self, records: int) -> None:
-        """After a workload that inserted so many records at most: only these, too, are the site's own from now on."""
+    def note_inserts(self, records: int, *, first: int | None = None) -> None:
+        """After a workload that inserted so many records at most, from number `first` on: only these, too, are the
+        site's own from now on. None: from the one behind the loaded records on.
+        """
         text = self._read_marker()
         marker = Marker.parse(text)
         if self._owns(marker):
+            if first is not None:
+                records += first - marker.end
             records = min(max(records, marker.inserted), MAX_INT - marker.end)
             self._write(replace(marker, inserts=False, inserted=records), text)
 
+    def find_first_insert(self) -> int | None:
+        """The number behind the last record, where earlier workloads inserted some and these were counted."""
+        marker = Marker.parse(self._read_marker())
+        end = marker.end + marker.inserted
+        if self._owns(marker) and not marker.inserts and end > self.keys.end:
+            return end
+        return None
+
     def count(self) -> int | None:
         """How many of the data set's own records are there."""
-        batches = self.keys.batches(self.administration.key_batch)
+        return self.count_range(self.keys.first, self.keys.end)
+
+    def count_range(self, first: int, end: int) -> int | None:
+        """How many of the records numbered from `first` up to, but without, `end` are there."""
+        batches = replace(self.keys, first=first, end=end).batches(self.administration.key_batch)
         return sum(self.administration.count_keys(self.table, batch) for batch in batches)
 
     def _read_content(self) -> str:
@@ -312,8 +328,16 @@ class StatedTarget:
                 f"or choose another, and let an admin of the team confirm on {self.page} that runs may write there."
             )
 
-    def note_inserts(self, records: int) -> None:
+    def note_inserts(self, records: int, *, first: int | None = None) -> None:
         """Nothing: no marker can be kept there."""
+
+    def find_first_insert(self) -> int | None:
+        """None: no marker says how far a data set has grown."""
+        return None
+
+    def count_range(self, first: int, end: int) -> int | None:
+        """None: nobody can look there."""
+        return None
 
     def count(self) -> int | None:
         """How many records the clients of this load inserted; None of data that was there before."""

@@ -31,7 +31,7 @@ from runs.ycsb.command import (
     split,
 )
 from runs.ycsb.errors import SplitError
-from runs.ycsb.properties import render_properties
+from runs.ycsb.properties import CLIENT_COUNT, list_own_properties, render_properties
 from runs.ycsb.property_schema import PropertyError
 
 MAX_SLUG: Final = 60
@@ -213,7 +213,7 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
     stock = ""
     if not system.own_client:
         stock = binding.name
-    if system.slug in STOCK_ALIKE and not mode.client_properties:
+    if system.slug in STOCK_ALIKE and not mode.client_properties and not any(map(_needs_own_client, station.cells)):
         stock = system.recognition.bindings[0]
     ours = ""
     if system.own_client:
@@ -231,6 +231,10 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
         own = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
         lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
     return lines
+
+
+def _needs_own_client(cell: Cell) -> bool:
+    return bool(list_own_properties(cell.run.properties)) or CLIENT_COUNT in cell.clients[0]
 
 
 def _shared_properties(station: Station, cell: Cell) -> dict[str, str]:

@@ -102,6 +102,7 @@ class WorkloadFieldsForm(WorkloadForm):
     insertproportion = _share("Insert")
     scanproportion = _share("Scan")
     readmodifywriteproportion = _share("Read-modify-write")
+    deleteproportion = _share("Delete")
     requestdistribution = forms.ChoiceField(
         choices=[(name, name) for name in WORKLOAD_PROPERTIES["requestdistribution"].choices],
         label="Request distribution",

@@ -10,6 +10,7 @@ from django.db.models import Count, Prefetch, Q
 from runs.catalog import GO_FLAVOUR
 from runs.checks import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, collect_facts, judge_run
 from runs.checks.concurrency import mean_service_us
+from runs.checks.facts import InsertedRecords
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.models import ClientRun, LatencyKind, Measurement, MeasurementSet, Phase, Run, Status, Verdict
 from runs.queue.spec import RunSpec
@@ -58,7 +59,19 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         made_elsewhere=run.source == Run.Source.UPLOADED,
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
         hosts=read_host_samples(run, get_sample_artifacts(run)),
+        inserted_records=_count_inserted(run, clients),
     )
+
+
+def _count_inserted(run: Run, clients: Sequence[ClientRun]) -> InsertedRecords | None:
+    present = run.evidence.get("inserted_records")
+    if present is None:
+        return None
+    inserted, inserts, deleted, deletes = (
+        sum(int(client.facts.get(name, 0)) for client in clients)
+        for name in ("inserted", "inserts", "deleted", "deletes")
+    )
+    return InsertedRecords((inserted, inserts), (deleted, deletes), present)
 
 
 def collect_findings(

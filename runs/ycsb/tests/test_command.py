@@ -115,6 +115,18 @@ def test_it_loads_every_record_exactly_once(records, clients):
     assert at == records
 
 
+def test_clients_that_insert_together_have_their_numbers():
+    inserting = check_workload({**CORE_WORKLOADS["D"], "recordcount": "1000"})
+    alone = client_properties_for_run(inserting, phase="measure", client=0, clients=1, threads=1, duration_s=5)
+    assert not {"client.number", "client.count", "insert.first"} & set(alone)
+    third = client_properties_for_run(
+        inserting, phase="measure", client=2, clients=4, threads=1, duration_s=5, first_insert=1500
+    )
+    assert (third["client.number"], third["client.count"], third["insert.first"]) == ("2", "4", "1500")
+    reading = client_properties_for_run(A, phase="measure", client=2, clients=4, threads=1, duration_s=5)
+    assert "client.number" not in reading
+
+
 def test_inserting_zipfian_workload_keeps_small_key_space():
     scans = check_workload(CORE_WORKLOADS["E"])
     assert operation_count(scans, 12) == 600_000

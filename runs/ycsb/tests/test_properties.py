@@ -11,11 +11,12 @@ from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,
     CORE_WORKLOADS,
-    PROPORTIONS,
     REFUSED_PROPERTIES,
     WORKLOAD_PROPERTIES,
+    YCSB_PROPORTIONS,
     check_workload,
     dataset,
+    list_own_properties,
     proportions,
     render_properties,
     workload_warnings,
@@ -28,7 +29,7 @@ A = CORE_WORKLOADS["A"]
 def test_it_knows_the_core_workloads_with_every_proportion(letter):
     workload = check_workload(CORE_WORKLOADS[letter])
     assert workload == dict(CORE_WORKLOADS[letter]) | workload
-    assert set(PROPORTIONS) <= set(workload)
+    assert set(YCSB_PROPORTIONS) <= set(workload)
     assert sum(proportions(workload).values()) == pytest.approx(1)
     assert all("add up" not in warning for warning in workload_warnings(workload))
 
@@ -140,10 +141,26 @@ def test_it_writes_the_proportions_that_ycsb_would_make_up():
     assert only_scans["readproportion"] == "0.0"
 
 
-def test_it_warns_of_weights_and_of_inserts():
+def test_it_warns_of_weights():
     half = check_workload({"recordcount": 10, "readproportion": 0.5})
     assert "add up to 0.5" in workload_warnings(half)[0]
-    assert any("overwrite" in warning for warning in workload_warnings(check_workload(CORE_WORKLOADS["D"])))
+
+
+def test_deletes_are_at_most_as_many_as_inserts():
+    mix = {"recordcount": 10, "readproportion": 0.6, "insertproportion": 0.2, "deleteproportion": 0.2}
+    checked = check_workload(mix)
+    assert proportions(checked) == pytest.approx({"READ": 0.6, "INSERT": 0.2, "DELETE": 0.2})
+    assert list_own_properties(checked) == ["deleteproportion"]
+    with pytest.raises(PropertyError, match="insert as much"):
+        check_workload({**mix, "deleteproportion": 0.3})
+    assert "deleteproportion" not in check_workload({**mix, "deleteproportion": 0})
+
+
+def test_only_exact_zipfian_takes_every_constant():
+    exact = check_workload({**A, "requestdistribution": "exactzipfian", "zipfianconstant": "1.2"})
+    assert list_own_properties(exact) == ["zipfianconstant", "requestdistribution=exactzipfian"]
+    with pytest.raises(PropertyError, match="requestdistribution=exactzipfian"):
+        check_workload({**A, "zipfianconstant": "1.2"})
 
 
 def test_it_is_done_after_one_check():

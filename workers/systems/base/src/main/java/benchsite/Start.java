@@ -10,11 +10,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 import org.benchsite.ycsb.BenchsiteDB;
+import org.benchsite.ycsb.BenchsiteWorkload;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.IgnoringWorkload;
 import org.benchsite.ycsb.Ledger;
 import org.benchsite.ycsb.PacedWorkload;
-import org.benchsite.ycsb.ZipfianWorkload;
 import site.ycsb.Client;
 import site.ycsb.DB;
 import site.ycsb.DBException;
@@ -142,14 +142,14 @@ public final class Start {
 
     /**
      * YCSB's arguments, with the workload exchanged for one of ours: for a target with a known window the one that keeps
-     * a schedule of its own; for another zipfian constant the one that has it; for a load that ignores failed inserts the
-     * one that goes on after them.
+     * a schedule of its own; for inserts by several clients, other skews and deletes the one that has them; for a load that
+     * ignores failed inserts the one that goes on after them.
      */
     private static String[] withOurWorkload(String[] args, Properties properties) {
         String workload = properties.getProperty("workload");
         if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
-            if (properties.containsKey(ZipfianWorkload.PROPERTY)) {
-                workload = ZipfianWorkload.class.getName();
+            if (BenchsiteWorkload.isNeeded(properties)) {
+                workload = BenchsiteWorkload.class.getName();
             }
             boolean hasTarget = Integer.parseInt(properties.getProperty("target", "0")) > 0;
             return hasTarget && properties.containsKey(PacedWorkload.WINDOW_START)

@@ -16,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogWriter;
 import org.HdrHistogram.Recorder;
+import org.benchsite.ycsb.BenchsiteWorkload;
 import org.benchsite.ycsb.Ledger;
-import org.benchsite.ycsb.ZipfianWorkload;
 import site.ycsb.DB;
 import site.ycsb.DBException;
 import site.ycsb.RandomByteIterator;
@@ -73,7 +73,7 @@ final class WarmUp {
 
     /**
      * Begins to read and write with the run's own threads and mix, and returns after as many milliseconds as {@link #PROPERTY}
-     * says; null for none. Inserts are replaced by reads: the run inserts those records itself.
+     * says; null for none. Inserts are replaced by reads: the run inserts those records itself. Nothing is deleted.
      */
     static WarmUp begin(Properties properties) throws DBException {
         long milliseconds = Long.parseLong(properties.getProperty(PROPERTY, "0"));
@@ -86,6 +86,7 @@ final class WarmUp {
             share(own, CoreWorkload.READ_PROPORTION_PROPERTY, CoreWorkload.READ_PROPORTION_PROPERTY_DEFAULT)
                 + share(own, CoreWorkload.INSERT_PROPORTION_PROPERTY, CoreWorkload.INSERT_PROPORTION_PROPERTY_DEFAULT)));
         own.setProperty("insertproportion", "0");
+        own.setProperty(BenchsiteWorkload.DELETE_PROPORTION, "0");
         own.setProperty("hdrhistogram.fileoutput", "false");
         Measurements.setProperties(own);
         writeStatusLines();
@@ -103,7 +104,7 @@ final class WarmUp {
     private WarmUp(Properties properties) throws DBException {
         int threads = Integer.parseInt(properties.getProperty("threadcount", "1"));
         pool = Executors.newFixedThreadPool(threads);
-        Workload workload = properties.containsKey(ZipfianWorkload.PROPERTY) ? new ZipfianWorkload() : new CoreWorkload();
+        Workload workload = BenchsiteWorkload.isNeeded(properties) ? new BenchsiteWorkload() : new CoreWorkload();
         try {
             workload.init(properties);
         } catch (WorkloadException e) {

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import org.junit.jupiter.api.Test;
 import site.ycsb.generator.ScrambledZipfianGenerator;
 
-class ZipfianWorkloadTest {
+class ScrambledRanksTest {
     @Test
     void zetaIsThatOfYcsbForItsOwnConstant() {
         assertEquals(ScrambledZipfianGenerator.ZETAN,
-            ZipfianWorkload.zeta(ScrambledZipfianGenerator.ITEM_COUNT, ScrambledZipfianGenerator.USED_ZIPFIAN_CONSTANT),
+            ScrambledRanks.zeta(ScrambledZipfianGenerator.ITEM_COUNT, ScrambledZipfianGenerator.USED_ZIPFIAN_CONSTANT),
             1e-6);
     }
 }
