@@ -44,6 +44,8 @@ COPY runs runs
 COPY workers workers
 COPY reports reports
 COPY benchmarks benchmarks
+# static/ links to the client that uploads.
+COPY client/benchsite_client client/benchsite_client
 COPY static static
 COPY templates templates
 COPY docs docs

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PACKAGES: Final = ("benchsite", "reports", "runs", "workers")
+PACKAGES: Final = ("benchsite", "client", "reports", "runs", "workers")
 MESSAGE: Final = re.compile(
     r"(.*_)?(caption|error|chip|difference|explanation|finding|headline|label|message|note|outcome|problem|reason|remark|"
     r"sentence|text|warning|word)s?"

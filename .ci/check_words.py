@@ -92,7 +92,8 @@ def files() -> list[str]:
     """The project's sources: what git knows, and what is new and not ignored."""
     listing = ["git", "ls-files", "-co", "--exclude-standard", "--", "*.py", "*.html", "*.js", "*.md"]
     names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return sorted(name for name in set(names) if not SKIPPED.search(name) and (ROOT / name).exists())
+    present = [name for name in set(names) if (ROOT / name).exists() and not (ROOT / name).is_symlink()]
+    return sorted(name for name in present if not SKIPPED.search(name))
 
 
 def main(argument: str = "") -> int:

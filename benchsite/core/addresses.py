@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import psutil
-
 NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
@@ -242,6 +240,8 @@ def get_servers(urls: Iterable[str]) -> list[tuple[str, int]]:
 
 def own_addresses() -> frozenset[IPAddress]:
     """The addresses of this machine's own network interfaces."""
+    import psutil  # The client package reads addresses, and has none.
+
     values = set()
     for entries in psutil.net_if_addrs().values():
         for entry in entries:

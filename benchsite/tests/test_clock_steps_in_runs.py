@@ -18,8 +18,8 @@ from runs.checks.clients import signed_seconds
 from runs.models import Run
 from runs.models.run import Phase, Status
 from runs.tests.test_fabricated_uploads import judged
-from runs.uploads.file_pipeline import runs_in
 from runs.uploads.inline import read_at_once
+from runs.uploads.reads import runs_in
 from runs.ycsb.clients import merge_run
 from workers.provision.servers import Server
 from workers.systems.build import build

@@ -7,10 +7,11 @@ import pytest
 from benchmarks.speed.uploads import typical
 from runs.checks.team_thresholds import get_thresholds
 from runs.results.recording.client_merge import merge_upload
-from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
-from runs.uploads.file_pipeline import recognise, runs_in
+from runs.uploads.file_pipeline import recognise
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
+from runs.uploads.judgement import judge_by
+from runs.uploads.reads import runs_in
 from runs.ycsb.errors import LimitExceeded
 
 pytestmark = pytest.mark.slow

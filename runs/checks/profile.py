@@ -203,12 +203,13 @@ _SHOWN: Final = replace(
     at_most={**_LENIENT, **_SHARED_MACHINE},
 )
 
+# From the most lenient to the strictest.
 PROFILES: Final[Mapping[str, Profile]] = {
-    "measured": _MEASURED,
-    "soak": replace(_MEASURED, purpose="soak", duration_warn_s=300.0),
-    "tuning": replace(_MEASURED, purpose="tuning", little_reject_below=0.0, window_short="warn", at_most=_LENIENT),
     "smoke": replace(_SHOWN, purpose="smoke"),
     "demo": _SHOWN,
+    "tuning": replace(_MEASURED, purpose="tuning", little_reject_below=0.0, window_short="warn", at_most=_LENIENT),
+    "measured": _MEASURED,
+    "soak": replace(_MEASURED, purpose="soak", duration_warn_s=300.0),
 }
 
 

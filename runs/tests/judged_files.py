@@ -6,11 +6,11 @@ from pathlib import Path
 
 from runs.catalog import load_catalog, recognise
 from runs.checks import CheckResult, profile
-from runs.results.recording.client_merge import Merged, merge_upload
-from runs.results.recording.uploaded_runs import judge_by
-from runs.uploads.file_pipeline import Reads, runs_in
+from runs.results.recording.client_merge import merge_upload
 from runs.uploads.inline import read_at_once
+from runs.uploads.judgement import Merged, judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
+from runs.uploads.reads import Reads, runs_in
 from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import RunFiles

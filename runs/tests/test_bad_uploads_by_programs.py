@@ -9,10 +9,10 @@ import zlib
 import pytest
 
 from runs.models import Artifact, Measurement, Run, Sweep, Upload, UploadKey
-from runs.results.recording.uploaded_runs import MAX_OPERATIONS
 from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import get_text
 from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
+from runs.uploads.judgement import MAX_OPERATIONS
 from runs.uploads.upload_handlers import MAX_FILES
 
 __all__ = ["import_folder"]

@@ -13,11 +13,11 @@ from runs.catalog import load_catalog
 from runs.checks import CheckResult, profile
 from runs.checks.tests.verdicts import worst
 from runs.results.recording.client_merge import merge_upload
-from runs.results.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
-from runs.uploads.file_pipeline import runs_in
 from runs.uploads.inline import read_at_once
+from runs.uploads.judgement import judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
+from runs.uploads.reads import runs_in
 from runs.ycsb.grouping import group
 from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS

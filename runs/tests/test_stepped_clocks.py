@@ -11,8 +11,8 @@ import pytest
 
 from runs.checks.clients import signed_seconds
 from runs.tests.test_fabricated_uploads import COMMAND, judged, real
-from runs.uploads.file_pipeline import runs_in
 from runs.uploads.inline import read_at_once
+from runs.uploads.reads import runs_in
 from runs.ycsb.clients import merge_run
 from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.errors import YcsbError

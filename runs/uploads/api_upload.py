@@ -21,12 +21,12 @@ from runs.queue.team_usage import refuse_full_storage
 from runs.results.recording.upload_rows import UploadedRun
 from runs.results.recording.uploaded_runs import judged_runs, save_runs
 from runs.uploads import keys, upload_lifecycle
-from runs.uploads.file_pipeline import Reads, runs_in
 from runs.uploads.form_data import Arrived
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
 from runs.uploads.manifest import Manifest
 from runs.uploads.metadata import RunMetadata
-from runs.uploads.metadata_merge import merge_metadata
+from runs.uploads.reads import Reads, runs_in
+from runs.uploads.team_metadata import build_metadata
 from runs.uploads.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -108,7 +108,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
             row.utc_offsets = request.manifest.utc_offsets
             row.stated, row.recognised = judged.metadata.model_dump(mode="json"), dict(NOTHING)
-            files = upload_lifecycle.placed(judged.reads.members.values(), row.pk)
+            files = upload_lifecycle.make_file_rows(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 
             def build_key(runs: Sequence[Run]) -> list[UploadKey]:
@@ -138,7 +138,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
     groups = runs_in(reads, request.manifest.grouping, request.manifest.utc_offsets)
-    metadata = merge_metadata(request.manifest, request.team, groups)
+    metadata = build_metadata(request.manifest, request.team, groups)
     try:
         return JudgedUpload(metadata, reads, judged_runs(row, metadata, groups, reads))
     except YcsbError as error:
@@ -179,4 +179,4 @@ def stated_later(row: Upload, reads: Reads, groups: Sequence[RunFiles]) -> Mappi
         check_files(reads)
     except ResultRefused as error:
         raise UnreadableFile(str(error)) from error
-    return merge_metadata(Manifest.model_validate(row.manifest), row.team, groups).model_dump(mode="json")
+    return build_metadata(Manifest.model_validate(row.manifest), row.team, groups).model_dump(mode="json")

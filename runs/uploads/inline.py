@@ -1,14 +1,12 @@
 """A few small files read, merged and judged in memory: no row, no storage, no temporary file, and each file read once.
 
-Programs upload this way. Large files are read by `file_pipeline`. Both ways give the same numbers.
+Programs upload this way. Large files are read by `file_pipeline`. Both ways give the same numbers. Pure.
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from runs.models import UploadedFile
-from runs.uploads.file_pipeline import MAX_MEMBERS, Reads, read_members, redacted
-from runs.uploads.upload_lifecycle import own_name
+from runs.uploads.reads import MAX_MEMBERS, Reads, RedactedFile, open_content, own_name, read_member, redact_member
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import open_members
 from runs.ycsb.ingest import reuse_memory
@@ -21,15 +19,15 @@ class TooMuchAtOnce(Exception):
     """These files unpack to more than is read in a request: a worker may read them."""
 
 
-def read_at_once(files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX_EXPANDED) -> Reads:
+def read_at_once(files: Iterable[tuple[str, bytes]], *, most_expanded: int = MAX_EXPANDED) -> Reads:
     """Read these files (names and contents), without their secrets.
 
-    `runs.uploads.file_pipeline.runs_in` tells the runs in them. A name is a label: nothing is opened by it. Raises
+    `runs.uploads.reads.runs_in` tells the runs in them. A name is a label: nothing is opened by it. Raises
     LimitExceeded for what is packed too tightly, and TooMuchAtOnce. What else is wrong with a file stands in its
     `ReadFile.error`.
     """
     reuse_memory()
-    members: list[UploadedFile] = []
+    members: list[RedactedFile] = []
     names: set[str] = set()
     for label, content in files:
         try:
@@ -43,8 +41,7 @@ def read_at_once(files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX
                     if expanded.write(piece) and expanded.tell() > room:
                         raise TooMuchAtOnce
 
-                read = redacted(member, own_name(member.name, names), write, raises=(LimitExceeded,))
-                read.content = None
+                read = redact_member(member, own_name(member.name, names), write, raises=(LimitExceeded,))
                 if not read.error:
                     read.content = expanded.getvalue()
                 members.append(read)
@@ -53,6 +50,7 @@ def read_at_once(files: Sequence[tuple[str, bytes]], *, most_expanded: int = MAX
             raise
         except UnreadableFile as error:
             name = own_name(label, names)
-            members.append(UploadedFile(name=name, size=len(content), error=str(error)))
+            members.append(RedactedFile(name=name, size=len(content), error=str(error)))
             names.add(name)
-    return read_members(members, whole=True)
+    by_name = {member.name: member for member in members}
+    return Reads(by_name, tuple(read_member(member, open_content) for member in members), whole=True)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.models import Purpose
+from runs.checks.profile import PROFILES
 from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,
@@ -31,6 +31,7 @@ from runs.ycsb.property_schema import nearest
 
 GIB: Final = 1024**3
 MAX_REPEAT: Final = 1_000
+PURPOSES: Final = tuple(PROFILES)
 _MAX_SHORT_NAME: Final = 12
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
@@ -73,12 +74,12 @@ def _check_link(text: str) -> str:
 
 
 def _check_purpose(text: str) -> str:
-    if text not in Purpose.values:
-        near = nearest(text, Purpose.values)
+    if text not in PURPOSES:
+        near = nearest(text, PURPOSES)
         hint = ""
         if near:
             hint = f" Did you mean “{near}”?"
-        raise ValueError(f"“{text[:60]}” is no purpose.{hint} Known are: {', '.join(Purpose.values)}.")
+        raise ValueError(f"“{text[:60]}” is no purpose.{hint} Known are: {', '.join(PURPOSES)}.")
     return text
 
 
@@ -117,7 +118,7 @@ class CommonMetadata(Part):
     mode: Name = Field(default="unknown", description="The durability mode, as the catalog names it.")
     replication_factor: Annotated[int, Field(ge=1, le=100)] | None = None
     purpose: Annotated[str, AfterValidator(_check_purpose)] = Field(
-        default=Purpose.MEASURED.value, description="How strictly runs are judged: " + ", ".join(Purpose.values) + "."
+        default="measured", description="How strictly runs are judged: " + ", ".join(PURPOSES) + "."
     )
     warmup_s: Annotated[int, Field(ge=0, le=100_000)] = Field(
         default=0, description="Left out at the beginning, where there are histograms over time."
@@ -166,7 +167,7 @@ class StatedRun(OneRun):
 
     index: int  # among those that were recognised
     phase: Phase
-    threads: Count
+    threads: Annotated[int, Field(ge=0, le=MAX_INT)]  # 0: not known
 
 
 class RunMetadata(CommonMetadata, HostFacts):

@@ -1,16 +1,13 @@
 """A manifest and what the files tell, put together: the metadata of the runs of an upload.
 
-Where a manifest says nothing the command lines in the files do. Raises ManifestRefused with every fault at once.
+Where a manifest says nothing the command lines in the files do. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
-from benchsite.accounts.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
-from runs.identifiers import parse_uuid
-from runs.models import Phase, Sweep, Workload as WorkloadRow
-from runs.uploads.manifest import Manifest, ManifestRefused, Workload
+from runs.uploads.manifest import Manifest, Workload
 from runs.uploads.metadata import (
     CommonMetadata,
     HostFacts,
@@ -26,15 +23,24 @@ from runs.ycsb.hints import Hints, read_hints
 from runs.ycsb.properties import check_stated_workload
 from runs.ycsb.property_schema import nearest
 
+# A workload of the team by its name.
+FindWorkload = Callable[[str], StatedWorkload | None]
 
-def merge_metadata(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> RunMetadata:
-    """The complete metadata of these runs. Raises ManifestRefused."""
-    return _Merge(manifest, team, runs).metadata()
+
+def merge_metadata(
+    manifest: Manifest, runs: Sequence[RunFiles], find_workload: FindWorkload = lambda name: None
+) -> tuple[RunMetadata, list[tuple[str, str]]]:
+    """The metadata of these runs, and what is wrong with it or missing: a JSON pointer and a sentence for each.
+
+    With faults the metadata says as much as is known: an unknown number of threads is 0.
+    """
+    merge = _Merge(manifest, runs, find_workload)
+    return merge.metadata(), merge.faults
 
 
 class _Merge:
-    def __init__(self, manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> None:
-        self.manifest, self.team, self.from_files = manifest, team, runs
+    def __init__(self, manifest: Manifest, runs: Sequence[RunFiles], find_workload: FindWorkload) -> None:
+        self.manifest, self.from_files, self.find_workload = manifest, runs, find_workload
         self.faults: list[tuple[str, str]] = []
         self.hints_of_runs = [read_hints(run.summaries) for run in runs]
         self.hints = next((hints for hints in self.hints_of_runs if hints.binding or hints.properties), Hints())
@@ -55,14 +61,7 @@ class _Merge:
         }
         workload, runs = self._workload(), self._runs()
         self._check_utc_offsets()
-        if self.faults:
-            raise ManifestRefused(self.faults)
-        metadata = RunMetadata(
-            **fields, workload=workload, tags=manifest.tags(), runner=manifest.cluster.name, runs=runs
-        )
-        if manifest.sweep:
-            self._check_sweep(metadata)
-        return metadata
+        return RunMetadata(**fields, workload=workload, tags=manifest.tags(), runner=manifest.cluster.name, runs=runs)
 
     def _fault(self, place: str, message: str) -> None:
         self.faults.append((f"#/manifest/{place}", message))
@@ -100,10 +99,10 @@ class _Merge:
     def _mode(self, system: str) -> str:
         mode = self.manifest.mode or UNKNOWN_MODE
         if mode == UNKNOWN_MODE or self.faults:
-            return mode
+            return UNKNOWN_MODE
         if system == OTHER_SYSTEM:
             self._fault("mode", "Of a system that is not in the catalog the mode is “unknown”.")
-            return mode
+            return UNKNOWN_MODE
         modes = load_catalog().system(system).modes
         if mode not in modes:
             near = nearest(mode, modes)
@@ -111,6 +110,7 @@ class _Merge:
             if near:
                 meant = f"Did you mean “{near}”? "
             self._fault("mode", f"{system} has no mode “{mode}”. {meant}It has: {', '.join(modes)}, unknown.")
+            return UNKNOWN_MODE
         return mode
 
     def _workload(self) -> StatedWorkload:
@@ -123,7 +123,7 @@ class _Merge:
         properties = {key: _plain(value) for key, value in described.properties.items()}
         row = None
         if name and not properties:
-            row = WorkloadRow.objects.filter(team=self.team, name=name).first()
+            row = self.find_workload(name)
         records = described.records
         if row is not None:
             records = records or self.hints.records
@@ -133,7 +133,7 @@ class _Merge:
         if records:
             properties = {**properties, "recordcount": str(records)}
         if row is not None:
-            return StatedWorkload(id=str(row.pk), name=name, short_name=row.short_name, properties=properties)
+            return row.model_copy(update={"properties": properties})
         return describe_workload(name, self._check_properties(properties))
 
     def _check_properties(self, properties: dict[str, str]) -> dict[str, str]:
@@ -185,7 +185,7 @@ class _Merge:
         return StatedRun(
             index=index,
             phase=stated.phase or entry.phase or self.from_files[index].phase or manifest.phase or "measure",
-            threads=threads or 1,
+            threads=threads or 0,
             target_ops_s=stated.target_ops_s or entry.target_ops_s or hints.target_ops_s or manifest.target_ops_s,
             repeat=stated.repeat or entry.repeat,
         )
@@ -201,20 +201,6 @@ class _Merge:
             if near:
                 hint = f" Did you mean “{near}”?"
             self._fault(f"utc_offsets/{name.replace('~', '~0').replace('/', '~1')}", f"{note}{hint}")
-
-    def _check_sweep(self, metadata: RunMetadata) -> None:
-        """Raises ManifestRefused where the runs cannot be points of the stated curve."""
-        pk = parse_uuid(metadata.sweep)
-        sweep = None
-        if pk:
-            sweep = Sweep.objects.filter(pk=pk, team=self.team, matrix=None, phase=Phase.MEASURE).first()
-        if sweep is None:
-            problem = "Your team has no uploaded curve with this id. Leave it away for a new one."
-        else:
-            workload = sweep.runs.values_list("workload_name", flat=True).first()
-            problem = metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload)
-        if problem:
-            raise ManifestRefused([("#/manifest/sweep", problem)])
 
 
 def _plain(value: str | int | float | bool) -> str:

@@ -1,12 +1,11 @@
-"""Why a program's files cannot be saved: the file, the line, the column, and the beginning of that line."""
+"""Why a program's files cannot be saved: the file, the line, the column, and the beginning of that line. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import printable
-from runs.models import UploadedFile
-from runs.uploads.file_pipeline import Reads
+from runs.uploads.reads import Reads, RedactedMember
 from runs.ycsb.block import Block
 from runs.ycsb.errors import HistogramError, YcsbError
 from runs.ycsb.grouping import RunFiles
@@ -75,7 +74,7 @@ def refused_run(reads: Reads, groups: Sequence[RunFiles], error: YcsbError) -> R
     return ResultRefused("malformed-result", str(error), faults)
 
 
-def place_in(member: UploadedFile, line: int | None) -> Place:
+def place_in(member: RedactedMember, line: int | None) -> Place:
     """A line of a file, by its number."""
     lines = (member.content or b"")[:_LOOKED_AT].split(b"\n")
     if line is None or not 0 < line <= len(lines):

@@ -9,9 +9,8 @@ fenced. A claim that falls silent is taken away: the upload waits for a worker a
 is stored in halves: what was read is written in one transaction, and so are the runs. Time is PostgreSQL's own.
 """
 
-import itertools
 import uuid
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -21,11 +20,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from benchsite.accounts.models import Team, User
-from benchsite.core.formatting import printable
 from runs.models import Upload, UploadedFile
 from runs.queue.team_usage import refuse_full_storage
 from runs.timeouts import UPLOAD_SILENT_AFTER
 from runs.uploads import keys, staging, upload_handlers
+from runs.uploads.reads import RedactedMember, own_name
 
 State = Upload.State
 # Up to this many bytes, as they come, are read in the request; more wait for a worker.
@@ -33,7 +32,8 @@ MAX_IN_REQUEST = 1024**2
 # What nobody has saved by then is dropped.
 KEPT_FOR = timedelta(days=1)
 MAX_ATTEMPTS = 2
-MAX_NAME_CHARACTERS = 280
+# What the row of a file has of the file that was read.
+MEMBER_FIELDS = ("name", "size", "path", "sha256", "redacted_lines", "error", "notes", "damage")
 WORK = {State.RECEIVED: State.READING, State.COMPLETED: State.SAVING}
 GAVE_UP = (
     "The reader was lost twice (killed, perhaps for want of memory), and nothing was stored. Import fewer files at a "
@@ -47,21 +47,12 @@ class UploadGone(Exception):
     """This worker no longer owns the upload: it was discarded, or its claim was taken for dead."""
 
 
-def placed(members: Iterable[UploadedFile], upload_id: uuid.UUID) -> list[UploadedFile]:
+def make_file_rows(members: Iterable[RedactedMember], upload_id: uuid.UUID) -> list[UploadedFile]:
     """Files that were read, as new rows of their upload in this order; not yet stored."""
-    rows = list(members)
-    for place, member in enumerate(rows):
-        member.pk, member.upload_id, member.position = None, upload_id, place
-    return rows
-
-
-def own_name(name: str, taken: Container[str]) -> str:
-    """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
-    plain = printable(name).strip()[-MAX_NAME_CHARACTERS:] or "unnamed"
-    numbered = (f"{plain} ({number})" for number in itertools.count(2))
-    if plain not in taken:
-        return plain
-    return next(other for other in numbered if other not in taken)
+    return [
+        UploadedFile(upload_id=upload_id, position=position, **{name: getattr(member, name) for name in MEMBER_FIELDS})
+        for position, member in enumerate(members)
+    ]
 
 
 def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:
@@ -121,7 +112,7 @@ def beat(upload_id: uuid.UUID, claim: uuid.UUID, **progress: Any) -> None:
 def recognise(
     upload_id: uuid.UUID,
     claim: uuid.UUID,
-    members: Sequence[UploadedFile],
+    members: Sequence[RedactedMember],
     recognised: Mapping[str, Any],
     stated: Mapping[str, Any] | None = None,
 ) -> None:
@@ -132,7 +123,7 @@ def recognise(
     with transaction.atomic():
         _move(upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0)
         UploadedFile.objects.filter(upload=upload_id).delete()
-        UploadedFile.objects.bulk_create(placed(members, upload_id))
+        UploadedFile.objects.bulk_create(make_file_rows(members, upload_id))
 
 
 def regroup(upload: Upload, grouping: str, utc_offsets: Mapping[str, str]) -> bool:

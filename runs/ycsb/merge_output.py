@@ -20,11 +20,20 @@ LITTLE_OVERLAP: Final = 0.9  # of the time from the first start to the last end
 
 def as_json(run: RunFiles) -> dict[str, Any]:
     """One run of several clients, merged over the whole of it; `error` says why it could not be."""
-    names = [list(client.names) for client in run.clients]
     try:
-        merged = merge_run(run)
+        return describe(run, merge_run(run))
     except MergeError as error:
-        return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
+        return {
+            "phase": run.phase,
+            "clients": [list(client.names) for client in run.clients],
+            "clients_merged": 0,
+            "error": str(error),
+            "warnings": [],
+        }
+
+
+def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+    """One run and what it was merged to."""
     percentiles = STATED
     if len(merged.clients) > 1:
         percentiles = BOUNDS
@@ -33,7 +42,7 @@ def as_json(run: RunFiles) -> dict[str, Any]:
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]
     return {
         "phase": run.phase,
-        "clients": names,
+        "clients": [list(client.names) for client in run.clients],
         "clients_merged": merged.clients_merged,
         "clients_expected": merged.clients_expected,
         "merged": f"{merged.clients_merged} of {merged.clients_expected} clients merged",

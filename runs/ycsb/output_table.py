@@ -13,7 +13,7 @@ _NONE: Final = "-"
 def table(output: Mapping[str, Any]) -> str:
     """All files, and the merged runs where they were asked for."""
     parts = ["\n".join(_file(file)) for file in output["files"]]
-    parts += ["\n".join(_merged(number, run)) for number, run in enumerate(output.get("merged", ()), 1)]
+    parts += ["\n".join(list_merged_lines(number, run)) for number, run in enumerate(output.get("merged", ()), 1)]
     return "\n\n".join(parts)
 
 
@@ -47,7 +47,8 @@ def _run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
     yield from _operations(run["operations"])
 
 
-def _merged(number: int, run: Mapping[str, Any]) -> Iterator[str]:
+def list_merged_lines(number: int, run: Mapping[str, Any]) -> Iterator[str]:
+    """A merged run as `merge_output` describes it."""
     if run["error"] is not None:
         yield f"merged run {number}: {run['error']}"
         return

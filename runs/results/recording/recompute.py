@@ -13,11 +13,12 @@ from django.db import transaction
 from runs.checks import CheckResult
 from runs.models import MeasurementSet, Run
 from runs.results.recording import differences, scheduled_runs, uploaded_runs
-from runs.results.recording.client_merge import Collected, Merged
+from runs.results.recording.client_merge import Collected
 from runs.results.recording.differences import Difference
 from runs.results.recording.intervals import INTERVALS, read_fresh, store_intervals
 from runs.results.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.results.recording.rows import finding_rows, measurement_rows, set_fields, write_series, write_set
+from runs.uploads.judgement import Merged
 from runs.ycsb.errors import YcsbError
 
 

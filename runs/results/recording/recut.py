@@ -18,11 +18,10 @@ from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Status
 from runs.queue.spec import RunSpec
-from runs.results.recording.client_merge import Merged
 from runs.results.recording.intervals import INTERVALS, stored_intervals
 from runs.results.recording.rows import write_set
 from runs.results.recording.scheduled_runs import get_clients, judge
-from runs.results.recording.uploaded_runs import judge_by
+from runs.uploads.judgement import Merged, judge_by
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 from uuid import UUID
 
 from django.db.models import Count, Prefetch, Q
 
 from runs.catalog import GO_FLAVOUR
-from runs.checks import CheckResult, ClientProbe, OperationFacts, Profile, Surroundings, collect_facts, judge_run
+from runs.checks import ClientProbe, OperationFacts, Profile, Surroundings
 from runs.checks.concurrency import mean_service_us
 from runs.checks.facts import InsertedRecords
 from runs.checks.spec_facts import cluster_facts, shared_machine
@@ -18,11 +18,8 @@ from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
 from runs.ycsb.names import COMPOSITE
-from runs.ycsb.series import Series, total_rate
 from runs.ycsb.summary import Summary, parse_summary
-from runs.ycsb.summary_run import SummarisedRun
 
 _COLLECTING = "TOTAL_GC_TIME_% "
 # Measured runs that others may be compared with.
@@ -72,39 +69,6 @@ def _count_inserted(run: Run, clients: Sequence[ClientRun]) -> InsertedRecords |
         for name in ("inserted", "inserts", "deleted", "deletes")
     )
     return InsertedRecords((inserted, inserts), (deleted, deletes), present)
-
-
-def collect_findings(
-    spec: RunSpec,
-    thresholds: Profile,
-    merged: MergedRun | SummarisedRun,
-    series: Sequence[Series],
-    known: Surroundings,
-    *,
-    workload: Mapping[str, str] | None,
-    rows: int | None = None,
-    asked_s: float | None = None,
-) -> list[CheckResult]:
-    """All validity checks over one merged run.
-
-    `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
-    cut again, what the cut leaves of the plan.
-    """
-    measured = spec["phase"] == Phase.MEASURE
-    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
-    facts = collect_facts(
-        merged,
-        threads=spec["load"]["threads"],
-        target_ops_s=spec["load"]["target_ops_s"],
-        workload=workload,
-        rows_loaded=rows,
-        measure_s=asked_s,
-        rate_ops_s=rate,
-        series=series if measured else (),
-        phase=cast(YcsbPhase, spec["phase"]),
-        known=known,
-    )
-    return judge_run(facts, thresholds)
 
 
 def _divided_cpus(run: Run) -> tuple[int, int] | None:

@@ -13,15 +13,17 @@ from django.db.models import F, Max
 
 from runs.catalog import GO_FLAVOUR, generators
 from runs.checks import CheckResult, compute_verdict
+from runs.checks.spec_findings import collect_findings
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Phase, Run, Status
 from runs.queue import lifecycle
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
-from runs.results.recording.client_merge import Collected, Merged, merge_logs
+from runs.results.recording.client_merge import Collected, merge_logs
 from runs.results.recording.intervals import store_intervals
 from runs.results.recording.rows import write_series, write_set
-from runs.results.recording.run_context import build_run_context, collect_findings, read_clock_steps, read_summary
+from runs.results.recording.run_context import build_run_context, read_clock_steps, read_summary
+from runs.uploads.judgement import Merged
 from runs.ycsb.clients import summarised_run
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import ClientFiles, RunFiles

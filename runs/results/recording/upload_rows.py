@@ -22,8 +22,8 @@ from runs.results.recording.client_merge import Collected, get_times
 from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.rows import client_row, finding_rows, measurement_rows, series_rows, set_row
 from runs.uploads import staging
-from runs.uploads.file_pipeline import Reads
 from runs.uploads.metadata import RunMetadata, StatedRun
+from runs.uploads.reads import Reads
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hints import read_hints, split_command
 

@@ -1,0 +1,110 @@
+"""The site that commands speak to: where it is, the stored token, and requests that fail with one sentence."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from benchsite_client import messages
+from benchsite_client.upload import UPLOAD_FAILED, USAGE, Ended, Json, Refused, Site, get_site_url
+
+API: Final = "api/v1"
+DEFAULT_PATIENCE_S: Final = 10.0  # a person waits; a pipeline sets BENCHSITE_PATIENCE
+WRONG_REQUESTS: Final = range(400, 500)
+PAGE_SIZE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    address: str = ""
+    token: str = ""
+    allow_http: bool = False
+
+
+def get_login_path() -> Path:
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder) / "benchsite" / "login.json"
+
+
+def read_login() -> Login:
+    """The stored site and token; BENCHSITE_URL and BENCHSITE_TOKEN outweigh them. Raises Ended."""
+    path = get_login_path()
+    stored = Login()
+    try:
+        stored = Login(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, TypeError):
+        raise Ended(USAGE, messages.UNREADABLE_LOGIN.format(path=path)) from None
+    address = os.environ.get("BENCHSITE_URL") or stored.address
+    token = os.environ.get("BENCHSITE_TOKEN", "").strip()
+    if not token and address == stored.address:
+        token = stored.token  # It is sent to no other site.
+    return Login(address, token, stored.allow_http and address == stored.address)
+
+
+def store_login(login: Login) -> Path:
+    """Readable by this account only."""
+    path = get_login_path()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
+        json.dump(asdict(login), opened)
+    draft.replace(path)
+    return path
+
+
+class Client:
+    """A site's REST API. Every method raises Ended with the site's own reason."""
+
+    def __init__(self, login: Login) -> None:
+        if not login.address or not login.token:
+            raise Ended(USAGE, messages.NO_LOGIN)
+        self.address = get_site_url(argparse.Namespace(site=login.address, allow_http=login.allow_http))
+        patience_s = float(os.environ.get("BENCHSITE_PATIENCE") or DEFAULT_PATIENCE_S)
+        self.site = Site(self.address, login.token, patience_s)
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.ask("GET", _with_query(path, query))
+
+    def post(self, path: str, value: Any = None, **query: Any) -> Any:
+        return self.ask("POST", _with_query(path, query), value)
+
+    def ask(self, method: str, path: str, value: Any = None) -> Any:
+        """The JSON of the answer."""
+        body = None
+        if value is not None:
+            body = Json(value)
+        try:
+            return self.site.ask(method, f"{API}/{path}", body)[1]
+        except Refused as refused:
+            raise end_by(refused) from None
+
+    def list(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Every item of a list, page after page."""
+        page = self.get(path, limit=PAGE_SIZE, **query)
+        while True:
+            yield from page["items"]
+            if not page["next_cursor"]:
+                return
+            page = self.get(path, limit=PAGE_SIZE, cursor=page["next_cursor"], **query)
+
+
+def end_by(refused: Refused) -> Ended:
+    """What the site refuses is a wrong request; what it cannot answer is a failure."""
+    code = UPLOAD_FAILED
+    if refused.status in WRONG_REQUESTS:
+        code = USAGE
+    return Ended(code, str(refused))
+
+
+def _with_query(path: str, query: dict[str, Any]) -> str:
+    stated = {name: value for name, value in query.items() if value not in (None, "")}
+    if stated:
+        return f"{path}?{urlencode(stated, doseq=True)}"
+    return path

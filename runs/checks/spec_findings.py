@@ -1,0 +1,43 @@
+"""What the checks say of a merged run by its spec. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from runs.checks import CheckResult, Profile, Surroundings, collect_facts, judge_run
+from runs.queue.spec import RunSpec
+from runs.ycsb.merged import MergedRun, Phase
+from runs.ycsb.series import Series, total_rate
+from runs.ycsb.summary_run import SummarisedRun
+
+
+def collect_findings(
+    spec: RunSpec,
+    thresholds: Profile,
+    merged: MergedRun | SummarisedRun,
+    series: Sequence[Series],
+    known: Surroundings,
+    *,
+    workload: Mapping[str, str] | None,
+    rows: int | None = None,
+    asked_s: float | None = None,
+) -> list[CheckResult]:
+    """All validity checks over one merged run.
+
+    `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
+    cut again, what the cut leaves of the plan.
+    """
+    measured = spec["phase"] == "measure"
+    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
+    facts = collect_facts(
+        merged,
+        threads=spec["load"]["threads"] or None,
+        target_ops_s=spec["load"]["target_ops_s"],
+        workload=workload,
+        rows_loaded=rows,
+        measure_s=asked_s,
+        rate_ops_s=rate,
+        series=series if measured else (),
+        phase=cast(Phase, spec["phase"]),
+        known=known,
+    )
+    return judge_run(facts, thresholds)
