@@ -23,7 +23,9 @@ SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 # Where a spreadsheet may take text for a formula: where the cell begins, and behind what ends one where cells are
 # separated by semicolons: quotes that begin within a cell do not keep it together. A byte order mark is left out by
 # whoever reads a file's first cell, and some languages' spreadsheets take wide signs for the narrow ones.
-FORMULA = re.compile(r"""\A(?=[\t\r\n])|((?:\A|[;\t\r\n])[\s\ufeff"]*)(?=[=+@\uff1d\uff0b\uff0d\uff20-])""")
+FORMULA_SIGNS = r"""((?:\A|[;\t\r\n])[\s\ufeff"]*)(?=[=+@\uff1d\uff0b\uff0d\uff20-])"""
+FORMULA_BEGINS = r"\A(?=[\t\r\n])"
+FORMULA = re.compile(f"{FORMULA_BEGINS}|{FORMULA_SIGNS}")
 
 Number = float | int | None
 Cell = TypeVar("Cell")

@@ -34,7 +34,7 @@ QUERIES = {
 }  # fmt: skip
 NAME_NOTHING = {
     "limit", "cursor", "mode", "status", "verdict", "source", "phase", "since", "until", "dry_run", "Idempotency-Key",
-    "cut", "latency_kind", "operation", "points", "throughput_percent", "mean_percent", "p99_percent", "wait",
+    "cut", "form", "latency_kind", "operation", "points", "throughput_percent", "mean_percent", "p99_percent", "wait",
 }  # fmt: skip
 BODIES_THAT_NAME_NOTHING = {
     "upload_runs", "annotate_run", "accept_level", "change_schedule", "add_repeats",

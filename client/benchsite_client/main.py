@@ -13,7 +13,12 @@ from benchsite_client.upload import Ended, say
 COMMANDS: Final = {
     "judge": "judge results offline: what was measured, what is wrong with it, what is missing to believe it",
     "login": "store the address and the token of a site",
+    "run": "queue the runs of a plan",
+    "watch": "follow the runs of a plan until they have ended",
+    "verdict": "judge runs of a site against a baseline; the exit code is the verdict",
     "upload": "upload results and end as the verdict says",
+    "export": "write runs as CSV, JSON or Parquet",
+    "open": "open a run, a sweep or a plan in the browser",
     "completion": "print the completion of a shell",
 }
 UPLOAD: Final = "upload"

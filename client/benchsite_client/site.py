@@ -3,11 +3,12 @@
 import argparse
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from benchsite_client import messages
 from benchsite_client.upload import UPLOAD_FAILED, USAGE, Ended, Json, Refused, Site, get_site_url
@@ -85,6 +86,18 @@ class Client:
         except Refused as refused:
             raise end_by(refused) from None
 
+    def get_text(self, path: str, **query: Any) -> str:
+        with self.stream(path, **query) as answer:
+            return str(answer.read().decode())
+
+    def stream(self, path: str, **query: Any) -> Any:
+        """An answer that is read piece by piece; a context."""
+        address = f"{API}/{_with_query(path, query)}"
+        try:
+            return self.site.repeat(lambda: self.site.open("GET", address))
+        except Refused as refused:
+            raise end_by(refused) from None
+
     def list(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Every item of a list, page after page."""
         page = self.get(path, limit=PAGE_SIZE, **query)
@@ -93,6 +106,39 @@ class Client:
             if not page["next_cursor"]:
                 return
             page = self.get(path, limit=PAGE_SIZE, cursor=page["next_cursor"], **query)
+
+
+def find_row(client: Client, lists: Sequence[str], row_id: str) -> dict[str, Any] | None:
+    """The row of this id in the first of the lists that has it."""
+    if not is_id(row_id):
+        return None
+    for path in lists:
+        try:
+            row: dict[str, Any] = client.site.ask("GET", f"{API}/{path}/{row_id}")[1]
+        except Refused as refused:
+            if refused.slug != "not-found":
+                raise end_by(refused) from None
+        else:
+            return row
+    return None
+
+
+def find_matrix(client: Client, name: str) -> dict[str, Any]:
+    """The plan of this id, or the newest of this name. Raises Ended."""
+    matrix = find_row(client, ["matrices"], name)
+    if matrix is None:
+        matrix = next((item for item in client.list("matrices") if item["name"] == name), None)
+    if matrix is None:
+        raise Ended(USAGE, messages.NO_PLAN.format(name=name))
+    return matrix
+
+
+def is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def end_by(refused: Refused) -> Ended:

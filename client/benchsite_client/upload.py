@@ -19,7 +19,7 @@ import random
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
@@ -407,12 +407,16 @@ class Site:
         self.address, self.token, self.patience_s = address, token, patience_s
         self.opener = build_opener(NoRedirects(), OverHttp(), OverHttps())
 
-    def ask(self, method: str, path: str, body: Form | Json | None = None, key: str = "") -> tuple[int, Any, Any]:
+    def ask(self, method: str, path: str, body: Form | Json | None = None, key: str = "") -> Any:
         """Status, JSON and headers; asked again while the site is busy or away. Raises Refused and Ended."""
+        return self.repeat(lambda: self._once(method, path, body, key))
+
+    def repeat(self, action: Callable[[], Any]) -> Any:
+        """What the action returns, tried again while the site is busy or away. Raises Refused and Ended."""
         until, turn = time.monotonic() + self.patience_s, 0
         while True:
             try:
-                return self._once(method, path, body, key)
+                return action()
             except Refused as refused:
                 if refused.status not in AGAIN and refused.slug != "in-flight":
                     raise
@@ -433,6 +437,11 @@ class Site:
         return min(2.0**turn, 60.0) * (0.5 + random.random())
 
     def _once(self, method: str, path: str, body: Form | Json | None, key: str) -> tuple[int, Any, Any]:
+        with self.open(method, path, body, key) as response:
+            return response.status, json.loads(response.read() or b"{}"), response.headers
+
+    def open(self, method: str, path: str, body: Form | Json | None = None, key: str = "") -> Any:
+        """The answer, not yet read. Raises Refused and URLError."""
         request = Request(urljoin(self.address, path), method=method, data=body)
         request.add_header("Authorization", f"Bearer {self.token}")
         request.add_header("Accept", "application/json")
@@ -443,8 +452,7 @@ class Site:
         if key:
             request.add_header("Idempotency-Key", key)
         try:
-            with self.opener.open(request, timeout=90) as response:
-                return response.status, json.loads(response.read() or b"{}"), response.headers
+            return self.opener.open(request, timeout=90)
         except HTTPError as error:
             raise Refused(error.code, problem_in(error)) from None
 

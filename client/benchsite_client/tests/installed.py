@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import files
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from django.conf import settings
@@ -25,17 +27,19 @@ class Installed:
     home: Path
     environment: dict[str, str] = field(default_factory=dict)
 
-    def start(self, *argv: str, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, *argv: str, stdout: int = subprocess.PIPE, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.Popen[str]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(self.folder)}
         return subprocess.Popen(
             [sys.executable, "-S", "-W", "error", "-m", "benchsite_client", *argv],
             cwd=self.home, env={**environment, "PYTHONUTF8": "1", **self.environment, **variables},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     def run(self, *argv: str, stdin: str = "", **variables: str) -> tuple[int, str, str]:
         """The exit code, and what was printed on both streams."""
-        process = self.start(*argv, **variables)
+        process = self.start(*argv, variables=variables)
         printed, complaints = process.communicate(stdin, timeout=120)
         return process.returncode, printed, complaints
 

@@ -17,6 +17,7 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
 from runs.api.routers import runs
 from runs.models import Measurement, MeasurementSet, Phase, Run, Series
+from runs.queue import live
 from runs.results.api.runs import team_runs
 from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals
@@ -131,6 +132,15 @@ class MeasurementsAnswer(Schema):
     throughput_sum_ops_s: float | None = Field(description="The sum of what the clients printed, whole runs.")
     throughput_wall_ops_s: float | None = Field(description="All operations from the first start to the last end.")
     measurements: list[MeasurementAnswer]
+
+
+class LiveAnswer(Schema):
+    """What the clients of a running run said so far."""
+
+    available: bool = Field(description="False: the live view is not known. Results come after the run.")
+    seconds: list[int] = Field(description="Since the first client began; a second without a status line is left out.")
+    rate_ops_s: list[float] = Field(description="In these seconds, all clients together.")
+    operations_total: int
 
 
 class HistogramQuery(CutQuery):
@@ -343,6 +353,17 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
             for part in unpacked
         ],
     )
+
+
+@runs.get(
+    "/runs/{uuid:run_id}/live",
+    response={200: LiveAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    summary="The throughput of a running run so far",
+)
+def get_live(request: HttpRequest, run_id: UUID) -> live.LiveSeries:
+    """What its clients print, not its result; for an hour."""
+    return live.read(owned(team_runs(), run_id).pk)
 
 
 @runs.get(

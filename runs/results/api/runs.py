@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Schema, Status
 from pydantic import ConfigDict, Field
 
@@ -21,12 +21,14 @@ from runs.models import Run, Status as RunStatus
 from runs.queue import lifecycle
 from runs.results import annotations, deletion
 from runs.results.pages.run_list import HEAVY, with_rejections
+from runs.results.run_export import CONTENT_TYPES, Form, stream_runs
 
 # In the order of the list's index.
 ORDER = ("-created_at", "-pk")
+EXPORT_TYPES = {content_type.partition(";")[0] for content_type in CONTENT_TYPES.values()}
 
 
-class RunQuery(PageQuery):
+class RunSelection(Schema):
     """Which runs; what is left out restricts nothing."""
 
     system: Word | None = Field(None, description="Its slug in the catalog, such as `redis`.")
@@ -68,6 +70,18 @@ class RunQuery(PageQuery):
         return rows.filter(**{column: value for column, value in filters.items() if value is not None})
 
 
+class RunQuery(RunSelection, PageQuery):
+    """A page of the selected runs."""
+
+
+class ExportQuery(RunSelection):
+    form: Form = Field(
+        "csv",
+        description="`csv`: as in the lists of the pages, no cell is a formula to a spreadsheet; `raw`: CSV with every "
+        "text as it is; `jsonl`: a JSON object in each line.",
+    )
+
+
 class RunPage(PageAnswer):
     """Runs, the newest first."""
 
@@ -103,6 +117,19 @@ def team_runs() -> QuerySet[Run]:
 @runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
 def list_runs(request: HttpRequest, query: Query[RunQuery]) -> Slice[Run]:
     return get_page(request, query.restricted(team_runs()), ORDER, query)
+
+
+@runs.get(
+    "/runs/export",
+    response={200: None},
+    auth=Needs(Scope.RUNS_READ),
+    summary="All selected runs in one answer",
+    openapi_extra={"responses": {200: {"content": {kind: {"schema": {}} for kind in sorted(EXPORT_TYPES)}}}},
+)
+def export_runs(request: HttpRequest, query: Query[ExportQuery]) -> StreamingHttpResponse:
+    """The oldest first, without pages. Latencies are columns such as `READ_p99_us`."""
+    lines = stream_runs(query.restricted(Run.objects.all()), query.form)
+    return StreamingHttpResponse(lines, content_type=CONTENT_TYPES[query.form])
 
 
 @runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")
