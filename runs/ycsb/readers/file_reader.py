@@ -20,6 +20,7 @@ from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal
 from runs.ycsb.readers.results import Format, Reader, ReadFile, ReadRun
 from runs.ycsb.readers.totals import TotalsReader
 from runs.ycsb.readers.wrapped_lines import is_wrapped, unwrapped
+from runs.ycsb.readers.yaml_lines import YamlLines, is_yaml
 
 _HELD: Final = 4 * MIB  # of a file in which nothing was recognised yet
 
@@ -91,16 +92,27 @@ class _Front:
         self._held: list[Block] = []
         self._held_size = 0
         self._reader: Reader | None = None
-        self._is_wrapped = False  # its lines stand in strings
+        self._unwrap: Callable[[Block], Block] | None = None  # where its lines stand in strings
+        self._yaml = YamlLines()
         self._closest: Sequence[OtherLine] = ()
         self.format: Format | None = None
         self.lines = 0
 
     def feed(self, block: Block) -> None:
-        if self._reader is None and not self._is_wrapped:
-            self._is_wrapped = is_wrapped(block.data)
-        if self._is_wrapped:
-            block = unwrapped(block)
+        if self._reader is None and self._unwrap is None:
+            self._unwrap = self._find_unwrapping(block.data)
+        if self._unwrap is not None:
+            block = self._unwrap(block)
+        self._read(block)
+
+    def _find_unwrapping(self, data: bytes) -> Callable[[Block], Block] | None:
+        if is_yaml(data):
+            return self._yaml.feed
+        if is_wrapped(data):
+            return unwrapped
+        return None
+
+    def _read(self, block: Block) -> None:
         self.lines = block.first_line + block.data.count(b"\n") - 1 if self._reader is None else self.lines
         if self._reader is not None:
             self._reader.feed(block)
@@ -120,6 +132,8 @@ class _Front:
             self._held_size -= len(self._held.pop(1).data)
 
     def done(self) -> tuple[ReadRun, ...]:
+        if rest := self._yaml.rest():
+            self._read(Block(rest, self.lines + 1, True))
         if self._reader is not None:
             return self._reader.done()
         return ()

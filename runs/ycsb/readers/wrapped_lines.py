@@ -11,11 +11,11 @@ from typing import Final
 
 from runs.ycsb.block import Block
 
-_TEXT: Final = (
+CLIENT_TEXT: Final = (
     rb"\[OVERALL\], |Command line:|YCSB Client \d|Starting test\.|\d{1,18} sec: \d{1,18} operations;"
     rb"|\[[A-Z][\w-]{0,79}\], (?:Operations|AverageLatency|Return=)|(?:Run|Load) finished, takes \d"
 )
-_CLIENT: Final = re.compile(_TEXT)
+_CLIENT: Final = re.compile(CLIENT_TEXT)
 # Each match has one of these: looking for them first is much faster.
 _WORDS: Final = (b"], ", b"Command line:", b"YCSB Client ", b"Starting test.", b" sec: ", b" finished, takes ")
 _QUOTE: Final = re.compile(rb'\\.|(")')
@@ -74,7 +74,7 @@ def _unwrapped(line: str) -> str:
 
 def _is_text(text: str, strings: int) -> bool:
     """Of several strings in a line only those that a client wrote; a string alone may be any line of it."""
-    return strings == 1 or re.search(_TEXT.decode(), text) is not None
+    return strings == 1 or re.search(CLIENT_TEXT.decode(), text) is not None
 
 
 def _decoded(string: str) -> str:

@@ -1,0 +1,76 @@
+"""Output in scalars of YAML gives the numbers of the output itself, however the YAML was written."""
+
+import random
+
+import pytest
+import yaml
+
+from runs.ycsb.block import Block
+from runs.ycsb.grouping import group
+from runs.ycsb.readers.tests.test_writers import client, read
+from runs.ycsb.readers.yaml_lines import YamlLines
+
+LINES = client(1)
+STYLES = {"plain": None, "single": "'", "double": '"', "literal": "|", "folded": ">"}
+
+
+def ansible(host: str, result: object) -> str:
+    """As the callback plugins `yaml` and `default` with result_format=yaml print it."""
+    text = yaml.dump(result, width=1000, indent=4)
+    return f"ok: [{host}] => \n" + "".join(f"    {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
+@pytest.mark.parametrize("width", [40, 80, 1000])
+@pytest.mark.parametrize("shape", ["lines", "text", "entries"])
+def test_reads_yaml_of_each_style(style: str | None, width: int, shape: str):
+    content = {
+        "lines": {"changed": True, "stdout_lines": LINES},
+        "text": {"rc": 0, "stdout": "\n".join(LINES)},
+        "entries": [{"log": line, "stream": "stdout"} for line in LINES],
+    }[shape]
+
+    (run,) = read(yaml.dump(content, default_style=style, width=width)).runs
+
+    assert (run.throughput_ops_s, len(run.status), run.properties["threadcount"]) == (1100, 6, "4")
+    assert run.operations["READ"].count == 66_000
+
+
+def test_takes_hosts_of_one_time_for_one_run():
+    text = "".join(ansible(f"loader{number}", {"out.stdout_lines": client(number)}) for number in (1, 2))
+
+    (run,) = group([read(text)])
+
+    assert [client.summary.throughput_ops_s for client in run.clients if client.summary] == [1100, 1200]
+
+
+def test_literal_block_stays_as_it_is():
+    text = "job:\n  stdout: |-\n" + "".join(f"    {line.rstrip()}\n" for line in LINES)
+    (run,) = read(text).runs
+    assert (run.throughput_ops_s, len(run.status)) == (1100, 6)
+
+
+def test_cut_scalar_is_read_to_its_end():
+    text = yaml.dump({"stdout_lines": LINES})
+    cut = text[: text.index("- '[READ], 95th")]
+
+    (run,) = read(cut.rstrip().removesuffix("'")).runs
+
+    assert run.operations["READ"].count == 66_000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_text_comes_out_of_any_yaml(seed: int):
+    """Whatever is in the lines, wherever the blocks of the file end."""
+    chance = random.Random(seed)
+    characters = "ab [],.:'\"\\#-0\t\N{LATIN SMALL LETTER E WITH ACUTE}\N{EURO SIGN}"
+    lines = ["".join(chance.choices(characters, k=chance.randint(20, 200))).strip() for _ in range(20)]
+    quoted = [line for line in lines if line[0] not in "ab0"]
+    text = yaml.dump({"stdout_lines": quoted}, width=chance.randint(30, 300), default_style=chance.choice("'\""))
+    written, reader, taken = text.splitlines(keepends=True), YamlLines(), b""
+    while written:
+        count = chance.randint(1, 4)
+        taken += reader.feed(Block("".join(written[:count]).encode(), 1)).data
+        written = written[count:]
+
+    assert [line for line in taken.decode().splitlines() if line][1:] == quoted
