@@ -7,7 +7,7 @@ and are only added, so every row of the dump finds its content in a copy made af
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from reports.models import Baseline, BaselineRun, Report, ReportLink, ReportPict
 from runs.models import Artifact, Finding, Measurement, MeasurementSet, Run, Series, UploadedFile
 from runs.results import artifacts
 
+Tick = Callable[[str], object]
 # What a restored site must have as it was, to the byte.
 TABLES: Final[tuple[ModelBase, ...]] = (
     *(Run, MeasurementSet, Measurement, Series, Finding, Artifact, UploadedFile),
@@ -33,11 +34,19 @@ def digests() -> Iterator[str]:
         yield digest
 
 
-def copy_to(folder: Path) -> tuple[int, int]:
+def _follow(tick: Tick) -> Iterator[str]:
+    """Every content, with the number of those before it as what a step is at."""
+    total = sum(1 for _ in digests())
+    for number, digest in enumerate(digests()):
+        tick(f"{number:,} of {total:,}")
+        yield digest
+
+
+def copy_to(folder: Path, tick: Tick) -> tuple[int, int]:
     """Copies what the folder lacks; answers how many contents were copied, and how many the storage has lost."""
     copied = lost = 0
     folder.mkdir(parents=True, exist_ok=True)
-    for digest in digests():
+    for digest in _follow(tick):
         place = folder / get_path(digest)
         if place.exists():
             continue
@@ -58,7 +67,7 @@ class DatabaseNotRestored(Exception):
     """The copy has contents and the database names none."""
 
 
-def copy_from(folder: Path) -> tuple[int, int]:
+def copy_from(folder: Path, tick: Tick) -> tuple[int, int]:
     """Puts into the storage what it lacks; answers how many contents were put, and how many the folder lacks too.
 
     Raises DatabaseNotRestored before it writes anything.
@@ -67,7 +76,7 @@ def copy_from(folder: Path) -> tuple[int, int]:
     if any(folder.glob("??/*")) and not any(digests()):
         raise DatabaseNotRestored
     artifacts.mark_storage()
-    for digest in digests():
+    for digest in _follow(tick):
         if artifacts.storage().exists(get_path(digest)):
             continue
         try:
@@ -80,9 +89,9 @@ def copy_from(folder: Path) -> tuple[int, int]:
     return put, lost
 
 
-def wrong_content() -> Iterator[tuple[str, str]]:
+def wrong_content(tick: Tick) -> Iterator[tuple[str, str]]:
     """Every content that is missing or is not what was stored, with the reason. Reads everything."""
-    for digest in digests():
+    for digest in _follow(tick):
         try:
             for _ in artifacts.chunks(digest):
                 pass

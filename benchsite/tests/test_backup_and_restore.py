@@ -13,6 +13,7 @@ from django.conf import settings as site
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from benchsite.core import progress
 from benchsite.site.backup import fingerprints
 from benchsite.tests.databases import database_url
 from benchsite.tests.settings_under import python
@@ -87,6 +88,21 @@ def test_a_restored_site_is_the_same(team, settings, tmp_path, fresh_database):
     assert {table: digest for digest, table in said} == before
     assert "Every artifact is there" in manage("artifacts", "check")
     assert before["runs_measurement"] != before["reports_reportrevision"]
+
+
+def test_copies_state_how_far_they_are(team, settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "LOG_INTERVAL_S", 0.0)
+    options = {**settings.STORAGES["artifacts"], "OPTIONS": {"location": tmp_path / "artifacts"}}
+    settings.STORAGES = {**settings.STORAGES, "artifacts": options}
+    for threads in (2, 4):
+        artifacts.store(make_run(make_sweep(team=team), threads=threads), "stdout", "stdout.txt", b"%d" % threads)
+    printed = StringIO()
+
+    call_command("artifacts", "copy", str(tmp_path / "copy"), stdout=printed)
+    call_command("artifacts", "check", stdout=printed)
+
+    assert "Copying artifacts: 0 s, 1 of 2" in printed.getvalue()
+    assert "Reading artifacts: 0 s, 1 of 2" in printed.getvalue()
 
 
 def test_it_names_what_is_missing(team, settings, tmp_path):

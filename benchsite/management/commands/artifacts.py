@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchsite.core.progress import Step
 from benchsite.site.backup import DatabaseNotRestored, copy_from, copy_to, wrong_content
 
 
@@ -20,19 +21,30 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         match options["action"]:
             case "copy":
-                self._say("copied", *copy_to(options["folder"]))
+                with Step("Copying artifacts", self._say) as step:
+                    counts = copy_to(options["folder"], step.tick)
+                self._state("copied", *counts)
             case "restore":
                 try:
-                    self._say("put back", *copy_from(options["folder"]))
+                    with Step("Putting artifacts back", self._say) as step:
+                        counts = copy_from(options["folder"], step.tick)
+                    self._state("put back", *counts)
                 except DatabaseNotRestored:
                     raise CommandError("The database names no content: restore it from its dump first.") from None
             case _:
-                wrong = [self.stderr.write(f"{digest}: {why}") for digest, why in wrong_content()]
+                with Step("Reading artifacts", self._say) as step:
+                    wrong = list(wrong_content(step.tick))
+                for digest, reason in wrong:
+                    self.stderr.write(f"{digest}: {reason}")
                 if wrong:
                     raise CommandError(f"{len(wrong)} contents are missing or damaged.")
                 self.stdout.write("Every artifact is there and is what was stored.")
 
-    def _say(self, done: str, count: int, lost: int) -> None:
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+    def _state(self, done: str, count: int, lost: int) -> None:
         self.stdout.write(f"{count} contents {done}.")
         if lost:
             raise CommandError(f"{lost} contents that the database names are missing.")
