@@ -4,12 +4,14 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
 Behaviour = Callable[[socket.socket, threading.Event], None]
 BLOCK: Final = 65536
+SSL_REQUEST: Final = struct.pack("!I", 80_877_103)
 TEXT: Final = b"<script>alert(1)</script>\x1b[31m\x00\xe2\x80\xae" + b"x" * 1000
 
 
@@ -20,9 +22,13 @@ class HostileServer:
         self._behaviour, self._ended = behaviour, threading.Event()
         self._socket = socket.create_server((host, port))
         self.port = int(self._socket.getsockname()[1])
-        self.connections = 0
+        self.connected_at: list[float] = []  # of time.monotonic()
         self._threads = [threading.Thread(target=self._accept)]
         self._clients: list[socket.socket] = []
+
+    @property
+    def connections(self) -> int:
+        return len(self.connected_at)
 
     def __enter__(self) -> "HostileServer":
         self._threads[0].start()
@@ -44,7 +50,7 @@ class HostileServer:
                 client, _ = self._socket.accept()
             except OSError:
                 return
-            self.connections += 1
+            self.connected_at.append(time.monotonic())
             self._clients.append(client)
             thread = threading.Thread(target=self._serve, args=[client])
             self._threads.append(thread)
@@ -88,9 +94,10 @@ def answer_each(client: socket.socket, ended: threading.Event, answer: bytes) ->
 
 
 def after_ssl_request(client: socket.socket, ended: threading.Event, behaviour: Behaviour) -> None:
-    """PostgreSQL's protocol: no TLS, then the start of the session, which `behaviour` answers."""
-    client.recv(8)
-    client.sendall(b"N")
+    """PostgreSQL's protocol: no TLS where it is asked for, then the start of the session, which `behaviour` answers."""
+    if client.recv(8, socket.MSG_PEEK)[4:] == SSL_REQUEST:
+        client.recv(8)
+        client.sendall(b"N")
     behaviour(client, ended)
 
 
@@ -115,14 +122,14 @@ REDIS: Final[dict[str, Behaviour]] = {
 STARTED_SESSIONS: Final[dict[str, Behaviour]] = {
     "silent": silent,
     "drip": partial(drip, begin=message(b"E", b"", length=20_000)),
-    "endless": partial(repeat, begin=b"", piece=message(b"N", b"SNOTICE\0\0")),
+    "endless": partial(repeat, begin=LOGGED_IN, piece=message(b"N", b"SNOTICE\0\0")),
     "endless items": partial(
         repeat,
         begin=LOGGED_IN + message(b"T", COLUMN),
         piece=message(b"D", struct.pack("!hi", 1, 4) + b"aaaa"),
     ),
     "huge": partial(repeat, begin=LOGGED_IN + message(b"D", b"", length=2_000_000_000), piece=b"a"),
-    "deep": partial(repeat, begin=b"", piece=message(b"S", b"a\0b\0")),
+    "deep": partial(repeat, begin=LOGGED_IN, piece=message(b"S", b"a\0b\0")),
     "malformed": partial(answer_each, answer=message(b"R", struct.pack("!i", 99))),
     "texts": partial(answer_each, answer=message(b"E", b"SFATAL\0C28000\0M" + TEXT.replace(b"\0", b"") + b"\0\0")),
 }
@@ -196,7 +203,7 @@ def cassandra_node(client: socket.socket, ended: threading.Event, member: str) -
         version, _, stream, operation, length = struct.unpack("!BBhBi", head)
         request = receive_exactly(client, length)
         if version > 4:
-            kind, body = 0x00, struct.pack("!i", 10) + _short(b"Invalid or unsupported protocol version")
+            kind, body = 0x00, struct.pack("!i", 10) + cassandra_string(b"Invalid or unsupported protocol version")
         elif operation == 0x05:  # options
             kind, body = 0x06, struct.pack("!H", 0)
         elif operation in (0x01, 0x0B):  # startup, register
@@ -212,7 +219,7 @@ def cassandra_node(client: socket.socket, ended: threading.Event, member: str) -
         client.sendall(struct.pack("!BBhBi", 0x84, 0, stream, kind, len(body)) + body)
 
 
-def _short(content: bytes) -> bytes:
+def cassandra_string(content: bytes) -> bytes:
     return struct.pack("!H", len(content)) + content
 
 
@@ -229,8 +236,8 @@ def _cassandra_rows(host: str, port: int, is_local: bool) -> bytes:
     }  # fmt: skip
     if not is_local:
         columns["peer"] = (address, packed)
-    head = struct.pack("!iii", 2, 1, len(columns)) + _short(b"system") + _short(b"local")
-    names = b"".join(_short(name.encode()) + kind for name, (kind, _) in columns.items())
+    head = struct.pack("!iii", 2, 1, len(columns)) + cassandra_string(b"system") + cassandra_string(b"local")
+    names = b"".join(cassandra_string(name.encode()) + kind for name, (kind, _) in columns.items())
     values = b"".join(struct.pack("!i", len(value)) + value for _, value in columns.values())
     return head + names + struct.pack("!i", 1) + values
 
@@ -246,6 +253,6 @@ def receive_exactly(client: socket.socket, length: int) -> bytes:
     return received
 
 
-ANNOUNCING: Final[dict[str, Callable[[socket.socket, threading.Event, str], None]]] = {
+ANNOUNCING: Final[dict[str, Callable[..., None]]] = {
     "mongodb": replica_set, "aerospike": aerospike_node, "cassandra": cassandra_node,
 }  # fmt: skip

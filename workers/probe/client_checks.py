@@ -28,8 +28,9 @@ from workers.provision.servers import Server
 
 THREADS: Final = 32  # of each client in the last rung of the first ladder
 OPERATIONS: Final = 4  # of each thread
-CLIENT_TIMEOUT_S: Final = 20
+CLIENT_TIMEOUT_S: Final = 20  # with the start of its JVM
 CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
+CLIENTS_TIMEOUT_S: Final = CLAIM_TIMEOUT_S + 2 * CLIENT_TIMEOUT_S  # one that loads, and one that reads and updates
 POLL_S: Final = 0.1
 ZERO_PADDING: Final = 24
 FIELDS: Final = [f"field{number}" for number in range(10)]
@@ -155,7 +156,7 @@ def claim(generator: str, check: uuid.UUID) -> list[Any]:
     order = cache.get(_key(check))
     if order is None or order["generator"] != generator or not cache.delete(_key(check)):
         return []
-    cache.set(_key(check, "claim"), generator, 2 * CLIENT_TIMEOUT_S + CLAIM_TIMEOUT_S)
+    cache.set(_key(check, "claim"), generator, CLIENTS_TIMEOUT_S)
     return list(json.loads(unseal(order["orders"], CLIENT_PROPERTIES)))
 
 

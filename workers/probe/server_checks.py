@@ -1,8 +1,9 @@
 """Checks of servers that a team typed, outside of the threads that answer requests.
 
-A thread of its own waits for each check, which ends after CHECK_TIMEOUT_S; what the server sends is read by a process
-with limits (`workers.provision.administration.program`). The progress lies in the cache, where every web process reads
-it; the password stays in the process that checks.
+A thread of its own waits for each check; what the server sends is read by a process with limits
+(`workers.provision.administration.program`). The server has SERVER_TIMEOUT_S for all its answers to that process. What
+else takes time has limits of its own: the start of the process, and the clients of load generators. The progress lies
+in the cache, where every web process reads it; the password stays in the process that checks.
 """
 
 import logging
@@ -22,13 +23,21 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
-from workers.probe.client_checks import ClientResult, run_clients
-from workers.probe.target_checks import Progress, TargetCheck, TargetChecks, check_target
+from workers.probe.client_checks import CLIENTS_TIMEOUT_S, ClientResult, run_clients
+from workers.probe.target_checks import (
+    REMOVAL_TIMEOUT_S,
+    SERVER_TIMEOUT_S,
+    Progress,
+    TargetCheck,
+    TargetChecks,
+    check_target,
+)
+from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records
 from workers.provision.servers import Server
 
 log = logging.getLogger(__name__)
-CHECK_TIMEOUT_S: Final = 60.0  # Three JVMs start one after the other, slowly on a busy machine.
+CHECK_TIMEOUT_S: Final = PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + CLIENTS_TIMEOUT_S + REMOVAL_TIMEOUT_S
 MAX_CHECKS: Final = 5  # of all teams, in one web process
 RESULT_TIMEOUT_S: Final = 600
 # Beyond the timeout: for a process to start and to end, on a busy machine.
@@ -104,14 +113,14 @@ def _run(
     examine: Callable[..., TargetChecks],
     save: Callable[[TargetChecks], uuid.UUID] | None,
 ) -> None:
-    saved, deadline = "", time.monotonic() + CHECK_TIMEOUT_S
+    saved = ""
 
     def check_clients(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
-        return run_clients(team, server, number, writes=writes, deadline=deadline)
+        return run_clients(team, server, number, writes=writes, deadline=time.monotonic() + CLIENTS_TIMEOUT_S)
 
     try:
         target = examine(
-            deadline=deadline,
+            deadline=Deadline(SERVER_TIMEOUT_S),
             run_clients=check_clients,
             note_step=lambda step: _write(team, check, replace(progress, step=step)),
         )

@@ -15,10 +15,11 @@ from time import perf_counter
 from typing import Literal, Protocol
 
 from runs.catalog import System
-from workers.probe.client_checks import FIELDS, ClientResult, build_key
+from workers.probe.client_checks import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import plain_text
-from workers.provision.external import CONNECT_TIMEOUT_S, ExternalProvisioner
+from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import Marker
 from workers.provision.provisioner_factory import provisioner_for, site_marks
 from workers.provision.readback import REPLICAS, ReadBack, read_back
@@ -27,12 +28,13 @@ from workers.provision.servers import ProvisionError, Server, ServerSpec
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
+SERVER_TIMEOUT_S = 10.0  # for all answers of a server to a check
+REMOVAL_TIMEOUT_S = 5.0  # for those to the removal of the record, if more of it was used up
 STEPS = ("connection", "sign-in", "modes", "latency", "data", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
 SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
 # Fields in which an obstacle of `Survey` is corrected; few_connections is corrected at the server.
 CORRECTED_BY = {"replica": ("address",), "read_only": ("address",), "cluster_mode": ("system",), "no_create": ("user",)}
-MIN_CHECK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class Progress:
     def step_name(self) -> str:
         return STEPS[self.step]
 
+    @property
+    def timeouts_s(self) -> Mapping[str, float]:
+        """How long a check waits at most: for the server, for the program that asks it, and for clients."""
+        return {"server": SERVER_TIMEOUT_S, "program": PROGRAM_TIMEOUT_S, "clients": CLIENTS_TIMEOUT_S}
+
 
 class RunClients(Protocol):
     """Runs the clients of a check; `number` is that of the record which they read and may write."""
@@ -102,7 +109,7 @@ def check_target(
     addresses: Sequence[str],
     properties: Mapping[str, object],
     *,
-    deadline: float,
+    deadline: Deadline,
     cluster: str = "",
     confirmed: bool = False,
     record: int = 0,
@@ -111,7 +118,7 @@ def check_target(
 ) -> TargetChecks:
     """Connects to the servers at these host:port as clients with these properties will.
 
-    It ends at the `deadline`, of time.monotonic(). `cluster` is the key of the described one, whose own data set may be
+    The servers are asked until the `deadline`. `cluster` is the key of the described one, whose own data set may be
     there; `confirmed` allows a record beside other data. `record` is the number of the one that clients write. Without
     `run_clients` nothing is written. `note_step` gets the index of each of the STEPS that begins.
     """
@@ -128,7 +135,7 @@ def check_target(
     assert isinstance(provisioner, ExternalProvisioner)
     note_step(0)
     try:
-        provisioner.connect(max(MIN_CHECK_S, min(CONNECT_TIMEOUT_S, deadline - time.monotonic())))
+        provisioner.connect()
     except (ProvisionError, OSError) as error:
         return TargetChecks((TargetCheck("connection", "reject", str(error), ("address",)),))
     connection = TargetCheck("connection", "pass", ", ".join(addresses))
@@ -154,7 +161,7 @@ def check_target(
         mode = system.modes[next(reversed(target.modes), target.nearest)]
         of_mode = dataclasses.replace(server, spec=dataclasses.replace(server.spec, mode=mode))
         run = partial(run_clients, of_mode, record, writes=target.may_write)
-        clients = _check_clients(system, server.administration, record, target.may_write, run)
+        clients = _check_clients(system, server.administration, record, target.may_write, run, deadline)
         return dataclasses.replace(target, checks=(*target.checks, *clients))
     except AdministrationError as error:
         fields = tuple(name for name in ("user", "database") if name in system.binding.endpoint.sign_in)
@@ -213,18 +220,26 @@ def _read_content(administration: Administration, record: int) -> str:
 
 
 def _check_clients(
-    system: System, administration: Administration, record: int, may_write: bool, run: Callable[[], list[ClientResult]]
+    system: System,
+    administration: Administration,
+    record: int,
+    may_write: bool,
+    run: Callable[[], list[ClientResult]],
+    deadline: Deadline,
 ) -> list[TargetCheck]:
     """Nothing of it stays: not even what a check left that was killed."""
     is_new = False
     try:
         if may_write:
             is_new = _make_place(administration, record)
+        begin = time.monotonic()
         results = run()
+        deadline.postpone(time.monotonic() - begin)
     except AdministrationError as error:
         return [TargetCheck("clients", "reject", str(error), ("user",))]
     finally:
         if may_write:
+            deadline.ensure(REMOVAL_TIMEOUT_S)
             _remove_record(administration, build_key(record))
     if not results:
         return [TargetCheck("clients", "warn", "none")]

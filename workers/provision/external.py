@@ -11,6 +11,7 @@ from workers.provision.administration import AdministrationError
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 CONNECT_TIMEOUT_S = 5.0
+MIN_CONNECT_TIMEOUT_S = 0.1  # after the deadline, so that one message names the server
 
 
 class ExternalProvisioner:
@@ -34,10 +35,16 @@ class ExternalProvisioner:
             addresses = self.spec.addresses
         return [self._check(address) for address in addresses]
 
-    def connect(self, timeout_s: float) -> None:
+    def connect(self) -> None:
         """To every server, and no further. Raises ServerDidNotStart, OSError naming the one that does not accept."""
         for host, port in self._check_nodes():
-            _connect(host, port, timeout_s)
+            _connect(host, port, self._connect_timeout_s)
+
+    @property
+    def _connect_timeout_s(self) -> float:
+        if self.spec.deadline is None:
+            return CONNECT_TIMEOUT_S
+        return max(MIN_CONNECT_TIMEOUT_S, min(CONNECT_TIMEOUT_S, self.spec.deadline.left_s))
 
     def start(self) -> Server:
         """Connects. Raises ServerDidNotStart for an address nobody may use and a server that clients could not use."""

@@ -14,6 +14,7 @@ from runs.catalog import Mode, System, client_properties
 from workers.provision.administration import Administration
 from workers.provision.administration.factory import administration_for
 from workers.provision.administration.program import CheckAddress
+from workers.provision.deadline import Deadline
 
 
 class ProvisionError(Exception):
@@ -52,7 +53,7 @@ class ServerSpec:
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
     replication_factor: int = 1
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
-    deadline: float | None = None  # of time.monotonic(), after which an external server is not asked any more
+    deadline: Deadline | None = None  # after which an external server is not asked any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """What asks a server of somebody else connects to no address that the site refuses, whatever the server announces."""
 
 import platform
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from workers.probe.target_checks import check_target
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.confinement import SYSTEM_CALLS
 from workers.provision.administration.factory import administration_for
+from workers.provision.deadline import Deadline
 
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")  # from 2 on no process reads another's memory
 MAX_PTRACE_SCOPE = 1
@@ -61,7 +61,7 @@ def test_announced_members_get_no_connection(settings, slug):
                 system,
                 [f"127.0.0.1:{cluster.port}"],
                 PROPERTIES.get(slug, {}),
-                deadline=time.monotonic() + TIMEOUT_S,
+                deadline=Deadline(TIMEOUT_S),
             )
 
     text = target.checks[-1].detail
@@ -85,7 +85,7 @@ def test_no_driver_reaches_a_refused_address(settings, slug):
             properties,
             nodes[0],
             is_external=True,
-            deadline=time.monotonic() + TIMEOUT_S,
+            deadline=Deadline(TIMEOUT_S),
             check_address=refuse,
         )
         with pytest.raises(AdministrationError, match=f"names another server: {REFUSED_HOST} is a loopback address"):
@@ -103,6 +103,6 @@ def test_own_servers_get_no_connection(settings):
     with HostileServer(silent) as own:
         settings.REDIS_URL = f"redis://127.0.0.1:{own.port}/0"
         with HostileServer(partial(ANNOUNCING[CHEAPEST], member=f"127.0.0.1:{own.port}")) as cluster:
-            target = check_target(system, [f"127.0.0.1:{cluster.port}"], {}, deadline=time.monotonic() + TIMEOUT_S)
+            target = check_target(system, [f"127.0.0.1:{cluster.port}"], {}, deadline=Deadline(TIMEOUT_S))
 
     assert "is a server of this site itself" in target.checks[-1].detail and own.connections == 0

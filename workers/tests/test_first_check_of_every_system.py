@@ -1,6 +1,5 @@
 """The check of a first benchmark reaches every system that can be started here, and the stand-ins of the others."""
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -9,7 +8,8 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.probe.target_checks import check_target
+from workers.probe.target_checks import SERVER_TIMEOUT_S, check_target
+from workers.provision.deadline import Deadline
 from workers.systems.build import build
 from workers.tests.conftest import started_server
 from workers.tests.external import NETWORKS
@@ -17,7 +17,6 @@ from workers.tests.stand_ins import PASSWORD, couchbase_mock, mongo_stand_in
 from workers.tests.stand_ins.aerospike import aerospike_stand_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
-TIMEOUT_S = 60.0
 Target = tuple[list[str], Mapping[str, str]]
 # System -> the mode in which a server of its own is started here, with its settings.
 STARTED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -78,7 +77,7 @@ def test_check_offers_a_mode(settings_of_site, slug):
     build(settings.YCSB_DIR, [system.binding.name])
     with start(slug) as (addresses, properties):
         stated = {name: text for name, text in properties.items() if name and text}
-        target = check_target(system, addresses, stated, deadline=time.monotonic() + TIMEOUT_S)
+        target = check_target(system, addresses, stated, deadline=Deadline(SERVER_TIMEOUT_S))
 
     assert target.is_usable, target
     assert target.version and not target.foreign_data

@@ -13,6 +13,7 @@ from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
 from workers.generator.host_identity import host_key
 from workers.probe.target_checks import check_target
+from workers.provision.deadline import Deadline
 from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM
 from workers.provision.servers import ServerSpec
@@ -121,7 +122,7 @@ def test_data_of_others_is_named_and_kept(server):
     with redis_client(server) as client:
         client.set("precious", "1")
     properties = {"redis.password": server.password}
-    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=time.monotonic() + 60)
+    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=Deadline(60))
     assert [check.outcome for check in target.checks] == ["pass", "pass", "pass", "pass", "warn"]
     assert "precious" in target.foreign_data and target.data == {"precious": 1}
     assert server.administration.size("usertable") == 1
@@ -131,7 +132,7 @@ def test_data_set_of_another_cluster_is_foreign(server):
     """A load would refuse it."""
     server.administration.write_marker("usertable", '{"site": "other", "cluster": "other"}', replaces="")
     properties = {"redis.password": server.password}
-    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=time.monotonic() + 60)
+    target = check_target(REDIS, [f"127.0.0.1:{server.port}"], properties, deadline=Deadline(60))
 
     assert target.foreign_data and target.checks[-1].outcome == "warn"
 
@@ -246,8 +247,11 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
             operator.post(reverse("own-server"), answers(server, address=f"127.0.0.1:{port}", name=f"Redis {number}"))
             for number in range(MAX_CHECKS_OF_TEAM + 1)
         ]
+        panel = operator.get(re.search(r'hx-get="([^"]*/checks/[^"]*)"', pages[0].content.decode())[1])
         panels = [await_check(operator, page) for page in pages[:-1]]
 
+    assert "Step 2 of 6" in panel.content.decode() or "Step 1 of 6" in panel.content.decode()
+    assert "for all its answers" in panel.content.decode()
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
     assert "Try again in a minute" in pages[-1].content.decode()
     assert all("Sign-in" in panel and 'href="#id_password"' in panel for panel in panels)

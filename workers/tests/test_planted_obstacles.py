@@ -1,7 +1,6 @@
 """What a check of a server rejects, and that a run goes well where it rejects nothing."""
 
 import random
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,8 @@ from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
 from workers.probe.client_checks import ClientResult, build_key, build_orders
-from workers.probe.target_checks import RunClients, TargetChecks, check_target
+from workers.probe.target_checks import SERVER_TIMEOUT_S, RunClients, TargetChecks, check_target
+from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server, ServerSpec
@@ -27,7 +27,6 @@ from workers.tests.planted_obstacles import CASES, Case, Lab, Target, find_own_a
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 NETWORKS = ["127.0.0.0/8", "::1/128", "0.0.0.0/0"]  # Loopback and this machine's own have to be named.
-TIMEOUT_S = 60.0
 RECORD = 123_456_789
 FIRST_SECONDS = 10
 RECORDS = 200
@@ -74,7 +73,7 @@ def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]
 
 def check(system: System, target: Target, run_clients: RunClients = run_here) -> TargetChecks:
     return check_target(
-        system, [target.address], properties_for(system, target), deadline=time.monotonic() + TIMEOUT_S,
+        system, [target.address], properties_for(system, target), deadline=Deadline(SERVER_TIMEOUT_S),
         run_clients=run_clients, record=RECORD,
     )  # fmt: skip
 

@@ -49,6 +49,7 @@ class Confinement:
         self._check_address = check_address
         self._ours, self.theirs = socket.socketpair()
         self.refusal = ""  # why the last address was refused
+        self.has_connected = threading.Event()  # or nobody knows: the child is not watched
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """Starts the program `argv` confined, in a process that inherits `theirs`."""
@@ -76,6 +77,8 @@ class Confinement:
                 os.close(listener)  # From now on each connection of the child is refused.
         except OSError as error:
             log.warning("The connections of process %s are not watched any more: %s", pid, error)
+        finally:
+            self.has_connected.set()
 
     def _answer_requests(self, pid: int, listener: int) -> None:
         child = os.pidfd_open(pid)
@@ -126,6 +129,7 @@ class Confinement:
             return False
         if port == NAME_SERVER_PORT and host in _name_servers():
             return True
+        self.has_connected.set()
         try:
             self._check_address(host, port)
         except ValueError as error:

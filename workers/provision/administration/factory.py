@@ -6,6 +6,7 @@ from runs.catalog import System
 from workers.provision.administration.admin_program import direct_administration
 from workers.provision.administration.base import Address, Administration
 from workers.provision.administration.program import CheckAddress, ProgramAdministration, cluster_nodes
+from workers.provision.deadline import Deadline
 
 
 def administration_for(
@@ -14,13 +15,13 @@ def administration_for(
     server: tuple[str, int] | None = None,
     *,
     is_external: bool = False,
-    deadline: float | None = None,
+    deadline: Deadline | None = None,
     check_address: CheckAddress | None = None,
 ) -> Administration:
     """Speaks to the same server as clients with these properties, as the same user, in the same database.
 
     `server`: its host and port, where the properties do not show them. A process with limits asks an external one; its
-    calls end at the `deadline`, of time.monotonic(), and it connects to no address for which `check_address` raises
+    calls end at the `deadline`, which its start postpones. It connects to no address for which `check_address` raises
     ValueError.
     """
     address = get_address(system, client_properties, server)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -38,6 +39,7 @@ from workers.provision.administration.base import (
     printable,
 )
 from workers.provision.administration.confinement import Confinement, received_bytes
+from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.systems.manifests import ManifestError, java_executable, verify
 
 CheckAddress = Callable[[str, int], object]
@@ -65,6 +67,8 @@ DATA_SET_CALLS = frozenset(
 DATA_SET_TIMEOUT_S = 1800.0
 ANSWER_TIMEOUT_S = 10.0
 JVM_ANSWER_TIMEOUT_S = 60.0  # with its start and its connections, on a busy machine
+DRIVER_TIMEOUT_SHARE = 0.7  # of the time to a deadline: the driver says why it gave up before its program is ended
+OUT_OF_MEMORY = b"Terminating due to java.lang.OutOfMemoryError"  # a JVM's last line
 MAX_ANSWER_BYTES = 1024**2
 # Of the server, for one call. Some drivers read the schema of the whole cluster as they connect.
 MAX_RECEIVED_BYTES = 1024**2
@@ -78,7 +82,7 @@ KEY_BATCHES = {"postgresql": 500_000}  # It reads its table for each batch.
 
 
 class TooMuchReceived(OSError):
-    """A server sent more than the answer to a call may have."""
+    """A server sent, or announced, more than the answer to a call may have."""
 
 
 class AdminProgram:
@@ -117,25 +121,68 @@ class AdminProgram:
             return ""
         return f" The cluster names another server: {self._confinement.refusal}"
 
-    def answer(self, call: Mapping[str, object], timeout_s: float, max_received_bytes: int | None) -> dict[str, Any]:
-        """The answer's JSON object. Raises OSError where the program ended, hangs, receives or says too much,
-        ValueError and RecursionError where its answer is no JSON.
+    def answer(
+        self,
+        call: Mapping[str, object],
+        timeout_s: float,
+        max_received_bytes: int | None,
+        deadline: Deadline | None = None,
+    ) -> dict[str, Any]:
+        """The answer's JSON object. With a `deadline`, the time that the program takes to start, and for which it waits
+        for a processor, is added to that and does not count. Raises OSError where the program ended, hangs, receives or
+        says too much, ValueError and RecursionError where its answer is no JSON.
         """
         with self._lock:
             try:
                 before = received_bytes(self._popen.pid)
-                self._write({**call, "timeout_s": timeout_s})
-                until = time.monotonic() + timeout_s
-                while not self._read_line(min(until, time.monotonic() + RECEIVED_INTERVAL_S)):
-                    if time.monotonic() >= until:
+                limit_s = timeout_s
+                if deadline is not None:
+                    limit_s += deadline.program_left_s
+                self._write({**call, "timeout_s": limit_s})
+                begin, queued_s = self._await_connection(deadline), 0.0
+                queued_before_s = self._queued_s()
+                while not self._read_line(time.monotonic() + RECEIVED_INTERVAL_S):
+                    if deadline is not None:
+                        queued_s = min(self._queued_s() - queued_before_s, deadline.program_left_s)
+                    if time.monotonic() >= begin + timeout_s + queued_s:
                         raise TimeoutError(f"no answer within {duration(timeout_s)}")
                     if max_received_bytes:
                         self._refuse_more(max_received_bytes, before)
+                if deadline is not None:
+                    deadline.postpone_for_program(queued_s)
                 line, _, self._unread = self._unread.partition(b"\n")
+                if line.startswith(OUT_OF_MEMORY):
+                    raise TooMuchReceived("the server's answer is larger than Benchsite reads")
                 return dict(json.loads(line))
             except BaseException:
                 self._popen.kill()
                 raise
+
+    def _await_connection(self, deadline: Deadline | None) -> float:
+        """The time.monotonic() at which the program has connected, or answered without; without a deadline, now.
+
+        Raises OSError.
+        """
+        begin = time.monotonic()
+        if deadline is None:
+            return begin
+        while not (self._has_connected or self._read_line(time.monotonic() + RECEIVED_INTERVAL_S)):
+            if time.monotonic() - begin > deadline.program_left_s:
+                raise TimeoutError(f"the program that asks it did not start within {duration(PROGRAM_TIMEOUT_S)}")
+        deadline.postpone_for_program(time.monotonic() - begin)
+        return time.monotonic()
+
+    def _queued_s(self) -> float:
+        """For how long the thread that waited most has waited for a processor; 0 where the kernel does not tell."""
+        longest_ns = 0
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            for thread in Path(f"/proc/{self._popen.pid}/task").iterdir():
+                longest_ns = max(longest_ns, int((thread / "schedstat").read_text().split()[1]))
+        return longest_ns / 1e9
+
+    @property
+    def _has_connected(self) -> bool:
+        return self._confinement is None or self._confinement.has_connected.is_set()
 
     def _write(self, line: Mapping[str, object]) -> None:
         assert self._popen.stdin is not None
@@ -178,7 +225,7 @@ class AdminProgram:
             self._watch.join()
 
 
-Key = tuple[str, Address, tuple[tuple[str, str], ...], float | None]
+Key = tuple[str, Address, tuple[tuple[str, str], ...], Deadline | None]
 _programs: dict[Key, AdminProgram] = {}
 _lock = threading.Lock()
 
@@ -196,7 +243,7 @@ class ProgramAdministration(Administration):
     """One cluster, asked by a program. `address.host` may be several hosts.
 
     `properties` are those of the clients, for what the address does not hold, such as certificates. All calls end at
-    the `deadline`, an instant of time.monotonic(); a program with one is its caller's own. The program connects to no
+    the `deadline`, which the program's start postpones; a program with one is its caller's own. It connects to no
     address for which `check_address` raises ValueError, whatever the cluster announces.
     """
 
@@ -205,7 +252,7 @@ class ProgramAdministration(Administration):
         system: System,
         address: Address,
         properties: Mapping[str, str],
-        deadline: float | None = None,
+        deadline: Deadline | None = None,
         check_address: CheckAddress | None = None,
     ) -> None:
         self.system, self.address, self.properties, self.deadline = system, address, properties, deadline
@@ -310,7 +357,9 @@ class ProgramAdministration(Administration):
         with _lock:
             program = _programs.get(self._key) or _programs.setdefault(self._key, self._start())
         try:
-            answer = program.answer({"call": name, **arguments}, timeout_s, self._max_received_bytes(name))
+            answer = program.answer(
+                {"call": name, **arguments}, timeout_s, self._max_received_bytes(name), self.deadline
+            )
         except (TimeoutError, TooMuchReceived) as error:
             self.close()
             raise AdministrationError(f"{self._where}: {error}.{program.describe_refusal()}") from error
@@ -352,17 +401,29 @@ class ProgramAdministration(Administration):
             timeout_s = COUNTERS_TIMEOUT_S
         if self.deadline is None:
             return timeout_s
-        left_s = self.deadline - time.monotonic()
+        left_s = self.deadline.left_s
         if left_s <= 0:
             raise AdministrationError(f"{self._where} answers too slowly.")
         return min(timeout_s, left_s)
+
+    def _limit_driver(self) -> dict[str, str]:
+        """The clients' properties, with a shorter timeout of the driver where there is a deadline."""
+        properties = dict(self.properties)
+        if self.deadline is None:
+            return properties
+        timeout_ms = round(1000 * DRIVER_TIMEOUT_SHARE * self.deadline.left_s)
+        for name, record in load_catalog().system(self.system.slug).binding.properties.items():
+            if name.partition(".")[2] == "timeout_ms":
+                stated_ms = int(properties.get(name) or record.default or timeout_ms)
+                properties[name] = str(min(stated_ms, timeout_ms))
+        return properties
 
     def _start(self) -> AdminProgram:
         """Raises AdministrationError where the binding is not installed."""
         address = self.address
         order: dict[str, object] = {
             "hosts": address.host, "port": address.port, "user": address.user, "password": address.password,
-            "database": address.database, "properties": dict(self.properties),
+            "database": address.database, "properties": self._limit_driver(),
         }  # fmt: skip
         try:
             if not self._is_java:

@@ -15,7 +15,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 
+import com.datastax.oss.driver.api.core.AllNodesFailedException;
 import com.datastax.oss.driver.api.core.ConsistencyLevel;
 import com.datastax.oss.driver.api.core.CqlSession;
 import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
@@ -49,6 +51,7 @@ public final class Admin extends AdminProgram {
         "MemtableFlushWriter", "flushes", "MutationStage", "writes", "ReadStage", "reads",
         "Native-Transport-Requests", "requests");
     private static final int REQUESTS_IN_FLIGHT = 64;
+    private static final Pattern CONNECTION = Pattern.compile("\\[s\\d+\\|[^\\]]*\\] ");
     /** No smaller range of tokens is halved: a server that still gives up has another reason. */
     private static final long MIN_TOKENS = 1L << 40;
     /** A cluster that has just started answers its first requests late. */
@@ -65,6 +68,17 @@ public final class Admin extends AdminProgram {
 
     public static void main(String[] args) throws IOException {
         serve(Admin::new);
+    }
+
+    /** What the first node that failed says, without the driver's description of its connection. */
+    @Override
+    protected String describe(Exception thrown) {
+        Throwable reason = thrown;
+        if (thrown instanceof AllNodesFailedException) {
+            reason = ((AllNodesFailedException) thrown).getAllErrors().values().stream()
+                .flatMap(List::stream).findFirst().orElse(thrown);
+        }
+        return CONNECTION.matcher(Failure.describe(reason)).replaceAll("");
     }
 
     @Override

@@ -144,7 +144,11 @@ public final class Admin extends AdminProgram {
     private TreeSet<String> ofAll(String kind, String name) throws IOException, GeneralSecurityException {
         TreeSet<String> values = new TreeSet<>();
         for (int server = 0; server < servers.count(); server++) {
-            values.add(servers.get(server).stats(kind).get(name));
+            String value = servers.get(server).stats(kind).get(name);
+            if (value == null) {
+                throw new IOException("the server states no " + name);
+            }
+            values.add(value);
         }
         return values;
     }

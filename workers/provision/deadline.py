@@ -1,0 +1,32 @@
+"""The end of the time that a server of somebody else has for its answers."""
+
+import time
+
+PROGRAM_TIMEOUT_S = 20.0
+
+
+class Deadline:
+    """Time that passes for another reason than the server is added to it: of the program that asks the server, for its
+    start and its wait for a processor, at most `PROGRAM_TIMEOUT_S` in all.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._until = time.monotonic() + timeout_s
+        self.program_left_s = PROGRAM_TIMEOUT_S
+
+    @property
+    def left_s(self) -> float:
+        """Seconds; 0 or less once the time is over."""
+        return self._until - time.monotonic()
+
+    def postpone(self, seconds: float) -> None:
+        self._until += seconds
+
+    def postpone_for_program(self, seconds: float) -> None:
+        seconds = min(seconds, self.program_left_s)
+        self.program_left_s -= seconds
+        self._until += seconds
+
+    def ensure(self, seconds: float) -> None:
+        """Leaves so many seconds at least."""
+        self._until = max(self._until, time.monotonic() + seconds)
