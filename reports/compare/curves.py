@@ -19,8 +19,10 @@ from reports.compare.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judg
 from reports.compare.analysis.knee import Knee, power_knee, without_response
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.points import Spread, first_values
+from runs.catalog import OWN_FLAVOUR
 from runs.catalog.durability import ACKS
 from runs.checks import RUN_CHECKS, CheckResult, judge_ladder
+from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 Kind = Literal["service", "response"]
 
@@ -266,6 +268,16 @@ class Setup:
     client_on_database_host: bool | None = None  # as the uploader stated it
     nodes: int | None = None  # of the cluster; several that Benchsite started on one machine count each
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
+
+    @property
+    def key_shares(self) -> KeyShares | None:
+        """How much of the requests of its measured runs the hottest keys get; None where nobody knows."""
+        clients = 1
+        if self.client_flavour == OWN_FLAVOUR:
+            clients = self.clients
+        return find_key_shares(
+            self.workload_properties, clients=clients, warmup_s=self.warmup_s, measure_s=self.measure_s
+        )
 
     @property
     def clients(self) -> int:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from runs.catalog import count_servers, load_catalog
+from runs.catalog import OWN_FLAVOUR, count_servers, load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
 from runs.queue.spec import RunSpec
+from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 
 def cluster_facts(spec: RunSpec) -> ClusterFacts:
@@ -31,6 +32,21 @@ def shared_machine(spec: RunSpec) -> bool | None:
     if not hosts or not spec["generators"]:
         return None
     return any(generator["machine"]["id"] in hosts for generator in spec["generators"])
+
+
+def get_key_shares(spec: RunSpec) -> KeyShares | None:
+    """How much of the requests of a measured run the hottest keys get; None where nobody knows."""
+    if spec["phase"] != "measure":
+        return None
+    clients = 1
+    if spec["client"]["flavour"] == OWN_FLAVOUR:
+        clients = max(len(spec["generators"]), 1) * spec["load"]["processes"]
+    return find_key_shares(
+        spec["workload"]["properties"],
+        clients=clients,
+        warmup_s=spec["window"]["warmup_s"],
+        measure_s=spec["window"]["min_measure_s"],
+    )
 
 
 def side_facts(

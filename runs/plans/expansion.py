@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
-from runs.plans.plan import ASSUMED, TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import PlanColumns
+from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import Dataset, check_workload, dataset, inserts, warm_up_s
 
 # What the name of a bracket's run ends with.

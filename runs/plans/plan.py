@@ -16,6 +16,7 @@ from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
 from runs.queue.bindings import Capacity
 from runs.queue.spec import FaultSpec
+from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import warm_up_s
 
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
@@ -28,9 +29,6 @@ NODE_FACTS = {
     "disk_total_bytes": ("data_disk_total_bytes", "disk_total_bytes"),
     "memory_bytes": ("memory_bytes",),
 }
-# Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
-# than the part that is measured.
-TAIL_S = 1
 
 
 @dataclass(frozen=True, slots=True)

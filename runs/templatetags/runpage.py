@@ -2,6 +2,7 @@
 that may be bounds."""
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from django import template
 from django.utils.html import format_html
@@ -9,8 +10,11 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from runs.checks.facts import fact
+from runs.checks.spec_facts import get_key_shares
 from runs.models import Measurement, Run, RunEvent, Stage
 from runs.queue.corrections import REPLACED, list_lasting_changes
+from runs.queue.spec import RunSpec
+from runs.ycsb.key_shares import KeyShares
 from runs.ycsb.merged import Phase
 
 register = template.Library()
@@ -43,6 +47,12 @@ def lasting_changes(run: Run) -> list[str]:
 def replacement(run: Run) -> str:
     """The key of the matrix that measures its point anew; empty where there is none."""
     return run.events.filter(kind=REPLACED).values_list("new", flat=True).last() or ""
+
+
+@register.filter
+def key_shares(run: Run) -> KeyShares | None:
+    """How much of its requests the hottest keys get; None where nobody knows."""
+    return get_key_shares(cast(RunSpec, run.spec))
 
 
 @register.filter

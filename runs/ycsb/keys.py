@@ -30,7 +30,7 @@ class KeyRange:
             yield self._keys(np.arange(first, min(first + size, self.end), dtype=np.uint64))
 
     def _keys(self, numbers: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> list[str]:
-        values = _fnv_hash(numbers) if self.hashed else numbers.astype(np.int64)
+        values = hash_numbers(numbers) if self.hashed else numbers.astype(np.int64)
         if self.zeropadding <= 1:
             return [f"{PREFIX}{value}" for value in values.tolist()]
         return [f"{PREFIX}{str(value).rjust(self.zeropadding, '0')}" for value in values.tolist()]
@@ -50,7 +50,9 @@ def loaded_keys(properties: Mapping[str, str]) -> KeyRange:
 _KEY_PROPERTIES = ("recordcount", "insertorder", "zeropadding")
 
 
-def _fnv_hash(numbers: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def hash_numbers(
+    numbers: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """`site.ycsb.Utils.hash`: 64-bit FNV over the eight bytes, the lowest first, then the absolute value."""
     hashes = np.full(numbers.shape, _FNV_OFFSET_BASIS, dtype=np.uint64)
     for shift in range(0, 64, 8):

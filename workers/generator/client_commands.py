@@ -5,10 +5,9 @@ from itertools import product
 
 from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
-from runs.plans.plan import TAIL_S
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
-from runs.ycsb.command import client_properties_for_run, go_ycsb_properties, split
+from runs.ycsb.command import TAIL_S, client_properties_for_run, go_ycsb_properties, split
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
 

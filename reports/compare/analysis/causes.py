@@ -13,7 +13,16 @@ from typing import Final
 
 from benchsite.core.formatting import THIN
 from reports.compare.analysis.comparability import NO_MIX
-from reports.compare.analysis.run_sides import OF_THE_PROMISE, Group, Line, RunSide, groups, machine_pairs
+from reports.compare.analysis.run_sides import (
+    HOTTEST_PERCENT,
+    HOTTEST_TEN,
+    OF_THE_PROMISE,
+    Group,
+    Line,
+    RunSide,
+    groups,
+    machine_pairs,
+)
 from reports.compare.curves import durability_key
 from runs.catalog.durability import same_class
 from runs.checks import CheckResult
@@ -106,6 +115,8 @@ def _workload(sides: RunPair) -> Iterator[Cause]:
     # Sizes are said by a rule of their own; a name alone does no work.
     properties = {*sides.a.spec["workload"]["properties"], *sides.b.spec["workload"]["properties"]} - NO_MIX
     yield from _named("Another workload", [line for line in sides.differing(title) if line.label in properties])
+    hottest = (sides.line(title, label) for label in (HOTTEST_PERCENT, HOTTEST_TEN))
+    yield from _named("Hottest keys", [line for line in hottest if line])
 
 
 def _load(sides: RunPair) -> Iterator[Cause]:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from benchsite.core.formatting import percent
 from reports.compare.curves import Curve
+from runs.ycsb.key_shares import KeyShares
 
 UNKNOWN = "unknown"
+MAX_KEY_SHARE_DIFFERENCE = 0.02
 # How runs came about, by `Run.source`.
 SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded"}
 
@@ -50,6 +53,31 @@ def _window(curve: Curve) -> str:
     return f"{measured} after {curve.setup.warmup_s} s"
 
 
+def have_close_key_shares(shares: Sequence[KeyShares | None]) -> bool:
+    """Whether the hottest 1 % of the keys, and the 10 hottest, get the same of the requests, within 2 points."""
+    known = [entry for entry in shares if entry is not None]
+    for values in ([entry.hottest_percent for entry in known], [entry.hottest_ten for entry in known]):
+        if values and max(values) - min(values) > MAX_KEY_SHARE_DIFFERENCE:
+            return False
+    return True
+
+
+def _get_key_shares(curve: Curve) -> KeyShares | None:
+    if curve.phase == "load":
+        return None
+    return curve.setup.key_shares
+
+
+def _hottest_keys(curve: Curve) -> str:
+    shares = _get_key_shares(curve)
+    if shares is None:
+        return UNKNOWN
+    return (
+        f"1 % of the keys get {percent(shares.hottest_percent)} of the requests, the 10 hottest "
+        f"{percent(shares.hottest_ten)}"
+    )
+
+
 def _properties(curve: Curve) -> str:
     """The workload without what the data set says of its own."""
     return ", ".join(
@@ -88,6 +116,8 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
     known = [_difference(label, curves, value, names) for label, value in EVERYWHERE]
     if known[0] is None:  # the workloads' names are the same
         known.insert(0, _difference("workload properties", curves, _properties, names))
+    if not have_close_key_shares([_get_key_shares(curve) for curve in curves]):
+        known.append(_difference("hottest keys", curves, _hottest_keys, names))
     for system in sorted({curve.system for curve in curves}):
         same = [curve for curve in curves if curve.system == system]
         known += [

@@ -7,11 +7,12 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, cast
 
 from benchsite.core import formatting
-from reports.compare.analysis.differences import SOURCE_SAYS
+from reports.compare.analysis.differences import SOURCE_SAYS, have_close_key_shares
 from reports.compare.curves import Curve, Point
 from runs.checks import CheckResult, SideFacts
 from runs.checks.facts import fact
 from runs.checks.pairs import waits_for
+from runs.checks.spec_facts import get_key_shares
 from runs.queue.spec import MachineSpec, RunSpec
 from runs.ycsb.redact import is_secret
 
@@ -22,6 +23,8 @@ MAX_SENTENCE_LENGTH: Final = 80
 # Facts that are never the same twice, and say nothing of what a machine is.
 PASSING: Final = frozenset({"clock_error_us", "data_disk_free_bytes", "disk_free_bytes", "host", "uptime_s"})
 MAX_MACHINES: Final = 16  # of one role that are shown beside each other
+HOTTEST_PERCENT: Final = "requests to the hottest 1 % of the keys"
+HOTTEST_TEN: Final = "requests to the 10 hottest keys"
 YES_OR_NO: Final = {True: "yes", False: "no", None: None}
 
 
@@ -177,6 +180,16 @@ def _memory_ratio(side: RunSide) -> str | None:
     return formatting.significant(ratio, 2)
 
 
+def _key_share(name: str) -> Callable[[RunSide], str | None]:
+    def read(side: RunSide) -> str | None:
+        shares = get_key_shares(side.spec)
+        if shares is None:
+            return None
+        return formatting.percent(getattr(shares, name))
+
+    return read
+
+
 def _began(side: RunSide) -> str | None:
     if not side.run.started_at:
         return None
@@ -221,6 +234,8 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "records": _spec("dataset.records", _grouped),
             "bytes of a record": _spec("dataset.record_bytes", _grouped),
             "data set over memory": _memory_ratio,
+            HOTTEST_PERCENT: _key_share("hottest_percent"),
+            HOTTEST_TEN: _key_share("hottest_ten"),
         },
         ("workload.properties",),
     ),
@@ -276,7 +291,7 @@ def groups(a: RunSide, b: RunSide) -> list[Group]:
                 label,
                 _text(read(a)),
                 _text(read(b)),
-                passing=label in BY_NATURE or (label == "window" and _close(a, b)),
+                passing=label in BY_NATURE or (label in CLOSE and CLOSE[label](a, b)),
             )
             for label, read in fields.items()
         ]
@@ -323,11 +338,23 @@ def _read_back(side: RunSide) -> Mapping[str, object]:
     return {}
 
 
-def _close(a: RunSide, b: RunSide) -> bool:
+def _have_close_windows(a: RunSide, b: RunSide) -> bool:
     """Two windows of one length are never the same to the millisecond."""
     if not a.point or not b.point:
         return False
     return abs(a.point.window_s - b.point.window_s) <= 0.02 * max(a.point.window_s, b.point.window_s)
+
+
+def _have_close_key_shares(a: RunSide, b: RunSide) -> bool:
+    return have_close_key_shares([get_key_shares(side.spec) for side in (a, b)])
+
+
+# Values that count as the same, by what they are called.
+CLOSE: Final[Mapping[str, Callable[[RunSide, RunSide], bool]]] = {
+    "window": _have_close_windows,
+    HOTTEST_PERCENT: _have_close_key_shares,
+    HOTTEST_TEN: _have_close_key_shares,
+}
 
 
 def machine_pairs(a: RunSide, b: RunSide) -> list[Group]:

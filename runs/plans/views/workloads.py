@@ -16,6 +16,7 @@ from runs.plans.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadFor
 from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.key_shares import KeyShares, compute_key_shares
 from runs.ycsb.properties import (
     CORE_WORKLOADS,
     PROPORTIONS,
@@ -37,7 +38,13 @@ def workloads(request: HttpRequest) -> HttpResponse:
         {
             "page": page,
             "rows": [
-                (workload, compute_mix(workload.properties), get_dataset(workload.properties)) for workload in page
+                (
+                    workload,
+                    compute_mix(workload.properties),
+                    get_dataset(workload.properties),
+                    find_shares(workload.properties),
+                )
+                for workload in page
             ],
             "examples": EXAMPLES,
         },
@@ -54,6 +61,7 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "workload": row,
             "mix": compute_mix(row.properties),
             "data": get_dataset(row.properties),
+            "shares": find_shares(row.properties),
             "warnings": list_warnings(row.properties),
             "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(row.properties).items()],
             "matrices": row.matrices.all()[:10],
@@ -131,6 +139,14 @@ def get_dataset(properties: dict[str, str]) -> Dataset | None:
     """The data set; None where stored properties are no longer accepted."""
     try:
         return dataset(check_workload(properties))
+    except PropertyError:
+        return None
+
+
+def find_shares(properties: dict[str, str]) -> KeyShares | None:
+    """How much of the requests the hottest keys get; None where stored properties are no longer accepted."""
+    try:
+        return compute_key_shares(check_workload(properties))
     except PropertyError:
         return None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 from uuid import UUID
 
 import numpy as np
@@ -16,8 +16,10 @@ from benchsite.rest.authentication import Needs
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
 from runs.api.routers import runs
+from runs.checks.spec_facts import get_key_shares
 from runs.models import Measurement, MeasurementSet, Phase, Run, Series
 from runs.queue import live
+from runs.queue.spec import RunSpec
 from runs.results.api.runs import team_runs
 from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals
@@ -119,6 +121,13 @@ class MeasurementAnswer(Schema):
     returns: dict[str, int] = Field(description="Return codes of the whole run.")
 
 
+class KeySharesAnswer(Schema):
+    """Which shares of the requests the hottest keys get."""
+
+    hottest_percent: float = Field(description="The hottest 1 % of the keys, one at least.")
+    hottest_ten: float = Field(description="The 10 hottest keys.")
+
+
 class MeasurementsAnswer(Schema):
     """The numbers of one run."""
 
@@ -131,6 +140,9 @@ class MeasurementsAnswer(Schema):
     basis: str = Field(description="From what it was computed: `window`, `stated` or `sum`.")
     throughput_sum_ops_s: float | None = Field(description="The sum of what the clients printed, whole runs.")
     throughput_wall_ops_s: float | None = Field(description="All operations from the first start to the last end.")
+    key_shares: KeySharesAnswer | None = Field(
+        description="By the workload and the records; null: not known, or a load."
+    )
     measurements: list[MeasurementAnswer]
 
 
@@ -256,6 +268,10 @@ class FindingsAnswer(Schema):
 def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
     run = owned(team_runs(), run_id)
     kept = _cut(run, query)
+    shares = get_key_shares(cast(RunSpec, run.spec))
+    key_shares = None
+    if shares is not None:
+        key_shares = KeySharesAnswer.from_orm(shares)
     return MeasurementsAnswer(
         run=run.pk,
         cut=CutAnswer.from_orm(kept),
@@ -266,6 +282,7 @@ def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery])
         basis=kept.basis,
         throughput_sum_ops_s=kept.throughput_sum_ops_s,
         throughput_wall_ops_s=kept.throughput_wall_ops_s,
+        key_shares=key_shares,
         measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
     )
 
