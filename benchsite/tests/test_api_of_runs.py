@@ -121,6 +121,7 @@ def test_numbers_of_any_cut(program, team):
     assert answer["throughput_ops_s"] == 2000.0
     assert [measurement["operation"] for measurement in answer["measurements"]] == ["READ", "UPDATE"]
     assert answer["cut"]["number"] == 1
+    assert answer["key_shares"] == pytest.approx({"hottest_percent": 0.229, "hottest_ten": 0.122}, abs=0.0005)
     problem(program.get(f"/runs/{run.pk}/measurements?cut=2"), 404, "not-found")
 
 

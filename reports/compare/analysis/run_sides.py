@@ -23,8 +23,8 @@ MAX_SENTENCE_LENGTH: Final = 80
 # Facts that are never the same twice, and say nothing of what a machine is.
 PASSING: Final = frozenset({"clock_error_us", "data_disk_free_bytes", "disk_free_bytes", "host", "uptime_s"})
 MAX_MACHINES: Final = 16  # of one role that are shown beside each other
-HOTTEST_PERCENT: Final = "requests to the hottest 1 % of the keys"
-HOTTEST_TEN: Final = "requests to the 10 hottest keys"
+HOTTEST_PERCENT: Final = "request share of the hottest 1 % of the keys"
+HOTTEST_TEN: Final = "request share of the 10 hottest keys"
 YES_OR_NO: Final = {True: "yes", False: "no", None: None}
 
 
