@@ -22,5 +22,6 @@ class SiteModules(BuildHookInterface[Any]):
                 raise FileNotFoundError(
                     f"{site / pattern} is missing: build ./client within a clone of the repository."
                 )
-            for path in paths:
-                build_data["force_include"][str(path)] = f"{prefix}{path.relative_to(site).as_posix()}"
+            names = {path.relative_to(site).as_posix(): str(path) for path in paths}
+            for name in names.keys() - set(self.config["without"]):
+                build_data["force_include"][names[name]] = f"{prefix}{name}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from benchsite_client import messages
-from benchsite_client.site import Client, find_matrix, read_login
+from benchsite_client.site import PAGE_SIZE, Client, find_matrix, read_login
 from benchsite_client.upload import BENCHMARK_FAILED, PASS, say
 
 POLL_INTERVAL_S: Final = 2.0
@@ -47,7 +47,8 @@ def watch(client: Client, matrix: dict[str, Any], *, as_json: bool = False) -> i
             break
         if is_live:
             _draw(client, runs, len(printed))
-        time.sleep(POLL_INTERVAL_S)
+        # A token may make so many requests a minute, and each page of runs is one.
+        time.sleep(POLL_INTERVAL_S * (1 + len(runs) // PAGE_SIZE))
     if not as_json:
         say(messages.describe_end(len(runs), matrix["permalink"]))
     return code

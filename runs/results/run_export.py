@@ -55,7 +55,7 @@ def stream_runs(runs: QuerySet[Run], form: Form) -> Iterator[bytes]:
 
 def _compile(runs: QuerySet[Run], form: Form) -> tuple[str, tuple[object, ...]]:
     current = FilteredRelation("measurement_sets", condition=Q(measurement_sets__is_current=True))
-    rows = runs.order_by("created_at", "pk").annotate(**{_CURRENT: current})
+    rows = runs.order_by().annotate(**{_CURRENT: current})
     selected = rows.values_list(*COLUMNS.values(), F(f"{_CURRENT}__pk"))
     inner, inner_parameters = selected.query.sql_with_params()
     columns, joins, join_parameters = [], [], []

@@ -16,8 +16,8 @@ from hatchling.builders.wheel import WheelBuilder
 
 ROOT = settings.BASE_DIR / "client"
 DEPENDENCIES = (
-    "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection", "zstandard",
-    "pyarrow",
+    "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection", "scipy",
+    "zstandard", "pyarrow",
 )  # fmt: skip
 
 
@@ -28,13 +28,17 @@ class Installed:
     environment: dict[str, str] = field(default_factory=dict)
 
     def start(
-        self, *argv: str, stdout: int = subprocess.PIPE, variables: Mapping[str, str] = MappingProxyType({})
+        self,
+        *argv: str,
+        stdin: int = subprocess.PIPE,
+        stdout: int = subprocess.PIPE,
+        variables: Mapping[str, str] = MappingProxyType({}),
     ) -> subprocess.Popen[str]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(self.folder)}
         return subprocess.Popen(
             [sys.executable, "-S", "-W", "error", "-m", "benchsite_client", *argv],
             cwd=self.home, env={**environment, "PYTHONUTF8": "1", **self.environment, **variables},
-            stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.PIPE, text=True,
+            stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     def run(self, *argv: str, stdin: str = "", **variables: str) -> tuple[int, str, str]:

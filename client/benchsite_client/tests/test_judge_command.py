@@ -10,7 +10,7 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 
 from benchsite_client.tests.installed import ROOT, build_wheel, installed, packages
-from runs.tests.importing import summary
+from runs.tests.importing import DATA, summary
 
 __all__ = ["installed", "packages"]
 pytestmark = pytest.mark.slow
@@ -41,6 +41,17 @@ def test_needs_no_django(installed, packages):
 
     assert (code, printed) == (0, "benchsite 0.1.0\n")
     assert not list(packages.glob("django*")) and not list(packages.rglob("tests/test_judge*"))
+
+
+def test_merges_the_histograms_of_clients(installed):
+    """With bounds of percentiles, for which scipy is needed."""
+    logs = sorted(path for path in (DATA / "two_clients").rglob("*") if path.is_file() and path.stat().st_size)
+
+    code, printed, complaints = installed.run("judge", "--json", "--purpose", "demo", *map(str, logs))
+
+    (run,) = json.loads(printed)["runs"]
+    assert (code, complaints) == (0, "")
+    assert (run["clients_merged"], run["percentiles"]) == (2, "exact, histograms added")
 
 
 def test_json_is_the_report(installed, output):
