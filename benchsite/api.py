@@ -28,6 +28,7 @@ from reports.trends.verdicts.baseline_selection import Ambiguous, NothingNamed, 
 from runs.api import routers as measuring
 from runs.catalog.api import load_generators, systems as catalog
 from runs.catalog.generators import CalibrationRefused
+from runs.definitions.api import apply, resources
 from runs.plans import PlanError
 from runs.plans.api import matrices, plan_files, schedules
 from runs.plans.api.plans import list_faults
@@ -42,8 +43,8 @@ from runs.uploads.api import uploads
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
 ENDPOINTS = (
-    uploads, runs, results, files, matrices, schedules, plan_files, load_generators, sweeps, catalog, verdicts,
-    baselines, reports, badges,
+    uploads, runs, results, files, matrices, schedules, plan_files, load_generators, sweeps, catalog,
+    resources, apply, verdicts, baselines, reports, badges,
 )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ api.add_router("", measuring.runs)
 api.add_router("", measuring.matrices)
 api.add_router("", measuring.schedules)
 api.add_router("", measuring.catalog)
+api.add_router("", measuring.definitions)
 api.add_router("", meaning.verdicts)
 api.add_router("", meaning.baselines)
 api.add_router("", meaning.reports)

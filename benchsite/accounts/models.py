@@ -126,6 +126,8 @@ class Scope(models.TextChoices):
     REPORTS_WRITE = "reports:write", "make and publish reports"
     SCHEDULES_WRITE = "schedules:write", "make, change and delete schedules"
     WEBHOOKS_WRITE = "webhooks:write", "read, make, change and delete webhooks"
+    MACHINES_WRITE = "machines:write", "make, change and delete machines and clusters"
+    DATABASES_WRITE = "databases:write", "make, change and delete databases and workloads"
 
 
 class ApiToken(Row):

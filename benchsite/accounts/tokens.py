@@ -43,6 +43,8 @@ MIN_ROLE: Final = {
     Scope.REPORTS_WRITE: Role.RUNNER,
     Scope.SCHEDULES_WRITE: Role.RUNNER,
     Scope.WEBHOOKS_WRITE: Role.ADMIN,
+    Scope.MACHINES_WRITE: Role.RUNNER,  # of whom operators and admins alone may do it, as on the pages
+    Scope.DATABASES_WRITE: Role.RUNNER,
 }
 
 

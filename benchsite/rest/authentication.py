@@ -3,6 +3,7 @@
 Whoever is known is counted: `benchsite.rest.limits`.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.http import HttpRequest
@@ -45,17 +46,21 @@ class Needs(HttpBearer):
             raise _unknown()
         tenancy.enter(bearer.token.team_id)
         limits.spend(request, bearer.token, self.counted)
-        if not bearer.scopes.intersection(self.scopes):
-            has = ", ".join(sorted(bearer.scopes)) or "none"
-            raise Problem(
-                "insufficient-scope",
-                f"This needs the scope {' or '.join(self.scopes)}; the token has {has}.",
-                headers={
-                    "WWW-Authenticate": CHALLENGE["WWW-Authenticate"]
-                    + f', error="insufficient_scope", scope="{" ".join(self.scopes)}"'
-                },
-            )
+        require_scope(bearer, self.scopes)
         return bearer
+
+
+def require_scope(bearer: Bearer, scopes: Sequence[str]) -> None:
+    """Raises Problem where the token has none of these."""
+    if bearer.scopes.intersection(scopes):
+        return
+    has = ", ".join(sorted(bearer.scopes)) or "none"
+    scheme = CHALLENGE["WWW-Authenticate"]
+    raise Problem(
+        "insufficient-scope",
+        f"This needs the scope {' or '.join(scopes)}; the token has {has}.",
+        headers={"WWW-Authenticate": f'{scheme}, error="insufficient_scope", scope="{" ".join(scopes)}"'},
+    )
 
 
 def _unknown() -> Problem:

@@ -19,6 +19,7 @@ KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "method-not-allowed": (405, "This address does not take this method"),
     "run-pinned": (409, "A baseline pins this run"),
     "conflict": (409, "This is not possible in the present state"),
+    "changed-elsewhere": (409, "Others changed this since the last apply"),
     "in-flight": (409, "The same request is being worked on"),
     "link-revoked": (410, "This link was revoked"),
     "gone": (410, "This address was removed"),

@@ -57,6 +57,7 @@ def known(token):
         "sweep_id": [str(sweep.pk)],
         "matrix_id": [str(waiting.pk), str(sweep.matrix_id)],
         "operation": ["READ"],
+        "name": [database.name, workload.name, database.cluster.name, "bench-01"],
         "sha256": [kept.sha256],
     }
 

@@ -25,6 +25,7 @@ BODIES = {
     "change_report_access": {"access": "private"},
     "confirm_data": {"target": "cache"},
     "add_repeats": {"look": 3},
+    "apply_file": {"file": ""},
 }
 
 
@@ -103,7 +104,10 @@ def test_what_is_another_teams_is_not_there(team, foreign, method, path, said):
     problem(nowhere, 404, "not-found")
 
 
-LISTS = ["/runs?phase=any", "/matrices", "/sweeps?phase=any", "/baselines", "/reports", "/webhooks", "/schedules"]
+LISTS = [
+    "/runs?phase=any", "/matrices", "/sweeps?phase=any", "/baselines", "/reports", "/webhooks", "/schedules",
+    "/clusters", "/databases", "/workloads",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("where", LISTS)

@@ -43,6 +43,7 @@ from reports.trends.badges import make_badge
 from reports.trends.baselines import set_baseline
 from runs.catalog.data_confirmations import target_rows
 from runs.models import (
+    AppliedDefinition,
     Cluster,
     DataConfirmation,
     Deletion,
@@ -181,6 +182,7 @@ def everything_of_a_team() -> SimpleNamespace:
     matrix = Matrix.objects.filter(team=team).latest("pk")
     Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH)
     Deletion.objects.create(team=team, name=MARK, kind="matrix", sha256=SHA256)
+    AppliedDefinition.objects.create(team=team, kind="database", name=MARK, values={})
     Client().force_login(admin)
     return SimpleNamespace(team=team, links=links, working=working, query=urlencode({"target": target}))
 

@@ -34,13 +34,22 @@ QUERIES = {
 }  # fmt: skip
 NAME_NOTHING = {
     "limit", "cursor", "mode", "status", "verdict", "source", "phase", "since", "until", "dry_run", "Idempotency-Key",
-    "cut", "form", "latency_kind", "operation", "points", "throughput_percent", "mean_percent", "p99_percent", "wait",
+    "cut", "form", "latency_kind", "names", "operation", "points", "throughput_percent", "mean_percent", "p99_percent",
+    "wait",
 }  # fmt: skip
 BODIES_THAT_NAME_NOTHING = {
     "upload_runs", "annotate_run", "accept_level", "change_schedule", "add_repeats",
-    "change_report_access", "make_webhook", "change_webhook", "confirm_data",
+    "change_report_access", "make_webhook", "change_webhook", "confirm_data", "put_machine", "put_workload",
 }  # fmt: skip
 VALID = {"add_repeats": {"look": 3}, "change_report_access": {"access": "private"}, "confirm_data": {"target": MARK}}
+
+
+DEFINITIONS = f"""
+format = "benchsite-plan"
+version = 3
+[clusters.lab]
+nodes = [{{ machine = "{MARK}", address = "192.0.2.1:6379" }}]
+"""
 
 
 def bodies(keys) -> dict[str, object]:
@@ -57,6 +66,9 @@ def bodies(keys) -> dict[str, object]:
         },
         "make_matrix": {**plan, "load_generators": [str(keys["runs.LoadGenerator"])]},
         "make_schedule": {"matrix": matrix, "name": "x"},
+        "put_cluster": {"nodes": [{"machine": MARK}]},
+        "put_database": {"system": "redis", "cluster": MARK},
+        "apply_file": {"file": DEFINITIONS},
         "set_baseline": {"runs": [run]},
         "publish_report": {"title": "x", "query": query},
         "revise_report": {"query": query},

@@ -1,5 +1,6 @@
 """The rows of a benchmark: the plan, what happened, and what came out."""
 
+from runs.models.applied import AppliedDefinition
 from runs.models.deletion import Deletion
 from runs.models.plan import (
     Cluster,

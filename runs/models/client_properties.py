@@ -48,6 +48,11 @@ def without_secrets(properties: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def find_secrets(properties: Mapping[str, Any]) -> list[str]:
+    """Names of the properties that are secrets, or hold one."""
+    return [name for name, text in without_secrets(properties).items() if text != properties[name]]
+
+
 def _sealed(properties: Any) -> Any:
     if not isinstance(properties, dict):
         return properties

@@ -25,6 +25,8 @@ from runs.models import (
     Deletion,
     Deployment,
     Matrix,
+    MatrixEntry,
+    Node,
     Run,
     Status,
     Sweep,
@@ -78,7 +80,9 @@ class Selection(Collector):
 
     @property
     def protected(self) -> list[Model]:
-        return [row for row in self._protected if row not in self.data.get(type(row), ())]
+        # A matrix names its workloads without protecting them, and would silently lose a column.
+        needing = {*self._protected, *Matrix.objects.filter(workloads__in=self.keys(Workload))}
+        return [row for row in needing if row not in self.data.get(type(row), ())]
 
     def keys(self, model: type[Model]) -> list[Any]:
         return [row.pk for row in self.data.get(model, ())]
@@ -94,6 +98,15 @@ class Selection(Collector):
         """Keys of the runs that have not ended, or that a row outside needs."""
         needed = set(chain.from_iterable(map(_keys_of_runs, self.protected)))
         return needed.intersection(self.keys(Run)) | {run.pk for run in self.unfinished_runs()}
+
+
+def get_owner(row: Model) -> Model:
+    """The matrix or the cluster, which people know, of a row that ties it to a database or a machine."""
+    if isinstance(row, MatrixEntry):
+        return row.matrix
+    if isinstance(row, Node):
+        return row.cluster
+    return row
 
 
 def select_runs(runs: Iterable[Run]) -> Selection:
@@ -137,7 +150,8 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             return None
         list(Run.objects.select_for_update().filter(pk__in=runs).values_list("pk"))
         if needing := selection.blockers():
-            names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in needing)[:_NAMED])
+            owners = {get_owner(row) for row in needing}
+            names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in owners)[:_NAMED])
             raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
         audit_kind = "thing_deleted"
         if isinstance(root, Run):

@@ -286,8 +286,10 @@ def test_keeps_nodes_of_cluster_in_use(operator, cluster):
     run = make_run(make_sweep(database=make_database(cluster=cluster)), status="running")
     (node,) = cluster.nodes.all()
     edit = reverse("cluster-edit", args=[cluster.pk])
-    assert run.name in refused(operator.post(edit, cluster_data((make_machine(), ""))))
-    assert operator.post(edit, cluster_data((node.machine, ""), name="renamed")).status_code == 302
+    assert run.name in refused(operator.post(edit, cluster_data((make_machine(), ""), separates_cpus="on")))
+    assert run.name in refused(operator.post(edit, cluster_data((node.machine, ""))))
+    renamed = cluster_data((node.machine, ""), name="renamed", separates_cpus="on")
+    assert operator.post(edit, renamed).status_code == 302
     cluster.refresh_from_db()
     assert (cluster.name, list(cluster.nodes.all())) == ("renamed", [node])
     administrator = Client()

@@ -125,7 +125,7 @@ def test_used_mode_stays_and_unused_one_is_deleted():
     matrix = with_own_mode()
     database = matrix.entries.get(mode=SLUG).database
     address, client = reverse("own-mode-delete", args=[database.pk, SLUG]), browser(matrix.team)
-    assert "a matrix uses it" in client.post(address, follow=True).content.decode()
+    assert f"the matrix “{matrix.name}” uses it" in client.post(address, follow=True).content.decode()
     matrix.entries.filter(mode=SLUG).delete()
     client.post(address)
     database.refresh_from_db()

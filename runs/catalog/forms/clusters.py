@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import own_servers
-from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field
+from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.models import Cluster, Machine, Node, Provisioner
 
 MAX_NODES = 64
@@ -25,6 +25,14 @@ EXPLAINED = {
     Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
     Provisioner.EXTERNAL: "external: the servers already run; somebody else starts and stops them",
 }
+
+
+RIGHTS = "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
+
+
+def may_edit_cluster(provisioner: str, *, operator: bool, admin: bool) -> bool:
+    """Operators edit any cluster of their team; admins only external ones, which start nothing on this site."""
+    return operator or (admin and provisioner == Provisioner.EXTERNAL)
 
 
 def machines_for(team: Team) -> QuerySet[Machine]:
@@ -70,9 +78,9 @@ class NodeForm(DescribedForm):
         widget=forms.TextInput(attrs={"placeholder": "host:port", "autocomplete": "off"}),
     )
 
-    def __init__(self, *args: Any, machines: list[Machine], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, machines: list[Machine], by_name: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if len(machines) > MAX_LISTED:
+        if by_name or len(machines) > MAX_LISTED:
             self.fields["machine"] = MachineByName(machines)
             return
         # One list for all rows: a queryset would be asked once per row.
@@ -82,6 +90,7 @@ class NodeForm(DescribedForm):
 
 class ClusterForm(NamedForm):
     model = Cluster
+    used_as = "cluster"
     name = name_field()
     provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
     separates_cpus = forms.BooleanField(
@@ -93,7 +102,14 @@ class ClusterForm(NamedForm):
     notes = notes_field()
 
     def __init__(
-        self, *args: Any, team: Team, operator: bool, instance: Cluster | None = None, rows: int = 0, **kwargs: Any
+        self,
+        *args: Any,
+        team: Team,
+        operator: bool,
+        instance: Cluster | None = None,
+        rows: int = 0,
+        by_name: bool = False,
+        **kwargs: Any,
     ) -> None:
         self.operator = operator
         allowed = [Provisioner.EXTERNAL]
@@ -115,6 +131,7 @@ class ClusterForm(NamedForm):
                 self.data if self.is_bound else None,
                 prefix=f"node-{number}",
                 machines=machines,
+                by_name=by_name,
                 initial={"machine": nodes[number].machine_id, "address": nodes[number].address}
                 if number < len(nodes)
                 else {},
@@ -167,13 +184,8 @@ class ClusterForm(NamedForm):
         if len(set(seen)) < len(seen):
             raise ValidationError("The same node stands in two rows: leave one of them.")
         # The leases of a run are on the machines that its cluster had when the run started.
-        run = None
         if self.instance and self._nodes_differ(self.instance):
-            run = self.instance.active_run()
-        if run is not None:
-            raise ValidationError(
-                f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."
-            )
+            refuse_in_use(self, self.instance, self.instance.runs.all())
 
     def save(self) -> Cluster:
         with transaction.atomic():

@@ -15,18 +15,19 @@ from runs.catalog import (
     get_flavour,
     load_catalog,
     ports_problem,
-    secret_properties,
 )
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import KEPT, SignInForm
 from runs.models import Cluster, Database, Provisioner
+from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
 from runs.ycsb.property_schema import PropertyError
 
 
 class DatabaseForm(SignInForm, NamedForm):
     model = Database
+    used_as = "sweep__database"
     lines = "binding_properties"
     # Another system replaces the modes and settings that the page shows, and no field.
     system = forms.ChoiceField(
@@ -109,16 +110,10 @@ class DatabaseForm(SignInForm, NamedForm):
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""
-        system = None
-        if self.instance:
-            system = load_catalog().get(self.instance.system, self.instance.flavour)
-        names = []
-        if system:
-            names = secret_properties(system)
-        stored = {}
-        if self.instance:
-            stored = self.instance.binding_properties
-        return {name: stored[name] for name in names if name in stored}
+        if self.instance is None:
+            return {}
+        stored = self.instance.binding_properties
+        return {name: stored[name] for name in find_secrets(stored)}
 
     def clean_version(self) -> str:
         return str(self.cleaned_data["version"]).strip()

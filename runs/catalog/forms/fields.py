@@ -6,19 +6,25 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
 
 from benchsite.accounts.models import Team
+from runs.models import Run, Status
 from runs.ycsb.known_names import NAMES
 from runs.ycsb.properties import parse_properties
 from runs.ycsb.property_schema import PropertyError
 
+IN_USE = "in-use"  # code of the error that a run uses what would change
 MAX_LINES = 300
 MAX_RUNGS = 60
 MAX_RUNG = 2_147_483_647
 
 
 class PropertiesField(forms.CharField):
-    """Lines of `name=value`; blank lines and lines that begin with # are left out. The value is a dict of texts."""
+    """Lines of `name=value`; blank lines and lines that begin with # are left out. The value is a dict of texts.
+
+    Programs send that dict itself.
+    """
 
     widget = forms.Textarea
 
@@ -33,7 +39,12 @@ class PropertiesField(forms.CharField):
         return value
 
     def clean(self, value: Any) -> dict[str, str]:
-        return parse_lines(super().clean(value) or "")
+        if not isinstance(value, Mapping):
+            return parse_lines(super().clean(value) or "")
+        super().clean(as_lines(value))
+        if len(value) > MAX_LINES:
+            raise ValidationError(f"There are {len(value)} properties; at most {MAX_LINES} are allowed.")
+        return {name.strip(): text.strip() for name, text in value.items()}
 
 
 def as_lines(properties: Mapping[str, object]) -> str:
@@ -119,6 +130,7 @@ class NamedForm(DescribedForm):
     """A form of a row whose name is unique within its team; a field that the model has is a column."""
 
     model: type[Any]
+    used_as: str  # which lookup leads from a run to the row
 
     def __init__(self, *args: Any, team: Team, instance: Any = None, **kwargs: Any) -> None:
         self.team = team
@@ -135,6 +147,17 @@ class NamedForm(DescribedForm):
             raise ValidationError(f"There is already a {kind} of this name: choose another.")
         return name
 
+    def _post_clean(self) -> None:
+        """What a run uses now keeps all but its name and notes."""
+        if self.instance is None or self.errors:
+            return
+        columns = [name for name in self._columns() if name not in ("name", "notes")]
+        if any(self._is_changed(name) for name in columns):
+            refuse_in_use(self, self.instance, Run.objects.filter(**{self.used_as: self.instance}))
+
+    def _is_changed(self, name: str) -> bool:
+        return bool(self.cleaned_data[name] != getattr(self.instance, name))
+
     def save(self) -> Any:
         row = self.instance or self.model(team=self.team)
         for name in self._columns():
@@ -144,6 +167,14 @@ class NamedForm(DescribedForm):
 
     def _columns(self) -> list[str]:
         return [name for name in self.base_fields if hasattr(self.model, name)]
+
+
+def refuse_in_use(form: forms.Form, row: Model, runs: QuerySet[Run]) -> None:
+    """Adds an error that names the run, where one of these is active."""
+    run = runs.filter(status__in=(Status.DISPATCHED, Status.RUNNING)).first()
+    if run is not None:
+        message = f"The run “{run.name}” uses this {row._meta.verbose_name} now."
+        form.add_error(None, ValidationError(f"{message} Change it when it has ended, or cancel it.", code=IN_USE))
 
 
 def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:

@@ -5,11 +5,12 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
-from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
-from runs.models import Machine
+from benchsite.accounts.tenancy import all_teams
+from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field, refuse_in_use
+from runs.models import Machine, Run
 from runs.results.facts import fact_problem
 
 FACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
@@ -54,6 +55,14 @@ class MachineForm(DescribedForm):
         teams = self.fields["teams"]
         assert isinstance(teams, forms.ModelMultipleChoiceField)
         teams.queryset = Team.objects.all()
+
+    def _post_clean(self) -> None:
+        """A run's servers and clients are where its machines were when it started."""
+        if self.instance is None or self.errors or self.cleaned_data["host_key"] == self.instance.host_key:
+            return
+        with all_teams():
+            on_machine = Q(cluster__nodes__machine=self.instance) | Q(load_generators__machine=self.instance)
+            refuse_in_use(self, self.instance, Run.objects.filter(on_machine))
 
     def _others(self) -> QuerySet[Machine]:
         if self.instance:

@@ -1,6 +1,7 @@
 """The form of a database's own durability mode: a copy of one of the system's modes, with the record that is stated."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -9,8 +10,8 @@ from django.utils.text import slugify
 
 from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyError, System
 from runs.catalog.durability import ACKS, READS
-from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
-from runs.models import Database
+from runs.catalog.forms.fields import IN_USE, DescribedForm, PropertiesField, name_field
+from runs.models import Database, Deployment, MatrixEntry
 from runs.results.pages.durability import ACKS as ACK_TEXTS, READS as READ_TEXTS
 
 MAX_SLUG_LENGTH = 40
@@ -103,6 +104,22 @@ class OwnModeForm(DescribedForm):
         database.own_modes = {**database.own_modes, slug: self.own}
         database.save(update_fields=["own_modes"])
         return slug
+
+
+@transaction.atomic
+def delete_own_mode(pk: UUID, slug: str) -> None:
+    """Delete an own mode of the database: its record is then part of no result to come. Raises ValidationError, which
+    names the matrix, where one has it.
+    """
+    database = Database.objects.select_for_update().get(pk=pk)
+    entry = MatrixEntry.objects.filter(database=database, mode=slug).select_related("matrix").first()
+    if entry is not None or Deployment.objects.filter(database=database, mode=slug).exists():
+        user = "a server that is up"
+        if entry is not None:
+            user = f"the matrix “{entry.matrix.name}”"
+        raise ValidationError(f"{slug} stays: {user} uses it. Delete its matrices first, or add another mode.", IN_USE)
+    database.own_modes = {name: own for name, own in database.own_modes.items() if name != slug}
+    database.save(update_fields=["own_modes"])
 
 
 def own_mode_problem(database: Database, system: System) -> str:

@@ -42,7 +42,13 @@ class SignInForm(DescribedForm):
         stated = {name: self.cleaned_data.get(field, "") for name, field in fields.items()}
         defaults = {name: binding.properties[name].default for name in fields}
         properties = {**lines, **{name: text for name, text in stated.items() if text and text != defaults[name]}}
-        properties |= {name: secrets[name] for name, text in properties.items() if text == KEPT and name in secrets}
+        kept = [name for name, text in properties.items() if text == KEPT]
+        properties |= {name: secrets[name] for name in kept if name in secrets}
+        for name in kept:
+            if name not in secrets:
+                self.add_error(
+                    fields.get(name, self.lines), f"{name}: no secret is stored that could be kept. Write it."
+                )
         try:
             return self.client_system.check_binding_properties(properties)
         except PropertyError as error:

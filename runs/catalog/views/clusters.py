@@ -12,7 +12,7 @@ from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, is_operator, team_required
 from benchsite.core.responses import get_posted
 from runs.catalog.data_confirmations import TargetRow, confirm, target_rows, withdraw
-from runs.catalog.forms.clusters import MORE_ROWS, ClusterForm
+from runs.catalog.forms.clusters import MORE_ROWS, RIGHTS, ClusterForm, may_edit_cluster
 from runs.models import Cluster, Provisioner
 from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
@@ -119,14 +119,12 @@ def _target_or_404(request: HttpRequest, pk: uuid.UUID) -> tuple[Cluster, Target
 
 
 def may_edit(request: HttpRequest, cluster: Cluster | None) -> bool:
-    """Operators edit any cluster of their team; admins only external ones, which start nothing on this site."""
-    if is_operator(request):
-        return True
-    return has_role(request, Role.ADMIN) and (cluster is None or cluster.provisioner == Provisioner.EXTERNAL)
+    provisioner: str = Provisioner.EXTERNAL
+    if cluster:
+        provisioner = cluster.provisioner
+    return may_edit_cluster(provisioner, operator=is_operator(request), admin=has_role(request, Role.ADMIN))
 
 
 def refuse_unless_allowed(request: HttpRequest, cluster: Cluster | None) -> None:
     if not may_edit(request, cluster):
-        raise PermissionDenied(
-            "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
-        )
+        raise PermissionDenied(RIGHTS)

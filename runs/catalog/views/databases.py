@@ -4,7 +4,6 @@ import uuid
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,8 +14,8 @@ from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core.responses import get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
-from runs.catalog.forms.own_modes import OwnModeForm
-from runs.models import Cluster, Database, Deployment, MatrixEntry
+from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode
+from runs.models import Cluster, Database
 from runs.results.pages.durability import mode_rows
 from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
@@ -125,17 +124,16 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
 
 
 @team_required("POST", role=Role.RUNNER)
-@transaction.atomic
 def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponseBase:
-    """Delete an own mode that no matrix and no deployment has: its record is then part of no result to come."""
-    database = get_object_or_404(Database.objects.select_for_update(), pk=pk)
-    uses = [rows.objects.filter(database=database, mode=mode).exists() for rows in (MatrixEntry, Deployment)]
-    if any(uses):
-        messages.error(request, f"{mode} stays: a matrix uses it. Delete its matrices first, or add another mode.")
-    elif mode in database.own_modes:
-        database.own_modes = {slug: own for slug, own in database.own_modes.items() if slug != mode}
-        database.save(update_fields=["own_modes"])
-        messages.success(request, f"The mode {mode} of “{database.name}” was deleted.")
+    """Delete an own mode that no matrix and no deployment has."""
+    database = get_object_or_404(Database, pk=pk)
+    try:
+        delete_own_mode(pk, mode)
+    except ValidationError as refused:
+        messages.error(request, refused.message)
+    else:
+        if mode in database.own_modes:
+            messages.success(request, f"The mode {mode} of “{database.name}” was deleted.")
     return redirect("database", pk=pk)
 
 

@@ -204,7 +204,7 @@ def make_matrix(
     """
     draft, faults = read_draft(plan, team_in(request))
     if options.dry_run:
-        return Status(200, _preview(draft) if draft else _impossible(faults))
+        return Status(200, preview_draft(draft) if draft else _impossible(faults))
     if draft is None:
         raise Problem.of_faults(faults)
     kept = draft.store(bearer_in(request).user)
@@ -295,7 +295,8 @@ def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix
     return _followed(matrix)
 
 
-def _preview(draft: Draft) -> dict[str, object]:
+def preview_draft(draft: Draft) -> dict[str, object]:
+    """A `PreviewAnswer`."""
     planned: Preview = preview(draft.build_plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return {

@@ -13,6 +13,7 @@ from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import RequestSchema, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage
+from runs.definitions.definition_file import export_definitions
 from runs.models import Cluster, Matrix
 from runs.plans.files.plan import PlanFile
 from runs.plans.files.plan_export import export_plan
@@ -38,6 +39,10 @@ class PlanGiven(RequestSchema):
 
 class Check(Schema):
     dry_run: bool = Field(False, description="1: only say what no longer fits.")
+
+
+class PlanOptions(Schema):
+    names: bool = Field(False, description="1: with all that the matrix names, by its names.")
 
 
 class MisfitAnswer(Schema):
@@ -74,11 +79,14 @@ def _matrix(matrix_id: UUID) -> Matrix:
     "/matrices/{uuid:matrix_id}/plan",
     response={200: None, **refusals(422)},
     auth=READ,
-    summary="A matrix as a plan file without host names",
+    summary="A matrix as a plan file",
     openapi_extra=PLAN,
 )
-def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
-    return HttpResponse(export_plan(_matrix(matrix_id)), content_type="application/toml")
+def get_plan(request: HttpRequest, matrix_id: UUID, options: Query[PlanOptions]) -> HttpResponse:
+    """Without host names, for readers elsewhere; with `names=1` as a file that is applied here."""
+    matrix = _matrix(matrix_id)
+    text = export_definitions(matrix) if options.names else export_plan(matrix)
+    return HttpResponse(text, content_type="application/toml")
 
 
 @matrices.post(

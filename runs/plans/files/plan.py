@@ -52,6 +52,7 @@ from runs.ycsb.property_schema import PropertyError, unknown_name
 
 FORMAT: Final = "benchsite-plan"
 VERSION: Final = 2
+NAMED_VERSION: Final = 3  # names rows and may define them: `runs.definitions.definition_file`
 MAX_FACT: Final = 2**60
 MAX_ROLES: Final = 200
 MAX_RULES: Final = 500

@@ -3,14 +3,16 @@
 import re
 import tomllib
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import tomli_w
 from pydantic import ValidationError
 
-from runs.plans.files.plan import FORMAT, VERSION, PlanFile, PlanRefused
+from runs.plans.files.plan import FORMAT, NAMED_VERSION, VERSION, PlanFile, PlanRefused
+from runs.plans.plan_spec import Table
 from runs.ycsb.properties import convert_version_1_warm_up
 
+T = TypeVar("T", bound=Table)
 MAX_LENGTH: Final = 1_000_000  # characters of a plan file
 HEAD: Final = """\
 # A plan of Benchsite: what was measured, and how. It names no host: clusters and load generators are roles.
@@ -39,6 +41,24 @@ def as_text(file: PlanFile) -> str:
 
 def read_plan(text: str) -> PlanFile:
     """The plan that a file describes. Raises PlanRefused, which names the line and, of a misspelt key, the nearest."""
+    content = parse_plan(text)
+    version = content.get("version")
+    if version == 1:
+        content = _convert_version_1(content)
+    elif version == NAMED_VERSION:
+        message = (
+            f"version {NAMED_VERSION} defines what it names: apply it with `benchsite apply` or POST /api/v1/apply"
+        )
+        raise refuse_plan(text, ["version"], message)
+    elif version != VERSION:
+        message = f"version {str(version)[:60]} is not known here; this release reads versions 1 and {VERSION}"
+        raise refuse_plan(text, ["version"], message)
+    content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
+    return validate_plan(PlanFile, content, text)
+
+
+def parse_plan(text: str) -> dict[str, Any]:
+    """The content of a plan file of any version. Raises PlanRefused."""
     if len(text) > MAX_LENGTH:
         raise PlanRefused(f"A plan file has at most {MAX_LENGTH:,} characters, this one has {len(text):,}.")
     try:
@@ -48,20 +68,18 @@ def read_plan(text: str) -> PlanFile:
     except RecursionError:
         raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None
     if content.get("format") != FORMAT:
-        raise _refusal(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
-    version = content.get("version")
-    if version == 1:
-        content = _convert_version_1(content)
-    elif version != VERSION:
-        message = f"version {str(version)[:60]} is not known here; this release reads versions 1 and {VERSION}"
-        raise _refusal(text, ["version"], message)
-    content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
+        raise refuse_plan(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
+    return content
+
+
+def validate_plan(model: type[T], content: dict[str, Any], text: str) -> T:
+    """The content as this model. Raises PlanRefused."""
     try:
-        return PlanFile.model_validate(content, strict=True)
+        return model.model_validate(content, strict=True)
     except ValidationError as refusal:
         fault = refusal.errors(include_url=False)[0]
         path = [part for part in (*fault["loc"], *fault.get("ctx", {}).get("path", ())) if isinstance(part, str)]
-        raise _refusal(text, path, _message(fault, path[-1])) from None
+        raise refuse_plan(text, path, _message(fault, path[-1])) from None
 
 
 def _convert_version_1(content: dict[str, Any]) -> dict[str, Any]:
@@ -86,10 +104,16 @@ def _message(error: Any, key: str) -> str:
             return f"{key} {_MESSAGES.get(kind) or re.sub(r'^.*? should', 'must', error['msg'])}"
 
 
-def _refusal(text: str, path: Sequence[str], message: str) -> PlanRefused:
+def refuse_plan(text: str, path: Sequence[str], message: str) -> PlanRefused:
+    """What is wrong at a key, with its line."""
+    return PlanRefused(locate(text, path, message))
+
+
+def locate(text: str, path: Sequence[str], message: str) -> str:
+    """The message with the line and the table of a key."""
     *table, key = path
     line, where = find_line(text, table, key), ".".join(table) or "the plan"
-    return PlanRefused(f"line {line}, {where}: {message}" if line else f"{where}: {message}")
+    return f"line {line}, {where}: {message}" if line else f"{where}: {message}"
 
 
 def find_line(text: str, path: Sequence[str], key: str) -> int | None:

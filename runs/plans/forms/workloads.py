@@ -16,6 +16,7 @@ from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import CORE_WORKLOADS, PROPORTIONS, WORKLOAD_PROPERTIES, check_workload
 
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,11}", re.ASCII)
+DEFAULTS = {name: declared.default for name, declared in WORKLOAD_PROPERTIES.items()}
 EXAMPLES = {
     "A": "update heavy: half reads, half updates",
     "B": "read mostly: 95 % reads, 5 % updates",
@@ -45,6 +46,7 @@ def in_order(properties: dict[str, str]) -> dict[str, str]:
 
 class WorkloadForm(NamedForm):
     model = Workload
+    used_as = "sweep__workload"
     name = name_field(help_text="The name in lists and figures.")
     short_name = forms.CharField(
         max_length=12, help_text="A few letters for the names of its runs: A in “redis always A 16t r1”."
@@ -74,6 +76,16 @@ class WorkloadForm(NamedForm):
             return check_workload(self.cleaned_data["properties"])
         except PropertyError as error:
             raise ValidationError([ValidationError(message) for message in error.problems.values()]) from error
+
+    def _is_changed(self, name: str) -> bool:
+        """The same properties may be stated with or without their defaults."""
+        if name != "properties":
+            return super()._is_changed(name)
+        try:
+            stored = check_workload(self.instance.properties)
+        except PropertyError:
+            return True
+        return bool(DEFAULTS | stored != DEFAULTS | self.cleaned_data["properties"])
 
 
 def _number(name: str, label: str) -> forms.IntegerField:

@@ -119,8 +119,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
 @team_required("GET", "POST", role=Role.RUNNER)
 def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     workload = get_object_or_404(Workload, pk=pk)
-    # A matrix names its workloads without protecting them, and would silently lose a column.
-    return delete_page(request, workload, also=lambda: list(workload.matrices.all()))
+    return delete_page(request, workload)
 
 
 def compute_mix(properties: dict[str, str]) -> list[tuple[str, float]]:

@@ -1,6 +1,6 @@
 """The pages that ask before something is deleted, and the list of what can be restored."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from runs.identifiers import parse_uuid
-from runs.models import Artifact, Deletion, Matrix, MatrixEntry, Run, Schedule, Sweep, Upload
+from runs.models import Artifact, Deletion, Matrix, Run, Schedule, Sweep, Upload
 from runs.results import deletion
 from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, RestoreRefused, Selection
 from runs.results.pages.lists import get_page
@@ -32,10 +32,7 @@ def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
     """Rows that need something, by kind, with how many there are and the first names."""
     by_kind: dict[tuple[str, str], set[str]] = {}
     for blocker in rows:
-        # A person knows the matrix, not the row that ties it to a database.
-        shown = blocker
-        if isinstance(blocker, MatrixEntry):
-            shown = blocker.matrix
+        shown = deletion.get_owner(blocker)
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
         by_kind.setdefault(words, set()).add(str(shown))
     return [
@@ -49,13 +46,12 @@ def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
     ]
 
 
-def delete_page(request: HttpRequest, row: Model, also: Callable[[], Iterable[Model]] = tuple) -> HttpResponse:
+def delete_page(request: HttpRequest, row: Model) -> HttpResponse:
     """GET asks, POST deletes and goes to the list of its kind. A row that something needs stays, with the reasons.
 
-    The addresses of its page and of the list have the name of the model. `also` are rows that need it without the
-    database's knowing.
+    The addresses of its page and of the list have the name of the model.
     """
-    return _delete_page(request, Selection([row]), also=also)
+    return _delete_page(request, Selection([row]))
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -78,15 +74,10 @@ def upload_delete(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     return _delete_page(request, selection if upload in selection.roots else Selection([upload]))
 
 
-def _delete_page(
-    request: HttpRequest,
-    selection: Selection,
-    parts: Iterable[Model] = (),
-    also: Callable[[], Iterable[Model]] = tuple,
-) -> HttpResponse:
+def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Model] = ()) -> HttpResponse:
     row = selection.roots[0]
     kind = str(row._meta.verbose_name)
-    blocking = blockers({*selection.blockers(), *also()})
+    blocking = blockers(selection.blockers())
     refused = ""
     if request.method == "POST" and not blocking:
         try:
