@@ -22,6 +22,8 @@ READER: Final = Path(__file__).with_name("corpus_reader.py")
 ROUNDS: Final = 9
 SYNTHETIC_MB: Final = 16
 MIN_RATIO: Final = 0.98
+# glibc keeps freed memory: whether a round gets it back from the kernel, page by page, depends on what came before.
+ALLOCATOR: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 
 
 def measure(commit: str, rounds: int = ROUNDS, megabytes: int = SYNTHETIC_MB) -> Iterator[Report]:
@@ -72,7 +74,7 @@ def _report(title: str, path: Path, tree: Path, commit: str, rounds: int) -> Rep
 
 def _read(tree: Path, path: Path) -> dict[str, float]:
     """CPU seconds of the code in `tree`."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(tree), "OPENBLAS_NUM_THREADS": "1", **ALLOCATOR}
     done = subprocess.run(
         [sys.executable, str(READER), str(path)], cwd=tree, env=environment, capture_output=True, text=True, check=False
     )

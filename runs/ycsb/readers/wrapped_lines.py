@@ -11,11 +11,11 @@ from typing import Final
 
 from runs.ycsb.block import Block
 
-CLIENT_TEXT: Final = (
+_TEXT: Final = (
     rb"\[OVERALL\], |Command line:|YCSB Client \d|Starting test\.|\d{1,18} sec: \d{1,18} operations;"
     rb"|\[[A-Z][\w-]{0,79}\], (?:Operations|AverageLatency|Return=)|(?:Run|Load) finished, takes \d"
 )
-_CLIENT: Final = re.compile(CLIENT_TEXT)
+CLIENT: Final = re.compile(_TEXT)
 # Each match has one of these: looking for them first is much faster.
 _WORDS: Final = (b"], ", b"Command line:", b"YCSB Client ", b"Starting test.", b" sec: ", b" finished, takes ")
 _QUOTE: Final = re.compile(rb'\\.|(")')
@@ -37,17 +37,18 @@ def is_wrapped(data: bytes) -> bool:
     data = data[:_LOOKED_AT]
     if b'"' not in data or b'"metric"' in data:
         return False
-    return any(_opens_quote(front) for front in islice(_fronts(data), _MAX_TRIES))
+    return any(opens_quote(front) for front in islice(_fronts(data), _MAX_TRIES))
 
 
 def _fronts(data: bytes) -> Iterator[bytes]:
     """In lines with a quote, which are few: the text in front of what a client writes."""
     for line in data.split(b"\n"):
         if b'"' in line and any(word in line for word in _WORDS):
-            yield from (line[: match.start()] for match in _CLIENT.finditer(line))
+            yield from (line[: match.start()] for match in CLIENT.finditer(line))
 
 
-def _opens_quote(front: bytes) -> bool:
+def opens_quote(front: bytes) -> bool:
+    """Whether a double quote is open behind the text."""
     return sum(1 for match in _QUOTE.finditer(front) if match[1]) % 2 == 1
 
 
@@ -74,7 +75,7 @@ def _unwrapped(line: str) -> str:
 
 def _is_text(text: str, strings: int) -> bool:
     """Of several strings in a line only those that a client wrote; a string alone may be any line of it."""
-    return strings == 1 or re.search(CLIENT_TEXT.decode(), text) is not None
+    return strings == 1 or re.search(_TEXT.decode(), text) is not None
 
 
 def _decoded(string: str) -> str:

@@ -8,13 +8,11 @@ import re
 from typing import Final
 
 from runs.ycsb.block import Block
-from runs.ycsb.readers.wrapped_lines import CLIENT_TEXT
+from runs.ycsb.readers.wrapped_lines import CLIENT, opens_quote
 
 _KEY: Final = r"[\"']?[\w./-]{1,80}[\"']?:"
 _FRONT: Final = rf"([ \t]*)(?=- |{_KEY} )((?:- +)*)({_KEY} +)?"
-_OPENED: Final = r"(?:'|\"(?=(?:[^\"\\\n]|\\.)*\\?$))"  # double quotes that end in their line are those of JSON, too
-_BEGIN: Final = rb"(?:\d{4}-\d\d-\d\d [\d:]{8,12} )?(?:\d{1,18} sec:|" + CLIENT_TEXT + rb")"
-_CLIENT: Final = re.compile(rf"^{_FRONT}{_OPENED}".encode() + _BEGIN, re.MULTILINE)
+_OPENED: Final = re.compile(rf"{_FRONT}(['\"])(?:\d{{4}}-\d\d-\d\d [\d:]{{8,12}} )?".encode())
 _SCALAR: Final = re.compile(_FRONT + r"(['\"]?)(.*)")
 _ENTRY: Final = re.compile(rf"[ \t]*(?:- |-$|{_KEY}(?: |$))")
 _FOLDED: Final = re.compile(r">[+-]?\d?[+-]?")
@@ -29,8 +27,21 @@ _MAX_SCALAR: Final = 1 << 20  # characters without an end of line
 
 
 def is_yaml(data: bytes) -> bool:
-    """Whether a line of a client stands behind a dash or a key, between quotes that not all end in that line."""
-    return _CLIENT.search(data[:_LOOKED_AT]) is not None
+    """Whether a line of a client stands behind a dash or a key, between quotes that not all end in that line.
+
+    Double quotes that end in their line are those of JSON, too.
+    """
+    data = data[:_LOOKED_AT]
+    if b"'" not in data and b'"' not in data:
+        return False
+    return any(map(_opens_scalar, data.split(b"\n")))
+
+
+def _opens_scalar(line: bytes) -> bool:
+    opened = _OPENED.match(line)
+    if opened is None or CLIENT.match(line, opened.end()) is None:
+        return False
+    return opened[4] == b"'" or opens_quote(line)
 
 
 class YamlLines:

@@ -21,7 +21,7 @@ def ansible(host: str, result: object) -> str:
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
-@pytest.mark.parametrize("width", [40, 80, 1000])
+@pytest.mark.parametrize("width", [70, 80, 1000])
 @pytest.mark.parametrize("shape", ["lines", "text", "entries"])
 def test_reads_yaml_of_each_style(style: str | None, width: int, shape: str):
     content = {
