@@ -13,6 +13,7 @@ from runs.ycsb.properties import CORE_WORKLOADS
 from workers.provision.process import ProcessProvisioner
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build, fetch_servers
+from workers.systems.manifests import Manifest
 from workers.tests.bindings.clients import Ended, StartedClient
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.loaded_targets import TABLE, run_client, target
@@ -43,24 +44,37 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
             provisioner.remove()
 
 
-def run_together(server: Server, folder: Path, clients: int, workload: dict[str, str]) -> list[Ended]:
-    """Loads the data set, then runs all clients from one instant on."""
-    slug = server.spec.system.slug
-    manifest = build(settings.YCSB_DIR, [slug])[slug]
+def load(server: Server, folder: Path, workload: dict[str, str]) -> None:
     target(server, records=RECORDS).prepare_load()
-    of_server = server.client_properties(workload)
-    loaded = run_client(manifest, server, folder / "load", "-load", **of_server)
+    loaded = run_client(find_manifest(server), server, folder / "load", "-load", **server.client_properties(workload))
     assert loaded.returns == {"INSERT": {"OK": RECORDS}}, loaded.stderr
+
+
+def find_manifest(server: Server) -> Manifest:
+    slug = server.spec.system.slug
+    return build(settings.YCSB_DIR, [slug])[slug]
+
+
+def run_together(
+    server: Server, folder: Path, clients: int, workload: dict[str, str], first_insert: int | None = None
+) -> list[Ended]:
+    """Runs all clients from one instant on."""
     with ExitStack() as stack:
         started = []
         for number in range(clients):
             properties = client_properties_for_run(
-                workload, phase="measure", client=number, clients=clients, threads=2, duration_s=60
+                workload,
+                phase="measure",
+                client=number,
+                clients=clients,
+                threads=2,
+                duration_s=60,
+                first_insert=first_insert,
             )
-            properties |= {**of_server, "operationcount": str(OPERATIONS)}
+            properties |= {**server.client_properties(workload), "operationcount": str(OPERATIONS)}
             # The summary goes to standard output, where `Ended` reads it.
             exporter = {name: text for name, text in properties.items() if name != "exporter"}
-            client = StartedClient(manifest, folder / f"client-{number}", exporter)
+            client = StartedClient(find_manifest(server), folder / f"client-{number}-of-{clients}", exporter)
             stack.callback(client.kill)
             started.append(client)
         for client in started:
@@ -74,6 +88,7 @@ def run_together(server: Server, folder: Path, clients: int, workload: dict[str,
 @pytest.mark.parametrize("letter", ["D", "E"])
 def test_records_are_loaded_and_acknowledged(server: Server, tmp_path: Path, letter: str, clients: int):
     workload = {**CORE_WORKLOADS[letter], "recordcount": str(RECORDS), "dataintegrity": "true"}
+    load(server, tmp_path, workload)
     ended = run_together(server, tmp_path, clients, workload)
 
     for client in ended:
@@ -91,6 +106,7 @@ def test_records_are_loaded_and_acknowledged(server: Server, tmp_path: Path, let
 def test_deletes_take_what_the_client_inserted(server: Server, tmp_path: Path, clients: int):
     mix = {"readproportion": "0.6", "updateproportion": "0", "insertproportion": "0.25", "deleteproportion": "0.15"}
     workload = {**CORE_WORKLOADS["D"], **mix, "recordcount": str(RECORDS), "dataintegrity": "true"}
+    load(server, tmp_path, workload)
     ended = run_together(server, tmp_path, clients, workload)
 
     deleted = sum(client.returns["DELETE"]["OK"] for client in ended)
@@ -101,3 +117,30 @@ def test_deletes_take_what_the_client_inserted(server: Server, tmp_path: Path, c
     assert data.count_range(RECORDS, RECORDS + clients * max(inserted)) == sum(inserted) - deleted
     assert data.count() == RECORDS
     data.note_inserts(clients * (max(inserted) + 2))
+
+
+def test_inserts_begin_behind_a_data_set_that_has_grown(server: Server, tmp_path: Path):
+    workload = {**CORE_WORKLOADS["D"], "recordcount": str(RECORDS), "dataintegrity": "true"}
+    load(server, tmp_path, workload)
+    data = target(server, records=RECORDS)
+    assert data.find_first_insert() is None
+    data.prepare_writes(inserts=True)
+    assert data.find_first_insert() is None, "nobody knows how much is inserted meanwhile"
+    inserted = sum_inserts(run_together(server, tmp_path, 2, workload))
+    data.note_inserts(2 * OPERATIONS)
+    first = data.find_first_insert()
+    assert first == RECORDS + 2 * OPERATIONS
+
+    more = sum_inserts(run_together(server, tmp_path, 1, workload, first))
+
+    assert data.count_range(first, first + OPERATIONS) == more
+    assert server.administration.size(TABLE) == RECORDS + inserted + more
+    data.note_inserts(OPERATIONS, first=first)
+    assert data.find_first_insert() == first + OPERATIONS
+    assert data.prepare_load() == ""
+    assert server.administration.size(TABLE) == 0
+
+
+def sum_inserts(clients: list[Ended]) -> int:
+    assert all(set(returns) == {"OK"} for client in clients for returns in client.returns.values())
+    return sum(client.returns["INSERT"]["OK"] for client in clients)
