@@ -135,6 +135,27 @@ def test_clients_get_what_load_generators_give_them():
     assert re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("properties", "count", "stock"),
+    [
+        ({"insertproportion": "0.1"}, 1, "redis"),
+        ({"insertproportion": "0.1"}, 2, "''"),
+        ({"requestdistribution": "exactzipfian"}, 1, "''"),
+    ],
+)
+def test_stock_client_is_offered_where_it_does_the_same(properties, count, stock):
+    plan = a_file(
+        generators=generators(count), workloads={"workload-1": a_workload(**properties)}, entries=entries("off")
+    )
+
+    script = repeat_script(as_text(plan))
+
+    (station,) = re.findall(r"^station .*$", script, re.MULTILINE)
+    assert station.split()[-1] == stock
+    numbers = [client.get("client.number") for client in list_cells(plan)[1].clients]
+    assert numbers == ([None] if count == 1 else ["0", "1"])
+
+
 def test_search_is_repeated_at_the_loads_it_measured():
     search = PlanSearch(width=0.1, max_trials=9, max_error_rate=0.01)
     plan = a_file(rungs=[2], search=search, entries=entries("always", "off"))

@@ -59,7 +59,7 @@ check_environment() {
     elif [ -n "$stock_binding" ]; then
         fail "Set YCSB_HOME to a YCSB 0.17.0${java_class:+, or BENCHSITE_JARS to the jars of a Benchsite binding}."
     else
-        fail "Set BENCHSITE_JARS to the jars of Benchsite's binding: stock YCSB has no client for this mode."
+        fail "Set BENCHSITE_JARS to the jars of Benchsite's binding: stock YCSB cannot run this station."
     fi
 }
 
