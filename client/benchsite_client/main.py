@@ -13,6 +13,7 @@ from benchsite_client.upload import Ended, say
 COMMANDS: Final = {
     "judge": "judge results offline: what was measured, what is wrong with it, what is missing to believe it",
     "login": "store the address and the token of a site",
+    "apply": "make a site as a file describes it, after showing what differs",
     "run": "queue the runs of a plan",
     "watch": "follow the runs of a plan until they have ended",
     "verdict": "judge runs of a site against a baseline; the exit code is the verdict",

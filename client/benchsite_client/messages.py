@@ -1,6 +1,7 @@
 """The English of the client. What is read and judged has the site's."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 TOO_LARGE: Final = "The files unpack to more than {mib:,} MiB: judge fewer of them at a time, or upload them."
@@ -63,3 +64,61 @@ def describe_end(runs: int, permalink: str) -> str:
     if not runs:
         return f"The plan has no runs: queue them first. {permalink}"
     return f"All {runs:,} runs have ended: {permalink}"
+
+
+UNREADABLE: Final = "{path} cannot be read: {reason}."
+CONFIRM: Final = "Change this? [y/N] "
+NOT_APPLIED: Final = "Nothing was changed."
+CHANGED_ELSEWHERE: Final = (
+    "Others changed what this file would replace, see “changed elsewhere”. Take it into the file, or replace it with "
+    "--overwrite. Nothing was changed."
+)
+
+
+def list_changes(diff: Mapping[str, Any]) -> Iterator[str]:
+    """What an apply would change, and what its plan would run."""
+    unchanged = 0
+    for change in diff["changes"]:
+        if change["action"] == "none":
+            unchanged += 1
+            continue
+        yield f"{change['action']} {change['kind']} {change['name']}"
+        for field in change["fields"]:
+            yield f"  {_unescape(field['field'])}: {describe_field(field, change['action'])}"
+    yield f"{unchanged} unchanged"
+    matrix = diff["matrix"] or {}
+    preview = matrix.get("preview")
+    if preview:
+        yield f"plan {matrix['name']}: {preview['runs']:,} runs, {preview['hours']:.1f} h"
+        yield from (f"  problem: {problem['detail']}" for problem in preview["problems"])
+
+
+def describe_field(field: Mapping[str, Any], action: str) -> str:
+    text = _as_json(field["to"])
+    if action == "change":
+        text = f"{_as_json(field['from'])} -> {text}"
+    if field["changed_elsewhere"]:
+        text = f"{text} (changed elsewhere; the last apply set {_as_json(field['applied'])})"
+    return text
+
+
+def describe_applied(diff: Mapping[str, Any]) -> str:
+    changed = sum(change["action"] != "none" for change in diff["changes"])
+    text = f"{changed} changed."
+    matrix = diff["matrix"]
+    if matrix and matrix["is_queued"]:
+        return f"{text} {QUEUED.format(name=matrix['name'], permalink=matrix['permalink'])}"
+    if matrix:
+        return f"{text} {matrix['permalink']}"
+    return text
+
+
+def _as_json(value: object) -> str:
+    if value is None:
+        return "not there"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unescape(pointer: str) -> str:
+    """A field's path for people."""
+    return " ".join(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/"))

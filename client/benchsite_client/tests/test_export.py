@@ -2,6 +2,8 @@
 
 import csv
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -85,3 +87,44 @@ def test_wrong_filter_and_place_are_one_sentence(signed_in, runs):
         code, _, complaints = signed_in.run("export", *arguments)
         assert code == 2 and message in complaints, complaints
     assert list(signed_in.home.glob("runs*")) == []
+
+
+def test_parquet_without_pyarrow_is_one_sentence(signed_in, runs, tmp_path):
+    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+
+    code, _, complaints = signed_in.run("export", "-o", "r.parquet", PYTHONPATH=f"{tmp_path}:{signed_in.folder}")
+
+    assert (code, complaints) == (2, 'benchsite: Parquet needs pyarrow: pipx install "./client[parquet]".\n')
+
+
+class Broken(BaseHTTPRequestHandler):
+    """Ends in the middle of its second piece, as a worker that is killed does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        rows = b"id,threads\n" + b"1,2\n" * 5000
+        self.wfile.write(b"%x\r\n%s\r\n%x\r\n1,2" % (len(rows), rows, len(rows)))
+        self.close_connection = True
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.json", "runs.parquet"])
+def test_an_answer_that_breaks_off_leaves_no_file(installed, name):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Broken) as site:
+        thread = threading.Thread(target=site.serve_forever, args=(0.02,))
+        thread.start()
+        address = f"http://127.0.0.1:{site.server_address[1]}"
+        code, _, complaints = installed.run("export", "-o", name, BENCHSITE_URL=address, BENCHSITE_TOKEN="bs_x")
+        site.shutdown()
+        thread.join()
+
+    assert (code, complaints) == (
+        3, "benchsite: The site's answer ended early: nothing was written. Run it again.\n",
+    )  # fmt: skip
+    assert list(installed.home.glob("runs*")) == []

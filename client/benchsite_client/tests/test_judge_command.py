@@ -3,6 +3,8 @@
 import json
 import re
 import resource
+import shutil
+import subprocess
 import tarfile
 import zipfile
 
@@ -15,6 +17,12 @@ from runs.tests.importing import DATA, summary
 __all__ = ["installed", "packages"]
 pytestmark = pytest.mark.slow
 MAX_CPU_S = 2.0
+COMPILE = """
+import pathlib, sys
+for folder in sys.argv[1:]:
+    for path in pathlib.Path(folder).rglob("*.py"):
+        compile(path.read_bytes(), path, "exec")
+"""
 STATED = ("--mode", "always", "--hardware", "EPYC 7443P, NVMe")
 
 
@@ -153,3 +161,18 @@ def test_completes_commands_and_options(installed):
     assert complete("completion", "") >= {"bash", "fish", "zsh"}
     assert complete("upload", "--mixed", "") == {"fail", "pass"}
     assert "complete -o default -F _benchsite benchsite" in installed.run("completion", "bash")[1]
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+def test_every_module_is_of_each_python(packages, version):
+    """Syntax of all, and the start of the command: what is compiled for a Python is not installed here."""
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"no Python {version} here")
+    sources = [str(packages / name) for name in ("benchsite_client", "benchsite", "runs")]
+    compiled = subprocess.run([python, "-W", "error", "-c", COMPILE, *sources], capture_output=True, text=True)
+    command = [python, "-S", "-W", "error", "-m", "benchsite_client", "completion", "words", "--", "export", "--fo"]
+    started = subprocess.run(command, env={"PYTHONPATH": str(packages)}, capture_output=True, text=True)
+
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    assert (started.returncode, started.stdout) == (0, "--format\n"), started.stderr
