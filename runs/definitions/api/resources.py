@@ -7,6 +7,8 @@ from uuid import UUID
 
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
+from django.urls import register_converter
+from django.urls.converters import PathConverter
 from ninja import Query, Schema, Status
 from pydantic import Field, create_model
 
@@ -23,6 +25,15 @@ from runs.definitions.specs import Definition
 from runs.results import deletion
 
 
+class NameConverter(PathConverter):
+    """A name may have slashes, but not at its end; what hangs on a cluster has an address of its own."""
+
+    regex = r".+(?<!/data-confirmations)(?<!/)"
+
+
+register_converter(NameConverter, "definition")
+
+
 class DefinitionAnswer(Schema):
     """`definition` is what PUT takes."""
 
@@ -34,7 +45,7 @@ class DefinitionAnswer(Schema):
 
 def _add_endpoints(kind: Kind) -> None:
     """The same four for each kind."""
-    path, title = f"/{kind.plural}/{{path:name}}", kind.name.capitalize()
+    path, title = f"/{kind.plural}/{{definition:name}}", kind.name.capitalize()
     spec: Any = kind.spec
     fields: Any = {"definition": (spec, ...)}
     if kind.name == "machine":
