@@ -1,5 +1,6 @@
 """A plan file that defines what it names, applied by REST: what differs is changed, all of it or nothing."""
 
+import re
 import threading
 from typing import Any
 
@@ -428,3 +429,12 @@ def test_apply_waits_until_another_has_ended(race):
     parts = iter((hold, ask))
     race(lambda: next(parts)())
     assert order == ["ended", "applied"]
+
+
+def test_documented_file_is_applied(program, settings):
+    document = (settings.BASE_DIR / "docs" / "one-file.md").read_text()
+    [file] = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
+    make_load_generator(machine=make_machine(), bindings={"redis": "1" * 64, "postgresql": "2" * 64})
+    answer = apply(program, file, run="new")
+    assert [change["action"] for change in answer["changes"]] == ["create"] * 6
+    assert answer["matrix"]["is_queued"] and Run.objects.filter(phase="measure").count() == 18
