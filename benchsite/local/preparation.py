@@ -59,7 +59,7 @@ def collect_static() -> None:
 
 
 def generator_environment(name: str, site_url: str) -> dict[str, str]:
-    """The variable that names the file of a load generator: its site, a fresh credential, and Redis.
+    """The variables of a load generator: its site, and the file with that, a fresh credential, and Redis.
 
     Its earlier life is over: it gets no run before it registers with this credential.
     """
@@ -67,7 +67,8 @@ def generator_environment(name: str, site_url: str) -> dict[str, str]:
     access = Access(site_url=site_url, credential=enrolment.make(name), redis_url=settings.GENERATOR_REDIS_URL)
     path = own_file(Path(settings.VAR_DIR), name)
     write_access(path, access)
-    return {"BENCHSITE_GENERATOR_FILE": str(path)}
+    # A site URL that the site states for load generators of other hosts is none of theirs.
+    return {"BENCHSITE_GENERATOR_FILE": str(path), "BENCHSITE_SITE_URL": site_url}
 
 
 def first_link(note: Note) -> str:

@@ -293,6 +293,18 @@ def test_its_environment_reaches_no_database_and_no_secret(credential, monkeypat
     assert not [name for name, value in secrets.items() if value in answers["environment"]]
 
 
+def test_local_generators_ask_their_own_site(db, monkeypatch):
+    """Where the site states its address for those of other hosts."""
+    monkeypatch.setenv("BENCHSITE_SITE_URL", "https://bench.example.org")
+    part = components.load_generator("lab-1", generator_environment("lab-1", "http://127.0.0.1:1"))
+    code = "from django.conf import settings; print(settings.GENERATOR_SITE_URL)"
+    environment = {**part.environment, "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "http://127.0.0.1:1"
+
+
 def test_enrolled_host_needs_neither_key_nor_database(credential, tmp_path):
     """With nothing but the file of its enrolment, a load generator's settings hold its own access only."""
     url = "rediss://redis.example:6380/0"
