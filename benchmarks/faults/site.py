@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,7 @@ from runs.models import Deployment, LoadGenerator, Matrix, Run
 from runs.models.run import Status
 from runs.plans import submit
 from runs.queue.lifecycle import request_cancel_matrix
+from workers.generator import class_archive
 from workers.processes.guarded_process import Guarded, start_guarded
 from workers.processes.guardian import start_time
 from workers.processes.process_registry import Record, read_records
@@ -207,8 +209,9 @@ class FaultSite:
 
     def left_folders(self) -> list[Path]:
         """Work folders of clients and data folders of servers under test."""
-        folders = (settings.WORK_DIR, settings.TARGETS_DIR)
-        return [path for folder in folders if folder.exists() for path in folder.iterdir() if path.is_dir()]
+        folders = filter(Path.exists, (settings.WORK_DIR, settings.TARGETS_DIR))
+        paths = chain.from_iterable(map(Path.iterdir, folders))
+        return [path for path in paths if path.is_dir() and path.name != class_archive.FOLDER]
 
     def kill_everything(self) -> None:
         """SIGKILL to every process of the site, its PostgreSQL and its Redis, all at once."""
