@@ -116,6 +116,8 @@ class Point:
     left_out: tuple[LeftOut, ...] = ()  # repeats beside those that the point is made of
     generator_cpu: float | None = None  # of all cores of the busiest load generator, 0 to 1; None: nobody measured
     repeats: tuple[int, ...] = ()  # the number of each repeat, in the order of the values; empty: 1, 2, 3 and so on
+    offered_ops_s: float | None = None  # of an open load: the arrivals of the window
+    dropped_share: float | None = None  # of them
     client_limited: bool = False  # V02 or V03 say of every repeat that the clients were at their limit
 
     @property
@@ -197,6 +199,8 @@ class Point:
             latency_s=self.mean_latency_s(),
             target_ops_s=self.target_ops_s,
             error_ratio=self.error_ratio,
+            offered_ops_s=self.offered_ops_s,
+            dropped_share=self.dropped_share or 0.0,
             response_s=response_s,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,

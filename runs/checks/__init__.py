@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 # Each registers its checks.
-from runs.checks import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
+from runs.checks import arithmetic, arrivals, clients, concurrency, duration, environment, evidence, load, steadiness
 from runs.checks.check import RUN_CHECKS, Check
 from runs.checks.fact_collection import Surroundings, collect_facts
 from runs.checks.facts import (
@@ -29,6 +29,10 @@ CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31", "V39"})
 OF_FAULTS: Final = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
 
+# They judge a throughput that is steady, so they say nothing of a load that follows a profile.
+STEADY: Final = frozenset({"V10", "V11", "V12", "V13", "V30"})
+OF_PROFILE: Final = "The load follows a profile, so its throughput is not steady."
+
 
 def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
     """Every check that applies to the run, in the order of their ids. What two runs differ in is `judge_pair`'s.
@@ -38,10 +42,19 @@ def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
     """
     checks = [check for check in RUN_CHECKS if check.loads or facts.phase != "load"]
     results = [check.result(facts, profile=thresholds) for check in checks]
+    judged = [result for result in results if result is not None]
+    if facts.has_faults:
+        judged = _leave_out(judged, UNDISTURBED, OF_FAULTS)
+    if facts.open_load and facts.open_load["profile"]:
+        judged = _leave_out(judged, STEADY, OF_PROFILE)
+    return judged
+
+
+def _leave_out(results: list[CheckResult], ids: frozenset[str], reason: str) -> list[CheckResult]:
+    """Those of the ids as not assessed, with the reason."""
     return [
-        replace(result, severity="not_assessed", measured="", message=OF_FAULTS, remedy="")
-        if facts.has_faults and result.check_id in UNDISTURBED
+        replace(result, severity="not_assessed", measured="", message=reason, remedy="")
+        if result.check_id in ids
         else result
         for result in results
-        if result is not None
     ]

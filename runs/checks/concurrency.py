@@ -96,9 +96,9 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     if not facts.target_ops_s:
         return None
     share, mean_us = busy_share(facts), mean_service_us(facts.service)
-    if share is None or mean_us is None or facts.throughput_ops_s is None:
+    ratio = facts.reached_share
+    if share is None or mean_us is None or ratio is None:
         return not_assessed(_unknown(facts))
-    ratio = facts.throughput_ops_s / facts.target_ops_s
     shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
         return Outcome("pass", shown, "There were threads enough for what was offered.")

@@ -55,6 +55,8 @@ def collect_facts(
             "window_s": merged.window.length_s,
             "operations": tuple(_merged_operation(operation, expected_us) for operation in merged.operations),
             "longest_us": merged.longest_us,
+            "arrivals": merged.arrivals,
+            "measured_by_client": {client.number: client.run_operations for client in merged.clients},
             "rate_ops_s": rate_ops_s,
             "over_time": over_time(series, merged.window, merged.warmup_s),
             "hosts": tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from runs.queue.spec import OpenLoadSpec
 from runs.results.facts import NUMBERS, fact_problem
 from runs.results.measures.host import HostSamples
+from runs.ycsb.arrivals import Arrivals
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import Phase
@@ -163,6 +165,7 @@ class RunContext:
     without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
     has_faults: bool = False  # planned ones were applied while it was measured
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
+    open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
 
 
@@ -195,6 +198,17 @@ class RunFacts(RunContext):
     over_time: OverTime | None = None
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
     hosts: tuple[HostSamples, ...] = ()  # within the window
+    arrivals: Arrivals | None = None  # of an open load
+    measured_by_client: Mapping[int, int] = field(default_factory=dict)  # operations of whole runs, by their logs
+
+    @property
+    def reached_share(self) -> float | None:
+        """How much of the target was reached; of an open load, of what really arrived. None: not known."""
+        if self.arrivals is not None:
+            return 1.0 - self.arrivals.total.dropped_share
+        if not self.target_ops_s or self.throughput_ops_s is None:
+            return None
+        return self.throughput_ops_s / self.target_ops_s
 
     @property
     def service(self) -> tuple[OperationFacts, ...]:

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 
-from benchsite.core.formatting import percent, throughput
+from benchsite.core.formatting import grouped, percent, throughput
 from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.facts import RunFacts, parse_number
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
+from runs.ycsb.arrivals import Count
 from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 
 
@@ -109,14 +110,16 @@ def _done(facts: RunFacts) -> dict[str, int] | None:
 def target(facts: RunFacts, profile: Profile) -> Outcome | None:
     """What was offered and what was reached.
 
-    Formula: X / target
-    Warns: < {target_warn} not sustained (info: < {target_info} marginal)
+    Formula: X / target; of an open load the share of the arrivals that were dropped
+    Warns: < {target_warn} not sustained (info: < {target_info} marginal); more than {dropped_warn} dropped
     Not assessed without: X
     """
     if not facts.target_ops_s:
         return None
     if facts.throughput_ops_s is None:
         return not_assessed("The throughput is not known.")
+    if facts.arrivals is not None:
+        return _not_dropped(facts.arrivals.total, profile)
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio < profile.target_info:
@@ -127,6 +130,18 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
+        "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+    )  # fmt: skip
+
+
+def _not_dropped(total: Count, profile: Profile) -> Outcome:
+    shown = f"{grouped(total.dropped)} of {grouped(total.offered)} arrivals dropped"
+    if total.dropped_share <= profile.dropped_warn + ROUNDING:
+        return Outcome("pass", shown, "What was offered was begun: the load was sustained.")
+    return Outcome(
+        "warn", shown,
+        f"{percent(total.dropped_share)} of the operations were dropped, since no thread was free in time: the load "
+        "was not sustained.",
         "Take this rung as beyond the ceiling, or give it more threads and run it again.",
     )  # fmt: skip
 
@@ -142,7 +157,7 @@ def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
     Rejects: > {exceeded_reject}
     Not assessed without: X
     """
-    if not facts.target_ops_s or facts.phase == "load":
+    if not facts.target_ops_s or facts.phase == "load" or facts.open_load:
         return None
     if facts.throughput_ops_s is None:
         return not_assessed("The throughput is not known.")

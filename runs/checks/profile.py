@@ -58,6 +58,9 @@ class Profile:
     mix_expected_least: float = _threshold("V08", "count", 10.0, "expected operations make none of them a loss", 1)
     target_info: float = _threshold("V09", "share", 0.98, "of the target reached: less is marginal", most=1)
     target_warn: float = _threshold("V09", "share", 0.95, "of the target reached: less is not sustained", most=1)
+    dropped_warn: float = _threshold(
+        "V09", "share", 0.001, "of the arrivals of an open load dropped: not sustained", most=1
+    )
     backlog_share: float = _threshold("V10", "share", 0.5, "of the mean response time it may grow over the window")
     backlog_least_s: float = _threshold("V10", "s", 0.1, "it may grow in any case", most=3600)
     steady_least_s: float = _threshold("V11", "s", 60.0, "of window are needed to judge by", least=20)
@@ -84,6 +87,10 @@ class Profile:
     resolution_warn_s: float = _threshold("V22", "s", 0.001, "wide buckets, or wider, warn")
     arithmetic_reject: float = _threshold("V23", "share", 0.001, "between printed and computed throughput rejects")
     status_stretch: float = _threshold("V23", "factor", 1.5, "times the stated interval of status lines warns", least=1)
+    lag_least_s: float = _threshold("V36", "s", 0.001, "is a start lag that is of no account")
+    lag_warn: float = _threshold("V36", "share", 0.10, "of the response's p99 as start lag warns", most=1)
+    lag_reject: float = _threshold("V36", "share", 0.50, "of the response's p99 as start lag rejects", most=1)
+    lag_reject_s: float = _threshold("V36", "s", 0.020, "of start lag rejects in any case")
     interference_level: float = _threshold("V25", "share", 0.10, "of a machine's cores used by others disturb", most=1)
     interference_warn: float = _threshold("V25", "share", 0.10, "of the window disturbed so warns", most=1)
     interference_reject: float = _threshold(

@@ -292,6 +292,11 @@ class Matrix(Row):
     ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
     rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
+    # Empty: each thread waits for its answer (closed). Else an open load, of `runs.plans.plan_spec.ARRIVALS`.
+    arrivals = models.CharField(max_length=10, default="", db_default="", blank=True)
+    patience_ms = models.FloatField(default=1.0, db_default=1.0)
+    never_drops = models.BooleanField(default=False, db_default=False)
+    profile = models.JSONField(default=list, db_default=[], blank=True)  # [[second of the window, % of the rung], ...]
     # Null: the rungs are fixed. Else the ceiling is searched for (`runs.queue.spec.SearchSpec`).
     search = models.JSONField(null=True, blank=True)
     # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.

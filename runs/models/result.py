@@ -55,6 +55,8 @@ class MeasurementSet(Row):
     throughput_wall_ops_s = models.FloatField(null=True, blank=True)  # all operations / from first start to last end
     overlap = models.FloatField(null=True, blank=True)  # common part of the clients' time over the whole of it
     clients = models.JSONField(default=list, blank=True)  # per client: number, throughput, runtime, start, operations
+    # Of an open load: `runs.ycsb.arrivals.Arrivals.as_dict`.
+    arrivals = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     # Servers and machines in the window: `runs.results.measures.server_use.summary`. Empty: not sampled.
     server_use = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     reader_version = models.PositiveSmallIntegerField(default=1)

@@ -35,6 +35,15 @@ MAX_THREADS: Final = 100_000
 MAX_SECONDS: Final = 604_800
 MAX_LOOKS: Final = 5
 MAX_REPEATS: Final = 50
+MAX_POINTS: Final = 10_000
+MAX_PERCENT: Final = 10_000.0
+MAX_PATIENCE_MS: Final = 86_400_000.0
+CLOSED: Final = ""
+ARRIVALS: Final = {
+    CLOSED: "wait for a free thread",
+    "poisson": "do not wait: Poisson arrivals",
+    "constant": "do not wait: equal gaps",
+}
 PURPOSES: Final = {
     Purpose.SMOKE.value: "smoke: does it run at all?",
     Purpose.DEMO.value: "demo: shapes, never numbers to publish",
@@ -94,6 +103,17 @@ class OneOf(Limit):
         return value
 
 
+class Profile(Limit):
+    """Of points [second, %]."""
+
+    schema: Mapping[str, Any] = {"maxItems": MAX_POINTS}
+
+    def check(self, value: list[list[float]]) -> list[list[float]]:
+        if message := profile_problem(value):
+            raise ValueError(message)
+        return value
+
+
 @dataclass(frozen=True)
 class Shown:
     """A field in the builder: its label, in how many of that unit one is, and whether it is among the folded ones."""
@@ -106,6 +126,25 @@ class Shown:
 def problem(message: str, *path: str, code: Literal["plan", "extra_forbidden"] = "plan") -> PydanticCustomError:
     """An error whose message is a whole sentence, at a place below the value that is validated."""
     return PydanticCustomError(code, "{message}", {"message": message, "path": path})
+
+
+def profile_problem(points: list[list[float]]) -> str:
+    """What is wrong with the points of a profile; empty where nothing is."""
+    if len(points) > MAX_POINTS:
+        return f"has {len(points):,} points; at most {MAX_POINTS:,} are allowed"
+    last = -1.0
+    for number, point in enumerate(points, start=1):
+        if len(point) != 2:
+            return f"has a point {number} of {len(point)} numbers: write it as in [60, 150]"
+        second, percent = point
+        if not last < second <= MAX_SECONDS or second < 0:
+            return f"has a point {number} at second {exact(second)}: seconds ascend from 0 to {MAX_SECONDS:,}"
+        if not 0 <= percent <= MAX_PERCENT:
+            return f"has a point {number} of {exact(percent)} %: it lies between 0 and {exact(MAX_PERCENT)} %"
+        last = second
+    if points and not any(percent for _, percent in points):
+        return "is 0 % all the time"
+    return ""
 
 
 def _distinct(tags: list[str]) -> list[str]:
@@ -216,7 +255,25 @@ class PlanSpec(Table):
         description="What a rung is: threads, or ops/s offered.",
     )
     threads: Annotated[int, Between(1, MAX_THREADS)] | None = Field(
-        default=None, description="Of a target ladder: the total on every rung."
+        default=None, description="Of a target ladder: the total on every rung, the most that are in flight."
+    )
+    arrivals: Annotated[str, OneOf(ARRIVALS), Shown("Operations")] = Field(
+        default=CLOSED,
+        description="Of targets: operations that do not wait arrive at the target, whatever the database does.",
+        exclude_if=lambda arrivals: arrivals == CLOSED,
+    )
+    patience_ms: Annotated[FiniteFloat, Between(0.001, MAX_PATIENCE_MS), Shown("Patience, ms")] = Field(
+        default=1.0,
+        description="An arrival that no thread took for so long is dropped.",
+        exclude_if=lambda patience_ms: patience_ms == 1.0,
+    )
+    never_drops: Annotated[bool, Shown("Never drop")] = Field(
+        default=False, description="Every arrival is begun, however late.", exclude_if=lambda never: not never
+    )
+    profile: Annotated[list[list[FiniteFloat]], Profile(), Shown("Profile")] = Field(
+        default_factory=list,
+        description="Lines of a second of the window and % of the rung, as in 60, 150. Empty: 100 % all the time.",
+        exclude_if=lambda points: not points,
     )
     repeats: Annotated[int, Between(1, MAX_REPEATS)] = Field(
         default=3, description="Three show a difference, five are fit to publish."

@@ -1,11 +1,12 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from benchsite.core.formatting import counted, duration
+from benchsite.core.formatting import counted, duration, throughput
 from runs.catalog import (
     GO_FLAVOUR,
     BadTag,
@@ -20,14 +21,17 @@ from runs.catalog import (
     scans,
     start_problem,
 )
+from runs.models import Database
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.plans.plan_spec import MAX_SECONDS, RESETS
+from runs.plans.profiles import find_peak_percent
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
+from runs.ycsb.command import FASTEST_CLIENT_OPS_S
 from runs.ycsb.properties import CATCH_UP, inserts, list_own_properties
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
@@ -112,6 +116,7 @@ def preview(plan: Plan) -> Preview:
         problems=tuple(problems),
         warnings=(
             *_warnings(plan, measured),
+            *_profile_warnings(plan),
             *_split_warnings(plan, expansion),
             *capacity_warnings(measured),
             *(message for is_refused, message in node_messages if not is_refused),
@@ -184,6 +189,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     elif problem := looks_problem(plan.looks, plan.repeats):
         yield Problem("looks", problem)
     yield from (Problem("faults", message) for message in plan_problems(plan))
+    yield from (Problem(field, message) for field, message in _arrival_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     yield from _duration_problems(plan)
@@ -234,6 +240,35 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
             f"The lowest target needs {duration(plan.min_operations / min(plan.rungs))} for so many operations, and a "
             f"rung may last {duration(MAX_SECONDS)}. Use fewer, or a higher target.",
         )
+
+
+def _arrival_problems(plan: Plan) -> Iterator[tuple[str, str]]:
+    if not plan.arrivals:
+        if plan.profile:
+            yield "profile", "A profile needs operations that do not wait: choose how they arrive, or leave it empty."
+        return
+    if plan.ladder != "target":
+        yield "arrivals", "Operations that do not wait need a rate: step the ladder by target throughput."
+    if plan.search is not None and plan.profile:
+        yield "profile", "A search looks for the highest steady rate: leave the profile empty."
+    if plan.looks and plan.profile:
+        yield "looks", "Verdicts are of steady loads: leave the looks empty where there is a profile."
+    others = [e.database.name for e in plan.entries if e.database.flavour != Database.Flavour.BENCHSITE]
+    if others:
+        yield (
+            "arrivals",
+            f"{others[0]} is driven by a client that waits for its answers, as YCSB's and go-ycsb's own do. Choose "
+            "Benchsite's client for it, or let operations wait for a free thread.",
+        )
+    peak_ops_s = max(plan.rungs, default=0) * find_peak_percent(plan.profile) / 100
+    if plan.clients and peak_ops_s > plan.clients * FASTEST_CLIENT_OPS_S:
+        yield (
+            "rungs",
+            f"{throughput(peak_ops_s)} is more than {counted(plan.clients, 'client')} can offer, "
+            f"{throughput(FASTEST_CLIENT_OPS_S)} each. Use more clients, or lower rates.",
+        )
+    if any(CATCH_UP in workload.properties for workload in plan.workloads):
+        yield "workloads", f"{CATCH_UP} is for operations that wait. Leave it out, and set the patience instead."
 
 
 def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]:
@@ -418,6 +453,14 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
             f"{len(split)}. {most.name} has {most.processes} clients per generator ({most.prediction})."
         )
     yield from _limit_messages(plan, expansion, assumed=True)
+
+
+def _profile_warnings(plan: Plan) -> Iterator[str]:
+    if plan.profile and plan.profile[-1][0] > plan.min_measure_s:
+        yield (
+            f"The profile lasts {duration(plan.profile[-1][0])}, and {duration(plan.min_measure_s)} of it are "
+            f"measured: measure {math.ceil(plan.profile[-1][0])} seconds for all of it."
+        )
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:

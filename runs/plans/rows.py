@@ -137,6 +137,12 @@ def build_spec(
         "resets": dict(plan.resets),
         "priming": dict(plan.priming) if plan.priming else None,
     }
+    if plan.arrivals and planned.target_ops_s:
+        spec["load"]["open"] = {
+            "arrivals": plan.arrivals,
+            "patience_ms": None if plan.never_drops else plan.patience_ms,
+            "profile": plan.profile,
+        }
     if plan.faults and planned.phase == "measure":
         spec["faults"] = sorted(plan.faults, key=lambda fault: fault["at_s"])
     return spec

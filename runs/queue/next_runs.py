@@ -41,7 +41,7 @@ from runs.results.measures.search import (
     search_threads,
     undecided_step,
 )
-from runs.results.measures.sustained_load import MARGINAL, SUSTAINED
+from runs.results.measures.sustained_load import MARGINAL, MAX_DROPPED, SUSTAINED
 
 log = logging.getLogger(__name__)
 # A run that infrastructure broke may still be completed by late output, or be retried.
@@ -310,7 +310,12 @@ def _trial(
         reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
     is_short = target is not None and reached < SUSTAINED * target
     broken = []
-    if target and is_short:
+    if target and cut.arrivals:
+        dropped_share = cut.arrivals["dropped"] / max(cut.arrivals["offered"], 1)
+        is_short = dropped_share > MAX_DROPPED
+        if is_short:
+            broken = [f"{percent(dropped_share)} of the arrivals dropped"]
+    elif target and is_short:
         broken = [f"{percent(reached / target)} of the target"]
     errors = 0.0
     if cut.operations:

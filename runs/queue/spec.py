@@ -39,10 +39,19 @@ class WorkloadSpec(TypedDict):
     properties: dict[str, str]  # YCSB properties, checked
 
 
+class OpenLoadSpec(TypedDict):
+    """Operations that do not wait for each other: they arrive at `target_ops_s`, whatever the database does."""
+
+    arrivals: str  # poisson or constant
+    patience_ms: float | None  # a later one is dropped; None: none is
+    profile: list[list[float]]  # [second of the window, % of the target]; empty: 100 % all the time
+
+
 class LoadSpec(TypedDict):
     threads: int  # the total over all clients
     target_ops_s: int | None  # the total over all clients
     processes: int  # client processes on each load generator; of an upload: in all
+    open: NotRequired[OpenLoadSpec]
 
 
 class WindowSpec(TypedDict):

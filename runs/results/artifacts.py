@@ -29,7 +29,7 @@ _IN_MEMORY = 1 << 20  # bytes; more goes to disk
 _AT_ONCE = 1 << 18  # bytes; more is compressed while it comes
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _OF_THREAD = threading.local()
-TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log", "host"})
+TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log", "host", "arrivals"})
 
 
 def storage() -> Storage:

@@ -50,4 +50,6 @@ def config_key(spec: RunSpec) -> str:
         spec["cluster"]["name"],
         len(spec["generators"]),
     ]
+    if open_load := spec["load"].get("open"):
+        says.append(open_load)
     return hashlib.sha256(json.dumps(says, separators=(",", ":")).encode()).hexdigest()[:32]

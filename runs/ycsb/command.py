@@ -1,5 +1,6 @@
 """What one YCSB client is told: its command line and its whole property file."""
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
@@ -77,6 +78,7 @@ def client_properties_for_run(
     warmup_s: int | None = None,
     binding_properties: Mapping[str, str] | None = None,
     first_insert: int | None = None,
+    open_load: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The property file of client number `client` of `clients`, but for where it writes.
 
@@ -85,6 +87,7 @@ def client_properties_for_run(
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
     `first_insert` is the number behind the last key of a data set that has grown.
+    `open_load` is `open_load_properties`: the target is then its rate.
     """
     dotransactions = "true"
     if phase == "load":
@@ -103,7 +106,9 @@ def client_properties_for_run(
         "hdrhistogram.percentiles": ",".join(f"{percentile:g}" for percentile in PERCENTILES),
         "exporter": EXPORTER_CLASS,
     }
-    if target_ops_s:
+    if open_load:
+        properties |= open_load
+    elif target_ops_s:
         properties["target"] = str(target_ops_s)
     if phase == "load":
         return properties | _load_part(int(workload["recordcount"]), client, clients)
@@ -117,6 +122,36 @@ def client_properties_for_run(
         "operationcount": str(operation_count(workload, duration_s)),
         "maxexecutiontime": str(duration_s),
     }
+
+
+def open_load_properties(
+    *,
+    target_ops_s: float,
+    arrivals: str,
+    patience_ms: float | None,
+    profile: Sequence[Sequence[float]],
+    client: int,
+    clients: int,
+    run: str,
+) -> dict[str, str]:
+    """What client number `client` of `clients` is told of an open load of `target_ops_s` in all.
+
+    Each client offers an equal part. Equal gaps of n clients lie between each other; random ones have seeds of their
+    own, made from `run` and the number of the client.
+    """
+    patience = "never"
+    if patience_ms is not None:
+        patience = f"{patience_ms:g}"
+    properties = {
+        "open.rate": repr(target_ops_s / clients),
+        "open.arrivals": arrivals,
+        "open.patience_ms": patience,
+        "open.shift": repr(client / clients),
+        "open.seed": str(int.from_bytes(hashlib.sha256(f"{run} {client}".encode()).digest()[:6])),
+    }
+    if profile:
+        properties["open.profile"] = ",".join(f"{second:g}:{percent:g}" for second, percent in profile)
+    return properties
 
 
 def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[str, str]:

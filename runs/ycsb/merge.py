@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
-from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.names import LAGS, LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary
@@ -84,6 +84,7 @@ def assemble(
         overlap=overlap(window.spans),
         longest_us=_longest(counted, clients),
         timelines=tuple(timelines),
+        lags={entry.printed_name: entry.histogram() for entry in counted if entry.printed_name in LAGS},
     )
 
 

@@ -1,11 +1,12 @@
 """What goes into the merge of a run's clients, and what comes out of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
+from runs.ycsb.arrivals import Arrivals
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
@@ -175,6 +176,8 @@ class MergedRun(OfClients):
     reader_version: int = READER_VERSION
     algorithm_version: int = ALGORITHM_VERSION
     notes: tuple[str, ...] = ()  # what of its clients' files is not stored, and why
+    lags: Mapping[str, Histogram] = field(default_factory=dict)  # of an open load, in the window, by their names
+    arrivals: Arrivals | None = None  # of an open load
 
     @property
     def basis(self) -> Literal["window"]:

@@ -15,8 +15,12 @@ LatencyKind = Literal["service", "response"]
 PROCESS: Final = frozenset({"THREAD_COUNT", "USED_MEM_MB", "SYS_LOAD_AVG", "GCS", "GCS_TIME"})
 # With dataintegrity=true each read is verified. That is no operation, but its return codes say whether data is right.
 VERIFY: Final = "VERIFY"
+# Of an open load: from when an operation was due to its begin, and the same of those that a thread was free for.
+START_LAG: Final = "START-LAG"
+CLIENT_LAG: Final = "CLIENT-LAG"
+LAGS: Final = frozenset({START_LAG, CLIENT_LAG})
 # Latencies of what is not an operation of the workload.
-BOOKKEEPING: Final = frozenset({"CLEANUP", VERIFY, "TOTAL", "SCAN-LATENCY-PER-RECORD"}) | PROCESS
+BOOKKEEPING: Final = frozenset({"CLEANUP", VERIFY, "TOTAL", "SCAN-LATENCY-PER-RECORD"}) | PROCESS | LAGS
 # Made of other operations that are measured under their own names too, so it is never added to them.
 COMPOSITE: Final = "READ-MODIFY-WRITE"
 # The longest first, so that READ does not swallow READ-MODIFY-WRITE.

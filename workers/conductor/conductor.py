@@ -310,6 +310,7 @@ class Conductor:
         orders = client_orders(
             self.spec,
             self.standing.server.client_properties(self.spec["workload"]["properties"]),
+            seed=str(self.run.pk),
             nodes_are_sampled=bool(self.standing.process_ids),
             node_cpus=self.standing.cpus.get("clients", ()),
             first_insert=self.standing.first_insert,

@@ -7,7 +7,13 @@ from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
-from runs.ycsb.command import TAIL_S, client_properties_for_run, go_ycsb_properties, split
+from runs.ycsb.command import (
+    TAIL_S,
+    client_properties_for_run,
+    go_ycsb_properties,
+    open_load_properties,
+    split,
+)
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
 
@@ -41,6 +47,7 @@ def client_orders(
     spec: RunSpec,
     binding_properties: Mapping[str, str],
     *,
+    seed: str = "",
     nodes_are_sampled: bool = False,
     node_cpus: Sequence[int] = (),
     first_insert: int | None = None,
@@ -49,7 +56,7 @@ def client_orders(
 
     Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
     node use `node_cpus` of it; empty: all. `first_insert` is of a data set that has grown; other clients than
-    Benchsite's begin behind the loaded records.
+    Benchsite's begin behind the loaded records. The arrivals of an open load follow from `seed`.
     """
     clients = list(product(spec["generators"], range(spec["load"]["processes"])))
     threads = split(spec["load"]["threads"], len(clients), noun="threads")
@@ -83,6 +90,7 @@ def client_orders(
             warmup_s=warmup_s,
             binding_properties=binding_properties,
             first_insert=first_insert if spec["client"]["flavour"] == OWN_FLAVOUR else None,
+            open_load=_open_load(spec, number, len(clients), seed),
         )
         if spec["client"]["flavour"] == GO_FLAVOUR:
             properties = go_ycsb_properties(properties, warmup_s=warmup_s)
@@ -100,7 +108,7 @@ def client_orders(
                     "java_class": system.binding.java_class,
                     "phase": spec["phase"],
                     "threads": threads[number],
-                    "target_ops_s": targets[number],
+                    "target_ops_s": None if "open" in spec["load"] else targets[number],
                     "duration_s": duration_s,
                     "deadline_s": ready_deadline_s(spec) + RUN_GRACE_S + expected_s,
                     "properties": dict(properties),
@@ -113,3 +121,12 @@ def client_orders(
         )
         sampled.add(machine)
     return orders
+
+
+def _open_load(spec: RunSpec, number: int, clients: int, seed: str) -> dict[str, str] | None:
+    load = spec["load"]
+    if "open" not in load or not load["target_ops_s"]:
+        return None
+    return open_load_properties(
+        target_ops_s=load["target_ops_s"], client=number, clients=clients, run=seed, **load["open"]
+    )

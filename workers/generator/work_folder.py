@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runs.results.measures.host import KIND
+from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
 from runs.ycsb.properties import parse_properties
 from runs.ycsb.redact import find_secrets, redact
 from workers.probe.host_sampler import FILE_NAME
@@ -30,6 +31,7 @@ STORED_FILES: Final = (
     ("stderr", "stderr.txt"),
     ("properties", PROPERTIES),
     (KIND, FILE_NAME),
+    ("arrivals", ARRIVALS_FILE),
 )
 PRINTED_FILES: Final = ("stdout.txt", "stderr.txt")
 # The folders that this process holds without running their clients.

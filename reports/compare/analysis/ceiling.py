@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 
 from reports.compare.analysis.plateau import Top, estimate_top
 from reports.compare.analysis.ratios import Noise
-from runs.results.measures.sustained_load import MAX_ERRORS, SUSTAINED, Outcome, judge_target
+from runs.results.measures.sustained_load import MAX_ERRORS, SUSTAINED, Outcome, judge_arrivals, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
@@ -48,6 +48,8 @@ class Rung:
     response_s: float | None = None  # mean response time, where a target was set and it was measured
     p99_s: float | None = None  # service time of the slowest operation
     backlog_growing: bool = False
+    offered_ops_s: float | None = None  # of an open load: what arrived
+    dropped_share: float = 0.0  # of the arrivals
     repeats_ops_s: tuple[float, ...] = ()  # of the runs that count
     repeats: tuple[int, ...] = ()  # their numbers, which are those of the passes over the ladder
     # Of a rung that does not count: its target failed, or its numbers are not to be trusted and say nothing of it.
@@ -358,6 +360,9 @@ def judged_rung(rung: Rung) -> Outcome:
     """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
     if rung.backlog_growing or rung.rejected:
         return "failed"
+    if rung.offered_ops_s is not None:
+        # What arrived varies from run to run. The load was sustained where nearly none of it was dropped.
+        return judge_arrivals(rung.dropped_share, rung.error_ratio or 0.0)
     return judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
 
 

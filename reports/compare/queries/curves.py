@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from statistics import median
 from typing import Any, Final, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -218,7 +219,7 @@ def _repeats(runs: Sequence[Mapping[str, Any]], specs: Mapping[uuid.UUID, RunSpe
     cuts = {
         cut["run_id"]: cut
         for cut in current.values(
-            "id", "run_id", "warmup_s", "window_s", "clients_merged", "clients_expected", "throughput_ops_s"
+            "id", "run_id", "warmup_s", "window_s", "clients_merged", "clients_expected", "throughput_ops_s", "arrivals"
         )
     }
     set_ids = [cut["id"] for cut in cuts.values()]
@@ -389,7 +390,20 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         generator_cpu=generator_cpu,
         repeats=tuple(repeat.run["repeat"] for repeat in used),
         client_limited=all(repeat.client_limited for repeat in used),
+        **_offered([repeat.cut["arrivals"] for repeat in used]),
     )
+
+
+def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Of the repeats of an open load, what arrived and how much of it was dropped."""
+    counted = [part for part in arrivals if part]
+    offered = sum(part["offered"] for part in counted)
+    if not offered:
+        return {}
+    return {
+        "offered_ops_s": median(part["offered_ops_s"] for part in counted),
+        "dropped_share": sum(part["dropped"] for part in counted) / offered,
+    }
 
 
 def _left_out(repeat: Repeat) -> LeftOut:

@@ -284,7 +284,11 @@ class PlanMatrix(PlanColumns):
     def _check(self) -> Self:
         """Columns whose default is not empty are written in every file."""
         for name, field in PlanMatrix.model_fields.items():
-            if name not in self.model_fields_set and field.get_default(call_default_factory=True):
+            if (
+                name not in self.model_fields_set
+                and not field.exclude_if
+                and field.get_default(call_default_factory=True)
+            ):
                 raise problem(f"{name} is missing", name)
         if self.max_measure_s < self.min_measure_s:
             raise problem("max_measure_s must not be less than min_measure_s", "max_measure_s")

@@ -86,6 +86,7 @@ client() {
         if [ -n "$password_property" ] && [ -n "${PASSWORD:-}" ]; then property "$password_property" "$PASSWORD"; fi
         property exportfile "$base.summary.txt"
         property hdrhistogram.output.path "$base."
+        property open.output "$base.arrivals.csv"
     } >"$file"
     while [ -n "$3" ] && [ "$(date +%s)" -lt "$3" ]; do sleep 0.1; done
     say "$cell client-$1: $phase"

@@ -22,12 +22,13 @@ from runs.catalog import (
 )
 from runs.catalog.records import GO_FLAVOUR
 from runs.plans.expansion import PlannedRun, duration_s, expand
-from runs.plans.files.plan import Facts, PlanFile, PlanRefused, planned, twice_the_same
+from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
 from runs.ycsb.command import (
     choose_jvm_options,
     client_properties_for_run,
     java_command,
+    open_load_properties,
     split,
 )
 from runs.ycsb.errors import SplitError
@@ -185,8 +186,23 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
             binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
+            open_load=_open_load(plan.matrix, run, number),
         )
         for number, target in enumerate(targets)
+    )
+
+
+def _open_load(matrix: PlanMatrix, run: PlannedRun, number: int) -> dict[str, str] | None:
+    if not matrix.arrivals or not run.target_ops_s:
+        return None
+    return open_load_properties(
+        target_ops_s=run.target_ops_s,
+        arrivals=matrix.arrivals,
+        patience_ms=None if matrix.never_drops else matrix.patience_ms,
+        profile=matrix.profile,
+        client=number,
+        clients=run.clients,
+        run=run.name,
     )
 
 

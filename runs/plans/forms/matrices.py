@@ -20,10 +20,11 @@ from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.plans.forms.extension import Extension
 from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
-from runs.plans.forms.plan_fields import build_plan_fields, collect_nested, list_folded_names
+from runs.plans.forms.plan_fields import ProfilePoints, build_plan_fields, collect_nested, list_folded_names
 from runs.plans.forms.proposed_workloads import store_proposed
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
+from runs.plans.profiles import PRESETS, make_preset
 from runs.queue.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
@@ -49,6 +50,7 @@ class DatabaseChoice:
 class MatrixForm(GeneratorsForm):
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    profile_preset = forms.ChoiceField(required=False, label="Or a profile of", help_text="Over the measured seconds.")
     searches = forms.BooleanField(
         required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
     )
@@ -85,6 +87,7 @@ class MatrixForm(GeneratorsForm):
         super().__init__(*args, **kwargs)
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
+        self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
@@ -169,6 +172,15 @@ class MatrixForm(GeneratorsForm):
     def fault_kinds(self) -> Mapping[str, Kind]:
         return KINDS
 
+    def _clean_profile(self, cleaned: dict[str, Any]) -> None:
+        preset, profile = cleaned.get("profile_preset"), cleaned.get("profile")
+        if preset and profile:
+            self.add_error("profile_preset", "Choose a profile here, or list its points: not both.")
+        elif preset and cleaned.get("min_measure_s"):
+            cleaned["profile"] = make_preset(preset, cleaned["min_measure_s"])
+        elif isinstance(profile, ProfilePoints) and profile.peak_ops_s:
+            cleaned["rungs"] = [profile.peak_ops_s]
+
     def _clean_search(self, cleaned: dict[str, Any]) -> None:
         searches, ladder = cleaned.get("searches", False), cleaned.get("ladder", "")
         if "rungs" in cleaned and (problem := rungs_problem(cleaned["rungs"], ladder, searches=searches)):
@@ -187,6 +199,7 @@ class MatrixForm(GeneratorsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        self._clean_profile(cleaned)
         self._clean_search(cleaned)
         values = {mode.value for _, mode in self.modes}
         workloads = {str(workload.pk) for workload in self.team_workloads}

@@ -1,5 +1,6 @@
 """The fields of a form, made from those of a plan: labels, texts and limits are the plan's own."""
 
+from collections.abc import Iterable
 from types import NoneType
 from typing import Any, Final, get_args
 
@@ -7,10 +8,20 @@ from django import forms
 from pydantic.fields import FieldInfo
 
 from runs.catalog.forms.fields import NumbersField, TagsField
-from runs.plans.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Shown, Table
+from runs.plans.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Profile, Shown, Table
+from runs.plans.profiles import ProfileError, parse_profile
 
+MAX_PROFILE_CHARACTERS: Final = 300_000
 LONG_TEXT: Final = 1_000  # characters
 NESTED: Final = ("search", "slo", "faults")  # their parts are fields, or rows
+
+
+class ProfilePoints(list[list[float]]):
+    """Points [second, %]; `peak_ops_s` is what 100 % are where they were written as rates, else None."""
+
+    def __init__(self, points: Iterable[list[float]] = (), peak_ops_s: int | None = None) -> None:
+        super().__init__(points)
+        self.peak_ops_s = peak_ops_s
 
 
 class ScaledField(forms.FloatField):
@@ -28,6 +39,25 @@ class ScaledField(forms.FloatField):
     def clean(self, value: Any) -> float | None:
         number = super().clean(value)
         return None if number is None else round(number / self.scale, 9)
+
+
+class ProfileField(forms.CharField):
+    """Lines of points. Where they are recorded rates, `peak_ops_s` of the points is the highest."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        area = forms.Textarea(attrs={"rows": 4, "class": "mono", "spellcheck": "false"})
+        super().__init__(widget=area, max_length=MAX_PROFILE_CHARACTERS, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return "\n".join(f"{second:g}, {percent:g}" for second, percent in value)
+        return value
+
+    def clean(self, value: Any) -> ProfilePoints:
+        try:
+            return ProfilePoints(*parse_profile(super().clean(value) or ""))
+        except ProfileError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 def build_plan_fields() -> dict[str, forms.Field]:
@@ -79,6 +109,8 @@ def _build_field(field: FieldInfo) -> forms.Field:
         return forms.BooleanField(**texts)
     if kind is str:
         return _build_text_field(limits, texts)
+    if Profile in by_type:
+        return ProfileField(**texts)
     item = get_args(get_args(kind)[0])[0]
     if item is int:
         return NumbersField(**texts)

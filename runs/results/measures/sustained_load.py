@@ -8,6 +8,7 @@ import numpy as np
 SUSTAINED: Final = 0.98  # reached / target; leaves room for start-up and tick losses
 MARGINAL: Final = 0.95
 MAX_ERRORS: Final = 0.001
+MAX_DROPPED: Final = 0.001
 
 Outcome = Literal["sustained", "marginal", "failed"]
 
@@ -19,6 +20,13 @@ def judge_target(throughput_ops_s: float, target_ops_s: float, error_ratio: floa
         if ratio >= SUSTAINED:
             return "sustained"
         return "marginal"
+    return "failed"
+
+
+def judge_arrivals(dropped_share: float, error_ratio: float) -> Outcome:
+    """Of an open load, by the share of the arrivals that were dropped, and that of failed operations."""
+    if dropped_share <= MAX_DROPPED and error_ratio <= MAX_ERRORS:
+        return "sustained"
     return "failed"
 
 

@@ -18,6 +18,7 @@ from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Status
 from runs.queue.spec import RunSpec
+from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.intervals import INTERVALS, stored_intervals
 from runs.results.recording.rows import write_set
 from runs.results.recording.scheduled_runs import get_clients, judge
@@ -127,7 +128,7 @@ def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_
     # Return codes do not depend on the cut, and are not in the intervals.
     returns = (whole.returns.get((part.operation, part.kind), {}) for part in merged.operations)
     operations = (replace(part, returns=codes) for part, codes in zip(merged.operations, returns, strict=True))
-    return replace(merged, operations=tuple(operations))
+    return add_arrivals(replace(merged, operations=tuple(operations)), run.client_runs.prefetch_related("artifacts"))
 
 
 def stored_series(run: Run) -> list[Series]:

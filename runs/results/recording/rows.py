@@ -83,6 +83,7 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
         **_window(merged),
         **_copied(merged, RUN_FIELDS),
         "operations": merged.total_operations,
+        "arrivals": merged.arrivals.as_dict() if isinstance(merged, MergedRun) and merged.arrivals else {},
         "failed": merged.failed_operations,
         "clients": [_client(client) for client in merged.clients],
     }

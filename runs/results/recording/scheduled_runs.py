@@ -19,6 +19,7 @@ from runs.models import ClientRun, Phase, Run, Status
 from runs.queue import lifecycle
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
+from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.client_merge import Collected, merge_logs
 from runs.results.recording.intervals import store_intervals
 from runs.results.recording.rows import write_series, write_set
@@ -29,7 +30,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
 from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.series import Series
 from runs.ycsb.window import Cut
@@ -56,7 +57,9 @@ def collect(run: Run) -> Collected:
     base_s = None
     if run.starts_at:
         base_s = run.starts_at.timestamp()
-    return replace(merge_logs([_logs(client) for client in clients], cut, base_s), clients=clients)
+    collected = merge_logs([_logs(client) for client in clients], cut, base_s)
+    assert isinstance(collected.merged, MergedRun)
+    return replace(collected, merged=add_arrivals(collected.merged, clients), clients=clients)
 
 
 def get_clients(run: Run) -> tuple[ClientRun, ...]:

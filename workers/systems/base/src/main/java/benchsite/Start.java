@@ -14,6 +14,7 @@ import org.benchsite.ycsb.BenchsiteWorkload;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.IgnoringWorkload;
 import org.benchsite.ycsb.Ledger;
+import org.benchsite.ycsb.OpenWorkload;
 import org.benchsite.ycsb.PacedWorkload;
 import site.ycsb.Client;
 import site.ycsb.DB;
@@ -141,13 +142,16 @@ public final class Start {
     }
 
     /**
-     * YCSB's arguments, with the workload exchanged for one of ours: for a target with a known window the one that keeps
-     * a schedule of its own; for inserts by several clients, other skews and deletes the one that has them; for a load that
-     * ignores failed inserts the one that goes on after them.
+     * YCSB's arguments, with the workload exchanged for one of ours: for arrivals at a rate the one that offers them; for a
+     * target with a known window the one that keeps a schedule of its own; for inserts by several clients, other skews and
+     * deletes the one that has them; for a load that ignores failed inserts the one that goes on after them.
      */
     private static String[] withOurWorkload(String[] args, Properties properties) {
         String workload = properties.getProperty("workload");
         if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
+            if (properties.containsKey(OpenWorkload.RATE)) {
+                return with(args, "workload=" + OpenWorkload.class.getName());
+            }
             if (BenchsiteWorkload.isNeeded(properties)) {
                 workload = BenchsiteWorkload.class.getName();
             }

@@ -1,0 +1,129 @@
+"""Was an open load offered as it was asked for? V36 start lag, V37 arrivals counted, V38 arrivals as asked."""
+
+import math
+from typing import Final
+
+from benchsite.core.formatting import exact, grouped, latency, percent, throughput
+from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.facts import RunFacts
+from runs.checks.profile import Profile
+from runs.checks.results import Severity
+from runs.ycsb.arrivals import expected_share
+
+# Gaps at rate 1: their standard deviation over their mean is 1 for a Poisson process and 0 for equal ones.
+POISSON_TOLERANCE: Final = 0.05
+MAX_CONSTANT_VARIATION: Final = 0.1
+# Standard deviations that a count may be off by chance.
+SIGMAS: Final = 4.0
+# By so much a constant rate may be off: the window begins and ends within a second.
+CONSTANT_TOLERANCE: Final = 0.01
+
+
+@check("V36", "Start lag", "p99 over 1 ms and {lag_warn} of the response's p99 warns", untrusted=True)
+def start_lag(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A client that begins operations late makes the database look slower than it is.
+
+    What counts is by how much arrivals were taken late that were due while a thread was free, dropped ones included.
+
+    Formula: p99 of that lag / p99 of the response time of the operation that was done most
+    Warns: > {lag_warn}, and > 1 ms
+    Rejects: > {lag_reject}, and > 1 ms; or > {lag_reject_s} s
+    Not assessed without: the client's own measurement of its lag
+    """
+    if facts.open_load is None:
+        return None
+    arrivals = facts.arrivals
+    if arrivals is None or not arrivals.client_lag.count or not arrivals.response:
+        return not_assessed("The clients left no measurement of how late they began operations.")
+    lag_us = arrivals.client_lag.percentile(99.0) or 0
+    most = max(arrivals.response.values(), key=lambda histogram: histogram.count)
+    response_us = most.percentile(99.0) or 0
+    share = lag_us / response_us if response_us else math.inf
+    severity: Severity = "pass"
+    if lag_us > profile.lag_least_s * 1e6 and share > profile.lag_warn:
+        severity = "warn"
+        if share > profile.lag_reject:
+            severity = "reject"
+    if lag_us > profile.lag_reject_s * 1e6:
+        severity = "reject"
+    return Outcome(
+        severity,
+        f"p99 {latency(lag_us)}, response p99 {latency(response_us)}",
+        f"Though threads were free, one operation of a hundred began {latency(lag_us)} late or later: so much of the "
+        "response times is the clients', not the database's.",
+        "Run the clients on machines, or on cores, that nothing else uses, or offer less with each of them.",
+        good="Operations began when they were due.",
+    )
+
+
+@check("V37", "Arrivals counted", "offered = started + dropped, and started = measured", untrusted=True)
+def counted(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Every operation that was due was begun or dropped, and every one that was begun is in the logs.
+
+    Formula: offered - started - dropped; operations begun - operations measured, of each client over its whole run
+    Rejects: not 0; more than its threads
+    Not assessed without: the clients' counts of arrivals
+    """
+    if facts.open_load is None:
+        return None
+    arrivals = facts.arrivals
+    if arrivals is None:
+        return not_assessed("The clients left no counts of arrivals.")
+    total = arrivals.total
+    shown = f"{grouped(total.offered)} offered, {grouped(total.started)} started, {grouped(total.dropped)} dropped"
+    missing = total.offered - total.started - total.dropped
+    unmeasured = [
+        f"client {client.number} began {grouped(started)} operations and measured {grouped(client.operations or 0)}"
+        for client in facts.clients
+        if (started := arrivals.started_by_client.get(client.number)) is not None
+        and abs(started - (facts.measured_by_client.get(client.number, started))) > (client.threads or 0)
+    ]
+    lacking = sorted({client.number for client in facts.clients} - set(arrivals.started_by_client))
+    complaints = [f"{grouped(abs(missing))} arrivals are neither"] if missing else []
+    complaints += unmeasured + [f"client {number} left no counts" for number in lacking]
+    if not complaints:
+        return Outcome("pass", shown, "Every operation that was due was begun or dropped.")
+    return Outcome(
+        "reject", shown, f"The counts of arrivals do not add up: {'; '.join(complaints)}.",
+        "Look at the client's log for an error, and run it again.",
+    )  # fmt: skip
+
+
+@check("V38", "Arrivals as asked", "as many as asked for, and as even", untrusted=True)
+def as_asked(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The load is what the plan says: its rate over the window, and the gaps between arrivals.
+
+    Formula: offered / (target x profile's mean x seconds); standard deviation / mean of the gaps at rate 1
+    Rejects: off by more than 4 standard deviations of a Poisson count, or 1 % of equal gaps; a variation of the gaps
+        that is not 1 within 5 %, or above 0.1 for equal gaps
+    Not assessed without: the clients' counts of arrivals, 100 of them
+    """
+    open_load = facts.open_load
+    if open_load is None or not facts.target_ops_s:
+        return None
+    arrivals = facts.arrivals
+    if arrivals is None or arrivals.gap_variation is None or arrivals.total.offered < 100 or not arrivals.seconds:
+        return not_assessed("The clients counted too few arrivals.")
+    share = 1.0
+    if open_load["profile"] and facts.window_s:
+        share = expected_share(open_load["profile"], facts.window_s)
+    expected = facts.target_ops_s * share * arrivals.seconds
+    offered = arrivals.total.offered
+    # The seconds in which arrivals are counted are not those of the window: each end may be off by one.
+    tolerance = max(CONSTANT_TOLERANCE * expected, 2 * facts.target_ops_s * (1.0 if open_load["profile"] else 0.0))
+    is_poisson = open_load["arrivals"] == "poisson"
+    if is_poisson:
+        tolerance = max(tolerance, SIGMAS * math.sqrt(expected))
+    variation = arrivals.gap_variation
+    even = abs(variation - 1) <= POISSON_TOLERANCE + SIGMAS / math.sqrt(offered)
+    if not is_poisson:
+        even = variation <= MAX_CONSTANT_VARIATION
+    shown = f"{throughput(offered / arrivals.seconds)} of {throughput(expected / arrivals.seconds)}"
+    shown += f", variation of the gaps {exact(round(variation, 2))}"
+    if even and abs(offered - expected) <= tolerance:
+        return Outcome("pass", shown, "The load was offered as it was asked for.")
+    return Outcome(
+        "reject", shown,
+        f"The load was not what was asked for: {percent(offered / expected)} of the operations were due.",
+        "Run it again; a client that stood still at the begin or the end of the window shows in its log.",
+    )  # fmt: skip

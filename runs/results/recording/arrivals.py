@@ -1,0 +1,32 @@
+"""What the clients of a run with an open load counted of its arrivals."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from runs.models import ClientRun
+from runs.results import artifacts
+from runs.ycsb.arrivals import ClientArrivals, merge_arrivals, parse_arrivals
+from runs.ycsb.merged import MergedRun
+
+KIND = "arrivals"
+
+
+def read_client_arrivals(clients: Iterable[ClientRun]) -> list[ClientArrivals]:
+    """Of each client with such a file, on the reference clock; `clients` are with their artifacts."""
+    read = []
+    for client in clients:
+        for artifact in client.artifacts.all():
+            if artifact.kind == KIND:
+                text = artifacts.open_artifact(artifact).decode("ascii", errors="replace")
+                read.append(parse_arrivals(text, client.number, client.clock_offset_s or 0.0))
+    return read
+
+
+def add_arrivals(merged: MergedRun, clients: Iterable[ClientRun]) -> MergedRun:
+    """The merged run with its arrivals in its window; unchanged where no client counted any."""
+    counted = read_client_arrivals(clients)
+    if not counted:
+        return merged
+    response = {part.operation: part.histogram for part in merged.operations if part.kind == "response"}
+    window = merged.window
+    return replace(merged, arrivals=merge_arrivals(counted, window.from_s, window.to_s, merged.lags, response))

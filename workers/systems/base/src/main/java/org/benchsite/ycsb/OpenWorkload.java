@@ -1,0 +1,174 @@
+package org.benchsite.ycsb;
+
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+import site.ycsb.DB;
+import site.ycsb.Workload;
+import site.ycsb.WorkloadException;
+import site.ycsb.measurements.Measurements;
+
+/**
+ * Offers operations that do not wait for each other: they arrive at a rate, whatever the database does.
+ *
+ * <p>All threads of a client share one schedule. A free thread takes the next arrival, waits until it is due, and begins
+ * it; its intended start is when it was due. While all threads are busy arrivals wait. One that is taken later than the
+ * patience allows is dropped: it is counted, never begun, and in no latency.
+ *
+ * <p>YCSB measures service time (from the begin) and response time (from when the operation was due). Measured beside
+ * them are {@link #START_LAG}, from due to begin of every operation, and {@link #CLIENT_LAG}, by how much arrivals were
+ * taken late that were due while a thread was free, dropped ones included: all of that is the client's own lateness.
+ */
+public final class OpenWorkload extends Workload {
+    /** Operations per second of this client, at 100 % of the profile. */
+    public static final String RATE = "open.rate";
+    /** {@code poisson} or {@code constant}. */
+    static final String ARRIVALS = "open.arrivals";
+    /** Milliseconds, or {@code never}. */
+    static final String PATIENCE = "open.patience_ms";
+    /** Where the constant arrivals of this client lie between two of its own, in [0, 1). */
+    static final String SHIFT = "open.shift";
+    static final String SEED = "open.seed";
+    /** {@code second:percent,...}, from the begin of the measured window; absent: 100 % all the time. */
+    static final String PROFILE = "open.profile";
+    /** The file of what arrived in each second. */
+    static final String OUTPUT = "open.output";
+
+    static final String START_LAG = "START-LAG";
+    static final String CLIENT_LAG = "CLIENT-LAG";
+    private static final double SECOND_NS = 1e9;
+    /** A thread that waits looks so often whether the client stops. */
+    private static final long LOOK_NS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final AtomicInteger free = new AtomicInteger();
+    private volatile long allBusyUntilNs = Long.MIN_VALUE;
+    private OperationWorkload operations;
+    private ArrivalSchedule schedule;
+    private ArrivalCounts counts;
+    private long patienceNs;
+    private boolean spins;
+    private long beganNs;
+    private boolean hasBegun;
+
+    @Override
+    public void init(Properties properties) throws WorkloadException {
+        operations = BenchsiteWorkload.isNeeded(properties) ? new BenchsiteWorkload() : new OperationWorkload();
+        operations.init(properties);
+        double warmUpS = Double.parseDouble(properties.getProperty(PacedWorkload.WINDOW_START, "0"));
+        schedule = new ArrivalSchedule(
+            Double.parseDouble(properties.getProperty(RATE)),
+            "poisson".equals(properties.getProperty(ARRIVALS, "poisson")),
+            Double.parseDouble(properties.getProperty(SHIFT, "0")),
+            Long.parseLong(properties.getProperty(SEED, "1")),
+            Profile.parse(properties.getProperty(PROFILE, ""), warmUpS));
+        String patience = properties.getProperty(PATIENCE, "1");
+        patienceNs = "never".equals(patience) ? Long.MAX_VALUE : (long) (Double.parseDouble(patience) * 1e6);
+        spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
+        counts = new ArrivalCounts(properties.getProperty(OUTPUT));
+    }
+
+    @Override
+    public Object initThread(Properties properties, int number, int threads) throws WorkloadException {
+        return operations.initThread(properties, number, threads);
+    }
+
+    @Override
+    public boolean doTransaction(DB db, Object state) {
+        if (free.getAndIncrement() == 0) {
+            allBusyUntilNs = System.nanoTime();
+        }
+        String operation = takeArrival();
+        if (operation == null) {
+            return false;
+        }
+        operations.execute(db, operation);
+        return true;
+    }
+
+    /** Waits for the next arrival that is not dropped; null where the client stops. */
+    private String takeArrival() {
+        lock.lock();
+        try {
+            if (!hasBegun) {
+                hasBegun = true;
+                beganNs = System.nanoTime();
+                allBusyUntilNs = beganNs;
+                counts.begin(beganNs);
+            }
+            while (!isStopRequested()) {
+                schedule.advance();
+                String operation = operations.chooseOperation();
+                double dueS = schedule.dueS();
+                if (dueS == Double.POSITIVE_INFINITY) {
+                    awaitStop();
+                    return null;
+                }
+                long dueNs = beganNs + (long) (dueS * SECOND_NS);
+                if (!await(dueNs)) {
+                    return null;
+                }
+                long lateNs = System.nanoTime() - dueNs;
+                boolean isDropped = lateNs > patienceNs;
+                counts.add(operation, dueNs, isDropped, schedule.gap());
+                measureLag(dueNs, lateNs, isDropped);
+                if (!isDropped) {
+                    return operation;
+                }
+            }
+            return null;
+        } finally {
+            free.decrementAndGet();
+            lock.unlock();
+        }
+    }
+
+    private void measureLag(long dueNs, long lateNs, boolean isDropped) {
+        Measurements measurements = Measurements.getMeasurements();
+        int lateUs = (int) Math.min(lateNs / 1000, Integer.MAX_VALUE);
+        if (dueNs >= allBusyUntilNs) {
+            measurements.measure(CLIENT_LAG, lateUs);
+        }
+        if (!isDropped) {
+            measurements.measure(START_LAG, lateUs);
+            measurements.setIntendedStartTimeNs(dueNs);
+        }
+    }
+
+    /** Returns when an arrival is due; false where the client stops before. */
+    private boolean await(long dueNs) {
+        long left = dueNs - System.nanoTime();
+        while (left > 0) {
+            if (isStopRequested()) {
+                return false;
+            }
+            if (spins) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(Math.min(left, LOOK_NS));
+            }
+            left = dueNs - System.nanoTime();
+        }
+        return true;
+    }
+
+    private void awaitStop() {
+        while (!isStopRequested()) {
+            LockSupport.parkNanos(LOOK_NS);
+        }
+    }
+
+    @Override
+    public boolean doInsert(DB db, Object state) {
+        throw new UnsupportedOperationException("a load is not offered at a rate");
+    }
+
+    @Override
+    public void cleanup() throws WorkloadException {
+        counts.end();
+        operations.cleanup();
+    }
+}
