@@ -108,13 +108,13 @@ public final class OpenWorkload extends Workload {
                     return null;
                 }
                 long dueNs = beganNs + (long) (dueS * SECOND_NS);
+                // Taken before it is due it is not dropped, however late the thread wakes up.
+                boolean isDropped = System.nanoTime() - dueNs > patienceNs;
                 if (!await(dueNs)) {
                     return null;
                 }
-                long lateNs = System.nanoTime() - dueNs;
-                boolean isDropped = lateNs > patienceNs;
                 counts.add(operation, dueNs, isDropped, schedule.gap());
-                measureLag(dueNs, lateNs, isDropped);
+                measureLag(dueNs, System.nanoTime() - dueNs, isDropped);
                 if (!isDropped) {
                     return operation;
                 }

@@ -1,0 +1,199 @@
+"""Open load against servers of known service time, and what the ideal client would have measured.
+
+`FifoServer.java` is a queue before some servers, in a process of its own. The ideal client begins every arrival when it
+is due and costs nothing: its response times follow from the same arrivals by Lindley's recursion.
+"""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from runs.ycsb.arrivals import FILE_NAME, ClientArrivals, parse_arrivals
+from runs.ycsb.command import open_load_properties
+from runs.ycsb.histogram import Histogram
+from runs.ycsb.properties import render_properties
+from runs.ycsb.tests.hdrlogs import read_log
+from workers.provision.ports import free_port
+from workers.systems.manifests import Manifest, java_executable
+
+Floats = npt.NDArray[np.float64]
+SERVER: Final = Path(__file__).with_name("FifoServer.java")
+WORKLOAD: Final = {
+    "workload": "site.ycsb.workloads.CoreWorkload", "recordcount": "1000", "operationcount": "2147483647",
+    "fieldcount": "1", "fieldlength": "10", "readproportion": "0", "updateproportion": "1", "status.interval": "1",
+    "measurementtype": "hdrhistogram", "hdrhistogram.fileoutput": "true", "measurement.interval": "both",
+    "requestdistribution": "uniform",
+}  # fmt: skip
+PATIENCE_S: Final = 60
+_MASK: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+@contextmanager
+def fifo_server(servers: int, service_us: int) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Its port and its process."""
+    port = free_port()
+    argv = [java_executable(), "-Xmx128m", str(SERVER), str(port), str(servers), str(service_us)]
+    with subprocess.Popen(argv) as process:
+        try:
+            _await_listener(port)
+            yield port, process
+        finally:
+            process.kill()
+
+
+def _await_listener(port: int) -> None:
+    import socket
+
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one client left."""
+
+    response: Histogram
+    service: Histogram
+    client_lag: Histogram
+    arrivals: ClientArrivals
+    seed: int
+    rate_ops_s: float
+    cpu_s: float
+    operations: int
+
+
+def measure(
+    manifest: Manifest,
+    port: int,
+    *,
+    rate_ops_s: float,
+    seconds: int,
+    threads: int,
+    arrivals: str = "poisson",
+    patience_ms: float | None = None,
+    profile: Sequence[Sequence[float]] = (),
+    clients: int = 1,
+    seed: str = "1",
+    properties: Mapping[str, str] | None = None,
+    on_started: object = None,
+) -> list[Measured]:
+    """Runs the clients together, each with `threads` / `clients` of the threads, to their end."""
+    with tempfile.TemporaryDirectory(prefix="open-") as folder, ExitStack() as stack:
+        started = []
+        for number in range(clients):
+            base = Path(folder) / str(number)
+            (base / "hdr").mkdir(parents=True)
+            load = open_load_properties(
+                target_ops_s=rate_ops_s, arrivals=arrivals, patience_ms=patience_ms, profile=profile,
+                client=number, clients=clients, run=seed,
+            )  # fmt: skip
+            text = render_properties({
+                **WORKLOAD, **load, "maxexecutiontime": str(seconds), "redis.port": str(port),
+                "hdrhistogram.output.path": f"{base}/hdr/", "open.output": f"{base}/{FILE_NAME}",
+                "threadcount": str(threads // clients), **(properties or {}),
+            })  # fmt: skip
+            (base / "ycsb.properties").write_text(text)
+            started.append((base, load, stack.enter_context(_client(manifest, base))))
+        for _, _, process in started:
+            _await_ready(process)
+        instant = round((time.time() + 0.3) * 1000)
+        for _, _, process in started:
+            assert process.stdin is not None
+            process.stdin.write(f"START {instant}\n")
+            process.stdin.flush()
+        if callable(on_started):
+            on_started([process for _, _, process in started])
+        return [_read(base, load, process) for base, load, process in started]
+
+
+@contextmanager
+def _client(manifest: Manifest, base: Path) -> Iterator[subprocess.Popen[str]]:
+    argv = [
+        java_executable(), "-Xmx256m", "-Duser.language=en", "-Duser.country=US", "-cp",
+        ":".join(map(str, manifest.jars)), "benchsite.Start", "--ready", "-t", "-s", "-P",
+        str(base / "ycsb.properties"), "-db", manifest.java_class,
+    ]  # fmt: skip
+    with (
+        (base / "stdout.txt").open("w") as stdout,
+        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _await_ready(process: subprocess.Popen[str]) -> None:
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        if line.startswith("BENCHSITE READY"):
+            return
+        lines.append(line)
+    raise AssertionError(f"the client ended before it was ready: {''.join(lines)}")
+
+
+def _read(base: Path, load: Mapping[str, str], process: subprocess.Popen[str]) -> Measured:
+    import os
+
+    assert process.stderr is not None
+    process.stderr.read()
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    logs = {path.stem: _whole(path) for path in (base / "hdr").glob("*.hdr")}
+    service = logs.get("UPDATE", Histogram())
+    return Measured(
+        response=logs.get("Intended-UPDATE", Histogram()),
+        service=service,
+        client_lag=logs.get("CLIENT-LAG", Histogram()),
+        arrivals=parse_arrivals((base / FILE_NAME).read_text() if (base / FILE_NAME).exists() else "\n", 0),
+        seed=int(load.get("open.seed", "0")),
+        rate_ops_s=float(load.get("open.rate", "0")),
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        operations=service.count,
+    )
+
+
+def _whole(path: Path) -> Histogram:
+    with path.open() as lines:
+        log = read_log(lines)
+    return Histogram.of_sparse(log.index, log.count)
+
+
+def draw_gaps(seed: int, number: int) -> Floats:
+    """The gaps at rate 1 of a client's Poisson arrivals: Java's SplittableRandom (Steele, Lea and Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + _GAMMA * np.arange(1, number + 1, dtype=np.uint64)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return -np.log1p(-(z >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+def compute_ideal(due_s: Floats, servers: int, service_s: float) -> Floats:
+    """Response times (s) of a FIFO queue before equal servers, for arrivals in the order of time."""
+    free = [0.0] * servers
+    heapify(free)
+    responses = np.empty(due_s.size)
+    for at, due in enumerate(due_s.tolist()):
+        end = max(due, free[0]) + service_s
+        heapreplace(free, end)
+        responses[at] = end - due
+    return responses
