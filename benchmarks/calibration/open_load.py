@@ -7,7 +7,7 @@ is due and costs nothing: its response times follow from the same arrivals by Li
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
@@ -92,9 +92,13 @@ def measure(
     clients: int = 1,
     seed: str = "1",
     properties: Mapping[str, str] | None = None,
-    on_started: object = None,
+    is_open: bool = True,
+    on_started: Callable[[Sequence[subprocess.Popen[str]]], object] | None = None,
 ) -> list[Measured]:
-    """Runs the clients together, each with `threads` / `clients` of the threads, to their end."""
+    """Runs the clients together, each with `threads` / `clients` of the threads, to their end.
+
+    `is_open` false leaves the load to `properties`.
+    """
     with tempfile.TemporaryDirectory(prefix="open-") as folder, ExitStack() as stack:
         started = []
         for number in range(clients):
@@ -104,6 +108,8 @@ def measure(
                 target_ops_s=rate_ops_s, arrivals=arrivals, patience_ms=patience_ms, profile=profile,
                 client=number, clients=clients, run=seed,
             )  # fmt: skip
+            if not is_open:
+                load = {}
             text = render_properties({
                 **WORKLOAD, **load, "maxexecutiontime": str(seconds), "redis.port": str(port),
                 "hdrhistogram.output.path": f"{base}/hdr/", "open.output": f"{base}/{FILE_NAME}",
@@ -118,7 +124,7 @@ def measure(
             assert process.stdin is not None
             process.stdin.write(f"START {instant}\n")
             process.stdin.flush()
-        if callable(on_started):
+        if on_started is not None:
             on_started([process for _, _, process in started])
         return [_read(base, load, process) for base, load, process in started]
 

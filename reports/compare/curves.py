@@ -264,6 +264,7 @@ class Setup:
     warmup_s: int = 0
     measure_s: int | None = None  # None: as long as it lasted
     processes: int = 1
+    arrivals: str = ""  # of an open load: how operations arrive; empty: each thread waits for its answer
     cluster_name: str = ""
     cluster_machines: tuple[MachineFacts, ...] = ()
     generators: tuple[str, ...] = ()

@@ -69,6 +69,8 @@ class Preview:
     result_bytes: int
     sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
     orders: str = ""  # what another order would cost
+    profile: str = ""  # of an open load: the corners of its line, in a box of 100 by 100
+    profile_peak: float = 100.0  # % of a rung
     is_bound: bool = False  # of a search: the most runs, loads, time and results that it may need
 
     @property
@@ -130,8 +132,19 @@ def preview(plan: Plan) -> Preview:
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
         orders=orders,
+        profile=_draw_profile(plan),
+        profile_peak=find_peak_percent(plan.profile),
         is_bound=plan.search is not None,
     )
+
+
+def _draw_profile(plan: Plan) -> str:
+    if not plan.profile:
+        return ""
+    end_s = max(plan.min_measure_s, plan.profile[-1][0])
+    points = [[0.0, plan.profile[0][1]], *plan.profile, [end_s, plan.profile[-1][1]]]
+    peak = max(find_peak_percent(plan.profile), 1.0)
+    return " ".join(f"{100 * second / end_s:.2f},{100 - 100 * percent / peak:.2f}" for second, percent in points)
 
 
 def max_trials(plan: Plan) -> int:

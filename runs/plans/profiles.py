@@ -13,6 +13,10 @@ PRESETS: Final[Mapping[str, tuple[str, Sequence[tuple[float, float]]]]] = {
     "steps": ("four steps", ((0, 25), (0.25, 25), (0.251, 50), (0.5, 50), (0.501, 75), (0.75, 75), (0.751, 100))),
     "ramp": ("a ramp from 0 to 100 %", ((0, 0), (1, 100))),
     "burst": ("a burst to 300 % in the middle", ((0, 100), (0.45, 100), (0.451, 300), (0.55, 300), (0.551, 100))),
+    "overload": (
+        "80 %, an overload of 200 %, and 80 % again",
+        ((0, 80), (0.3333, 80), (0.3334, 200), (0.6666, 200), (0.6667, 80), (1, 80)),
+    ),
     "day": (
         "a day, from midnight to midnight",
         tuple((hour / 24, round(55 - 45 * math.cos(2 * math.pi * (hour - 3) / 24), 1)) for hour in range(25)),
@@ -62,6 +66,14 @@ def _parse_line(number: int, line: str) -> list[float]:
     except ValueError:
         pass
     raise ProfileError(f"Line {number} of the profile, “{line.strip()[:40]}”, is no point: write it as in 60, 150.")
+
+
+def find_overload(points: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """From when to when a profile asks for more than its rung; None: never, or not between two quieter parts."""
+    above = [number for number, (_, percent) in enumerate(points) if percent > 100]
+    if not above or above[0] == 0 or above[-1] == len(points) - 1:
+        return None
+    return points[above[0] - 1][0], points[above[-1] + 1][0]
 
 
 def find_peak_percent(points: Sequence[Sequence[float]]) -> float:

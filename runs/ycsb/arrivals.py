@@ -78,6 +78,7 @@ class Arrivals:
             "offered": total.offered,
             "started": total.started,
             "dropped": total.dropped,
+            "dropped_share": total.dropped_share,
             "dropped_interval": list(share_interval(total.dropped, total.offered)),
             "offered_ops_s": self.offered_ops_s,
             "client_lag_us": _percentiles(self.client_lag),

@@ -14,6 +14,7 @@ from benchmarks.speed import (
     driver,
     fleet_queue,
     idle_generators,
+    open_load,
     overhead,
     pages,
     reading,
@@ -34,6 +35,7 @@ ON_A_SITE: dict[str, Callable[[Site], Report]] = {
 }
 IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "driver": driver.measure,
+    "open": open_load.measure,
     "logs": reading.measure_logs,
     "text": reading.measure_text,
     "points": reading.measure_points,

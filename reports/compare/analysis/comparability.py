@@ -159,6 +159,12 @@ def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> str:
 
 
 def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
+    arrivals = (a.setup.arrivals, b.setup.arrivals)
+    if bool(arrivals[0]) != bool(arrivals[1]):
+        yield _Differs("load", "On one side operations wait for a free thread, on the other they do not.")
+        return
+    if arrivals[0] != arrivals[1]:
+        yield _Differs("load", f"Operations arrive differently: {arrivals[0]} and {arrivals[1]}.")
     if a.ladder != b.ladder:
         yield _Differs("load", "One side climbs a ladder of threads, the other of target throughputs.")
         return

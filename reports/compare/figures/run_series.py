@@ -55,6 +55,15 @@ class Band:
     high_ops_s: Array
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Offered:
+    """Of an open load, all operations by when they were due. Seconds count from the clients' common start."""
+
+    seconds: Array
+    offered_ops_s: Array
+    dropped_ops_s: Array
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """Which part was measured, in seconds from the clients' common start; both 0 while nothing is judged."""
@@ -128,7 +137,9 @@ class RunSeriesFigure(Figure):
         band: Band | None = None,
         events: Sequence[Event] = (),
         faults: Sequence[FaultBand] = (),
+        offered: Offered | None = None,
     ) -> None:
+        self.offered = offered
         self.name = name
         self.series = series
         self.window = window
@@ -160,7 +171,9 @@ class RunSeriesFigure(Figure):
         if seconds.size:
             mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
             mark_faults(layout, self.faults, frame)
-        if self.window.target_ops_s and seconds.size:
+        if self.offered is not None:
+            data += _arrivals(self.offered, frame)
+        elif self.window.target_ops_s and seconds.size:
             data.append(_target(seconds, self.window.target_ops_s, frame))
         if seconds.size:
             data += _events(self.events, layout, frame)
@@ -176,6 +189,7 @@ class RunSeriesFigure(Figure):
             f"Measured from second {begin} to {end}" if self.window.end_s else "",
             f"p99 of each {self.every} by itself: their mean would mean nothing",
             f"Coloured bands are planned faults: {faults}" if faults else "",
+            "Offered and dropped count when an operation was due" if self.offered is not None else "",
             "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
             f"Happened meanwhile: {happened}" if happened else "",
         )
@@ -186,6 +200,11 @@ class RunSeriesFigure(Figure):
         seconds, rate = total_rate(self.series)
         columns = ["second", "all operations (ops/s)"]
         values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
+        if self.offered is not None:
+            at = self.offered.seconds.tolist()
+            for name, array in (("offered", self.offered.offered_ops_s), ("dropped", self.offered.dropped_ops_s)):
+                columns.append(f"{name} (ops/s)")
+                values.append(dict(zip(at, _cells(array), strict=True)))
         for stored in self.series:
             for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
                 columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
@@ -260,6 +279,27 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
             )
         )
     return traces
+
+
+def _arrivals(offered: Offered, frame: Frame) -> list[Trace]:
+    """Offered and dropped operations; what was started is the rest."""
+    styles = (
+        ("offered", offered.offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
+        ("dropped", offered.dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
+    )
+    return [
+        scatter(
+            coordinates(offered.seconds),
+            coordinates(values),
+            name,
+            hover=[formatting.throughput(value) for value in values],
+            hovertemplate=f"%{{text}}<extra>{name}</extra>",
+            mode="lines" if values.size > 1 else "markers",
+            line={**line, "shape": "hv" if values.size <= 120 else "linear"},
+            connectgaps=False,
+        )
+        for name, values, line in styles
+    ]
 
 
 def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:

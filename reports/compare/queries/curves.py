@@ -1,6 +1,8 @@
 """Sweeps and their runs as curves, stored once their runs have ended: at most ten queries, however many they are."""
 
 import datetime as dt
+import hashlib
+import json
 import logging
 import uuid
 from collections import Counter, defaultdict
@@ -40,7 +42,7 @@ from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
-from runs.queue.spec import MachineSpec, RunSpec, SloSpec
+from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec
 from runs.ycsb.numbers import add_known_parts
 
 logger = logging.getLogger(__name__)
@@ -394,6 +396,19 @@ def _point(repeats: Sequence[Repeat]) -> Point:
     )
 
 
+def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
+    """A code that is equal for loads that can be compared: "poisson 1 ms", "constant never", "poisson 1 ms 3f2a"."""
+    if open_load is None:
+        return ""
+    patience = "never"
+    if open_load["patience_ms"] is not None:
+        patience = f"{open_load['patience_ms']:g} ms"
+    profile = ""
+    if open_load["profile"]:
+        profile = hashlib.sha256(json.dumps(open_load["profile"]).encode()).hexdigest()[:8]
+    return f"{open_load['arrivals']} {patience} {profile}".strip()
+
+
 def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Of the repeats of an open load, what arrived and how much of it was dropped."""
     counted = [part for part in arrivals if part]
@@ -478,6 +493,7 @@ def build_setup(spec: RunSpec) -> Setup:
         warmup_s=window["warmup_s"],
         measure_s=window["min_measure_s"],
         processes=spec["load"]["processes"],
+        arrivals=_describe_arrivals(spec["load"].get("open")),
         cluster_name=spec["cluster"]["name"],
         cluster_machines=_machines(spec["cluster"]["machines"]),
         nodes=cluster_facts(spec).nodes,

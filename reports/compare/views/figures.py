@@ -32,7 +32,7 @@ from reports.compare.queries import StoredSeries, build_key, chosen, curves, run
 from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, server_metrics
 from reports.compare.selection import read
-from reports.trends.queries.over_time import fault_bands, get_events, over_time
+from reports.trends.queries.over_time import fault_bands, get_events, get_offered, over_time
 from runs.models import Matrix, Phase, Run, Sweep
 
 DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as", "width", "height")
@@ -179,6 +179,7 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
         events=get_events(run, stored.base_s, last_s) if series else (),
         faults=fault_bands(run, stored.base_s),
         band=band,
+        offered=get_offered(run, stored.base_s, stored.interval_s),
     )
 
 

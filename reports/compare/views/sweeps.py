@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Model, QuerySet
@@ -186,8 +187,24 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "warnings": collect_notes([curve]),
         "search": search_path(row),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
+        "overload_url": _overload_url(row, curve),
     }
     return render(request, "reports/sweep.html", context)
+
+
+def _overload_url(row: Sweep, curve: Curve) -> str:
+    """The builder with an open load around the ceiling; empty without one, or where its client cannot offer that."""
+    own = row.database is not None and row.database.flavour == row.database.Flavour.BENCHSITE
+    if not own or curve.ceiling is None or curve.ceiling.throughput_ops_s < 1 or row.workload is None:
+        return ""
+    threads = max(curve.ceiling.threads, max(point.threads for point in curve.points))
+    start = {
+        "entry": f"{row.database_id}:{row.mode}",
+        "workload": row.workload_id,
+        "ceiling": round(curve.ceiling.throughput_ops_s),
+        "threads": threads,
+    }
+    return f"{reverse('matrix-add')}?{urlencode(start)}"
 
 
 @team_required("GET")

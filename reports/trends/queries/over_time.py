@@ -3,9 +3,13 @@
 import datetime as dt
 from collections.abc import Iterable
 
-from reports.compare.figures.run_series import Event, FaultBand, OverTime
+import numpy as np
+
+from reports.compare.figures.run_series import Event, FaultBand, Offered, OverTime
 from runs.models import Run
 from runs.plans.faults import KINDS
+from runs.results.recording.arrivals import read_client_arrivals
+from runs.ycsb.arrivals import sum_by_second
 from runs.ycsb.series import Series as UnpackedSeries
 
 MAX_EVENTS = 40
@@ -41,6 +45,20 @@ def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
         Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
         for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MAX_EVENTS]
     ]
+
+
+def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
+    """What an open load offered in each interval of the axis; None of other loads. Reads its clients' counts."""
+    if "open" not in run.spec["load"]:
+        return None
+    seconds = sum_by_second(read_client_arrivals(run.client_runs.prefetch_related("artifacts")))
+    if not seconds:
+        return None
+    at = np.array(list(seconds), dtype=np.float64) - round(base_s)
+    begins, place = np.unique(at // interval_s * interval_s, return_inverse=True)
+    offered = np.bincount(place, [count.offered for count in seconds.values()]) / interval_s
+    dropped = np.bincount(place, [count.dropped for count in seconds.values()]) / interval_s
+    return Offered(begins + (interval_s - 1) / 2, offered, dropped)
 
 
 def fault_bands(run: Run, base_s: float) -> list[FaultBand]:

@@ -1,8 +1,9 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from django import forms
 from django.db import transaction
@@ -109,11 +110,13 @@ class MatrixForm(GeneratorsForm):
             for mode in database_choice(database, set()).modes
             if not mode.mode.replicas_needed
         ]
+        if "entry" in start:
+            entries = [start["entry"]]
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
         load_generators = []
         if not self.has_many_generators:
             load_generators = [str(generator.pk) for generator in self.generators]
-        return {
+        return _overload(start) | {
             "entries": entries,
             "workloads": workloads,
             "load_generators": load_generators,
@@ -251,6 +254,27 @@ class MatrixForm(GeneratorsForm):
         draft = self.build_draft()
         draft.workloads = store_proposed(self.proposed, self.chosen_workloads(), draft.matrix)
         return draft.store(user)
+
+
+# An overload plan offers these shares of a ceiling.
+OVERLOADS: Final = (0.5, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0)
+RECOVERY_S: Final = 180
+
+
+def _overload(start: Mapping[str, str]) -> dict[str, Any]:
+    """An open load around the ceiling that a page states; of `recovery` an overload in the middle of a run."""
+    ceiling = start.get("ceiling", "")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", ceiling, re.ASCII):
+        return {}
+    plan = {
+        "ladder": Matrix.Ladder.TARGET,
+        "arrivals": "poisson",
+        "threads": start.get("threads"),
+        "stops_early": False,
+    }
+    if start.get("recovery"):
+        return {**plan, "rungs": [int(ceiling)], "profile_preset": "overload", "min_measure_s": RECOVERY_S}
+    return {**plan, "rungs": sorted({max(round(share * int(ceiling)), 1) for share in OVERLOADS})}
 
 
 def generators_for(team: Team) -> QuerySet[LoadGenerator]:

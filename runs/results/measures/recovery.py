@@ -125,6 +125,36 @@ def _recovery(
     )
 
 
+# After an overload goodput has come back where so many seconds in a row do as much of what is offered as before it.
+BACK_S: Final = 5
+BACK_SHARE: Final = 0.98
+BACK_LATENCY: Final = 2.0  # times the p99 before
+
+
+def find_return_s(
+    seconds: Floats, goodput_ops_s: Floats, offered_ops_s: Floats, p99_us: Floats, *, began_s: float, ended_s: float
+) -> float | None:
+    """How long after the end of an overload an open load is served as before it, in seconds; None: it never is.
+
+    It is the begin of the first `BACK_S` seconds in a row that together reach `BACK_SHARE` of the share of the offered
+    operations that was done before, none with a p99 above `BACK_LATENCY` times the median before. NaN where the
+    seconds before the overload do not tell. All arrays are by second, on the axis of `began_s` and `ended_s`.
+    """
+    before = seconds + 1 <= began_s + EPSILON_S
+    usual_us = p99_us[before & np.isfinite(p99_us)]
+    if not before.any() or not offered_ops_s[before].sum() or not usual_us.size:
+        return float("nan")
+    least = BACK_SHARE * goodput_ops_s[before].sum() / offered_ops_s[before].sum()
+    most_us = BACK_LATENCY * float(np.median(usual_us))
+    after = np.flatnonzero(seconds >= ended_s - EPSILON_S)
+    for first in after[: max(after.size - BACK_S + 1, 0)].tolist():
+        part = slice(first, first + BACK_S)
+        offered = offered_ops_s[part].sum()
+        if offered and goodput_ops_s[part].sum() / offered >= least and np.nanmax(p99_us[part], initial=0) <= most_us:
+            return max(float(seconds[first] - ended_s), 0.0)
+    return None
+
+
 def _mean(rate: Floats) -> float | None:
     if rate.size:
         return float(rate.mean())

@@ -10,8 +10,11 @@ import numpy as np
 
 from runs.models import MeasurementSet, Run, Series
 from runs.plans.faults import KINDS, fault_sentence
+from runs.plans.profiles import find_overload
 from runs.queue.spec import FaultSpec
-from runs.results.measures.recovery import Floats, Recovery, recoveries
+from runs.results.measures.recovery import Floats, Recovery, find_return_s, recoveries
+from runs.results.recording.arrivals import read_client_arrivals
+from runs.ycsb.arrivals import Count, sum_by_second
 from runs.ycsb.names import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
@@ -104,6 +107,45 @@ def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[Un
         )
         for number, record in enumerate(records, 1)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """A part of a profile that asks for more than the rung. Seconds count from the begin of the window."""
+
+    began_s: float
+    ended_s: float
+    return_s: float | None  # from its end until it was served as before; None: it was not, NaN: nobody knows
+
+
+def get_overload(run: Run, cut: MeasurementSet) -> Overload | None:
+    """Of a run whose profile has one; three queries for those."""
+    profile = run.spec["load"].get("open", {}).get("profile", ())
+    overload = find_overload(profile)
+    if overload is None or cut.window_from is None:
+        return None
+    series = [unpack(bytes(data)) for data in run.series.filter(interval_s=1).values_list("data", flat=True)]
+    counts = sum_by_second(read_client_arrivals(run.client_runs.prefetch_related("artifacts")))
+    if not series or not counts:
+        return None
+    base_s = min(stored.base_s for stored in series)
+    seconds, goodput_ops_s, _ = _totals(series, base_s)
+    offered_ops_s = np.array([counts.get(round(base_s + second), Count()).offered for second in seconds], dtype=float)
+    began_s, ended_s = (cut.window_from.timestamp() - base_s + second for second in overload)
+    return_s = find_return_s(
+        seconds, goodput_ops_s, offered_ops_s, _worst_p99(series, seconds, base_s), began_s=began_s, ended_s=ended_s
+    )
+    return Overload(*overload, return_s)
+
+
+def _worst_p99(series: Sequence[UnpackedSeries], seconds: Floats, base_s: float) -> Floats:
+    """Of each second the highest p99 (µs) of the response times of its operations; NaN without any."""
+    worst = np.full(seconds.size, np.nan)
+    for stored in series:
+        if stored.kind == "response" and stored.points.size:
+            at = np.searchsorted(seconds, stored.points["second"] + round(stored.base_s - base_s))
+            worst[at] = np.fmax(worst[at], stored.points["p99_us"])
+    return worst
 
 
 def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Floats, Floats]:

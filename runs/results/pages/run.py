@@ -9,14 +9,26 @@ import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Stage, Status
+from runs.models import (
+    Artifact,
+    ClientRun,
+    Finding,
+    LatencyKind,
+    Measurement,
+    MeasurementSet,
+    Phase,
+    Run,
+    RunEvent,
+    Stage,
+    Status,
+)
 from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
 from runs.results.artifacts import open_artifact
 from runs.results.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.results.measures.server_use import busiest_sentence, rank_uses
 from runs.results.pages.durability import durability_sentence
-from runs.results.pages.recovery import applied_faults
+from runs.results.pages.recovery import applied_faults, get_overload
 from runs.results.pages.window import window_panel
 from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.server_samples import read_host_samples
@@ -54,6 +66,8 @@ def run_page(run: Run) -> dict[str, object]:
         "cut": cut,
         "window": window_panel(run, sets, has_intervals=has_intervals),
         "measurements": measurements,
+        "arrivals": _arrivals(cut, measurements),
+        "overload": get_overload(run, cut) if cut else None,
         "statistics": STATISTICS,
         "has_bounds": any(line.bounds for line in measurements),
         "has_upper_bounds": any(line.upper_bounds for line in measurements),
@@ -158,6 +172,22 @@ def _host_use(host: HostSamples) -> dict[str, object]:
 def get_run_events(run: Run) -> QuerySet[RunEvent]:
     """What happened to the run, each `after` its submission."""
     return run.events.annotate(after=F("at") - Value(run.created_at))
+
+
+def _arrivals(cut: MeasurementSet | None, measurements: Iterable[Measurement]) -> list[dict[str, object]]:
+    """Of an open load what was offered of each operation; empty for others."""
+    if cut is None or not cut.arrivals:
+        return []
+    p99_us = {line.operation: line.p99_us for line in measurements if line.latency_kind == LatencyKind.RESPONSE}
+    return [
+        {
+            "operation": operation,
+            **count,
+            "started_p99_us": p99_us.get(operation),
+            "offered_p99_us": count["offered_percentiles_us"]["99"],
+        }
+        for operation, count in cut.arrivals["operations"].items()
+    ]
 
 
 def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:

@@ -1,0 +1,115 @@
+"""Whether an open load was offered as it was asked for, and whether the database bore it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runs.checks import RunFacts, judge_run
+from runs.checks.tests.test_checks import MEASURED, client, facts, severity
+from runs.queue.spec import OpenLoadSpec
+from runs.ycsb.arrivals import Arrivals, Count
+from runs.ycsb.histogram import Histogram, highest_values
+
+POISSON: OpenLoadSpec = {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}
+EQUAL: OpenLoadSpec = {"arrivals": "constant", "patience_ms": 1.0, "profile": []}
+RAMP: OpenLoadSpec = {"arrivals": "constant", "patience_ms": 1.0, "profile": [[0.0, 0.0], [300.0, 100.0]]}
+SECONDS = 300
+BUCKETS_US = highest_values(np.arange(20_000))
+
+
+def all_at(value_us: int, count: int = 1000) -> Histogram:
+    """Every value in the bucket of this one."""
+    index = int(np.searchsorted(BUCKETS_US, value_us))
+    return Histogram.of_sparse(np.array([index]), np.array([count]))
+
+
+def offered(
+    count: Count, *, load: OpenLoadSpec = POISSON, variation: float = 1.0, lag_us: int = 50, response_us: int = 500,
+    **changes: Any,
+) -> RunFacts:  # fmt: skip
+    arrivals = Arrivals(
+        operations={"READ": count},
+        seconds=SECONDS,
+        gap_variation=variation,
+        started_by_client={0: 1000, 1: 1000},
+        client_lag=all_at(lag_us),
+        start_lag=all_at(lag_us),
+        response={"READ": all_at(response_us)},
+    )
+    measured = {0: 1000, 1: 1000}
+    return facts(target_ops_s=1000, open_load=load, arrivals=arrivals, **{"measured_by_client": measured, **changes})
+
+
+WHOLE = Count(300_000, 300_000, 0)
+
+
+@pytest.mark.parametrize(
+    ("lag_us", "response_us", "expected"),
+    [
+        (90, 100, "pass"),  # less than 1 ms is of no account
+        (1020, 20_000, "pass"),
+        (1990, 10_000, "warn"),
+        (1990, 2000, "reject"),
+        (16_000, 300_000, "pass"),
+        (30_000, 2_000_000, "reject"),  # more than 20 ms in any case
+    ],
+)
+def test_lateness_of_clients_is_not_the_database(lag_us, response_us, expected):
+    assert severity("V36", offered(WHOLE, lag_us=lag_us, response_us=response_us)) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "changes", "expected"),
+    [
+        (WHOLE, {}, "pass"),
+        (Count(300_000, 299_000, 1000), {}, "pass"),
+        (Count(300_000, 299_000, 999), {}, "reject"),
+        (WHOLE, {"measured_by_client": {0: 1000, 1: 1008}}, "pass"),  # what its threads had begun when it ended
+        (WHOLE, {"measured_by_client": {0: 1000, 1: 900}}, "reject"),
+        (WHOLE, {"clients": (client(0), client(1), client(2))}, "reject"),
+    ],
+)
+def test_what_was_due_was_begun_or_dropped(count, changes, expected):
+    assert severity("V37", offered(count, **changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "load", "variation", "expected"),
+    [
+        (300_000, POISSON, 1.0, "pass"),
+        (302_000, POISSON, 1.0, "pass"),
+        (310_000, POISSON, 1.0, "reject"),
+        (300_000, POISSON, 0.5, "reject"),
+        (300_000, EQUAL, 0.0, "pass"),
+        (300_000, EQUAL, 1.0, "reject"),
+        (304_000, EQUAL, 0.0, "reject"),
+        (150_000, RAMP, 0.0, "pass"),
+        (300_000, RAMP, 0.0, "reject"),
+    ],
+)
+def test_load_is_what_was_asked_for(number, load, variation, expected):
+    assert severity("V38", offered(Count(number, number, 0), load=load, variation=variation)) == expected
+
+
+@pytest.mark.parametrize(("dropped", "expected"), [(0, "pass"), (300, "pass"), (301, "warn")])
+def test_load_is_sustained_where_a_thousandth_is_dropped(dropped, expected):
+    """Whatever its throughput was: what arrives varies from run to run."""
+    run = offered(Count(300_000, 300_000 - dropped, dropped), throughput_ops_s=940.0)
+    assert severity("V09", run) == expected
+    assert severity("V31", run) is None
+
+
+def test_profile_is_no_steady_load():
+    by_id = {result.check_id: result for result in judge_run(offered(WHOLE, load=RAMP), MEASURED)}
+    assert {by_id[check].severity for check in ("V11", "V12", "V13")} == {"not_assessed"}
+
+
+def test_closed_loads_have_no_arrivals():
+    ids = {result.check_id for result in judge_run(facts(target_ops_s=2000.0), MEASURED)}
+    assert not ids & {"V36", "V37", "V38"}
+
+
+def test_client_without_counts_is_not_assessed():
+    run = facts(target_ops_s=1000, open_load=POISSON)
+    assert {severity(check, run) for check in ("V36", "V37", "V38")} == {"not_assessed"}

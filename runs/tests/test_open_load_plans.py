@@ -1,0 +1,100 @@
+"""Open loads in plans: what is refused, what the specs say, and how clients share them."""
+
+import numpy as np
+import pytest
+
+from runs.plans.profiles import PRESETS, ProfileError, find_overload, make_preset, parse_profile
+from runs.results.denormalised_columns import config_key
+from runs.results.measures.recovery import find_return_s
+from runs.tests.factories import make_spec, make_sweep
+from runs.ycsb.command import open_load_properties
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_presets_are_profiles(name):
+    text = "\n".join(f"{second}, {percent}" for second, percent in make_preset(name, 180))
+    points, peak_ops_s = parse_profile(text)
+    assert points == make_preset(name, 180)
+    assert peak_ops_s is None
+
+
+def test_recorded_rates_become_shares_of_their_peak():
+    points, peak_ops_s = parse_profile("second,ops/s\n0,500\n60,2000\n120,1000\n")
+    assert peak_ops_s == 2000
+    assert points == [[0, 25], [60, 100], [120, 50]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0, 100\n60", "Line 2 of the profile, “60”, is no point"),
+        ("0, -5", "Line 1 of the profile"),
+        ("60, 100\n30, 50", "seconds ascend from 0"),
+        ("0, 0", "is 0 % all the time"),
+        ("0, 10001", "lies between 0 and 10,000 %"),
+        ("second,ops/s\n0, 0", "0 all the time"),
+        ("\n".join(f"{second}, 1" for second in range(10_001)), "10,001 points; at most 10,000"),
+        ("1.2.3, 5", "Line 1"),
+    ],
+)
+def test_bad_profiles_are_refused(text, message):
+    with pytest.raises(ProfileError, match=message.replace("(", r"\(")):
+        parse_profile(text)
+
+
+def test_a_million_lines_are_refused_at_once():
+    with pytest.raises(ProfileError, match="1,000,000 points"):
+        parse_profile("0, 1\n" * 1_000_000)
+
+
+def test_clients_share_rate_and_shift_and_have_their_own_seeds():
+    clients = [
+        open_load_properties(
+            target_ops_s=1000, arrivals="constant", patience_ms=None, profile=[[0, 50], [60, 100]],
+            client=number, clients=4, run="run",
+        )
+        for number in range(4)
+    ]  # fmt: skip
+    assert {client["open.rate"] for client in clients} == {"250.0"}
+    assert [client["open.shift"] for client in clients] == ["0.0", "0.25", "0.5", "0.75"]
+    assert len({client["open.seed"] for client in clients}) == 4
+    assert clients[0]["open.patience_ms"] == "never"
+    assert clients[0]["open.profile"] == "0:50,60:100"
+
+
+def test_overload_lies_between_quieter_parts():
+    assert find_overload(make_preset("overload", 300)) == (pytest.approx(99.99), pytest.approx(200.01))
+    assert find_overload(make_preset("ramp", 300)) is None
+    assert find_overload([[0, 200], [10, 50]]) is None
+
+
+def serve(*parts):
+    """Seconds of (number, offered, done, p99 µs)."""
+    rows = np.array([row for number, *row in parts for _ in range(number)], dtype=float)
+    return np.arange(len(rows), dtype=float), rows[:, 1], rows[:, 0], rows[:, 2]
+
+
+USUAL, OVER = (10, 1000, 1000, 500), (10, 2000, 1200, 90_000)
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ([(10, 1000, 1000, 500)], 0.0),
+        ([(3, 1000, 1200, 90_000), (10, 1000, 1000, 500)], 3.0),
+        ([(3, 1000, 1000, 1100), (10, 1000, 1000, 900)], 3.0),
+        ([(10, 1000, 900, 500)], None),
+        ([(4, 1000, 1000, 500)], None),  # five in a row are needed
+    ],
+)
+def test_served_as_before_after_an_overload(after, expected):
+    seconds, goodput, offered, p99 = serve(USUAL, OVER, *after)
+    assert find_return_s(seconds, goodput, offered, p99, began_s=10, ended_s=20) == expected
+
+
+@pytest.mark.django_db
+def test_other_arrivals_are_another_test():
+    closed = make_spec(make_sweep(), target_ops_s=1000)
+    load = closed["load"]
+    opened = {**closed, "load": {**load, "open": {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}}}
+    assert config_key(closed) != config_key(opened)
