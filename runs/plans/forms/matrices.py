@@ -88,6 +88,7 @@ class MatrixForm(GeneratorsForm):
         super().__init__(*args, **kwargs)
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
+        self.fields["patience_ms"].required = False
         self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
@@ -176,6 +177,8 @@ class MatrixForm(GeneratorsForm):
         return KINDS
 
     def _clean_profile(self, cleaned: dict[str, Any]) -> None:
+        if cleaned.get("patience_ms", 0) is None:
+            cleaned["patience_ms"] = PlanRequest.model_fields["patience_ms"].default
         preset, profile = cleaned.get("profile_preset"), cleaned.get("profile")
         if preset and profile:
             self.add_error("profile_preset", "Choose a profile here, or list its points: not both.")

@@ -143,6 +143,10 @@ class MeasurementsAnswer(Schema):
     key_shares: KeySharesAnswer | None = Field(
         description="By the workload and the records; null: not known, or a load."
     )
+    arrivals: dict[str, Any] | None = Field(
+        description="Of an open load what was offered, started and dropped in the window, the exact 95 % interval of "
+        "the dropped share, and by operation percentiles of what was offered (null: among dropped operations)."
+    )
     measurements: list[MeasurementAnswer]
 
 
@@ -283,6 +287,7 @@ def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery])
         throughput_sum_ops_s=kept.throughput_sum_ops_s,
         throughput_wall_ops_s=kept.throughput_wall_ops_s,
         key_shares=key_shares,
+        arrivals=kept.arrivals or None,
         measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
     )
 

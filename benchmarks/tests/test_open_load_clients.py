@@ -10,8 +10,9 @@ import redis
 from scipy.stats import kstest
 
 from benchmarks.calibration.open_load import Measured, compute_ideal, draw_gaps, fifo_server, measure
-from workers.tests.bindings.conftest import Target
+from workers.tests.bindings.conftest import Target, bindings, redis_target, shared_redis
 
+__all__ = ["bindings", "redis_target", "shared_redis"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
@@ -75,8 +76,8 @@ def test_stalled_server_is_not_caught_up(redis_target: Target):
     (run,) = offer(
         redis_target, rate_ops_s=1000, arrivals="constant", patience_ms=1.0, threads=32, seconds=6, on_started=pause
     )
-    stalled = run.arrivals.dropped[1:].sum()  # without the first second, in which threads connect
-    assert stalled == pytest.approx(1568, rel=0.15)
+    # Without the first second, in which threads connect. A busy machine drops more.
+    assert run.arrivals.dropped[1:].sum() > 0.95 * 1568
     assert run.arrivals.started.max() <= 1030
 
 
