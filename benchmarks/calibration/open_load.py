@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from runs.ycsb.arrivals import FILE_NAME, ClientArrivals, parse_arrivals
 from runs.ycsb.command import open_load_properties
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.properties import render_properties
 from runs.ycsb.tests.hdrlogs import read_log
@@ -70,6 +71,7 @@ class Measured:
     """What one client left."""
 
     response: Histogram
+    response_log: IntervalLog | None
     service: Histogram
     client_lag: Histogram
     arrivals: ClientArrivals
@@ -167,6 +169,7 @@ def _read(base: Path, load: Mapping[str, str], process: subprocess.Popen[str]) -
     service = logs.get("UPDATE", Histogram())
     return Measured(
         response=logs.get("Intended-UPDATE", Histogram()),
+        response_log=_read_log(base / "hdr" / "Intended-UPDATE.hdr"),
         service=service,
         client_lag=logs.get("CLIENT-LAG", Histogram()),
         arrivals=parse_arrivals((base / FILE_NAME).read_text() if (base / FILE_NAME).exists() else "\n", 0),
@@ -178,9 +181,23 @@ def _read(base: Path, load: Mapping[str, str], process: subprocess.Popen[str]) -
 
 
 def _whole(path: Path) -> Histogram:
+    log = _read_log(path)
+    return log.histogram() if log else Histogram()
+
+
+def _read_log(path: Path) -> IntervalLog | None:
+    """None of a client that was killed before it measured anything."""
+    if not path.exists():
+        return None
     with path.open() as lines:
-        log = read_log(lines)
-    return Histogram.of_sparse(log.index, log.count)
+        return read_log(lines)
+
+
+def take_from(log: IntervalLog, second: float) -> Histogram:
+    """What ended from a second of the log on: whole intervals."""
+    first = int(np.searchsorted(log.start_s - log.start_s[0], second - 0.5))
+    part = slice(int(log.offsets[first]), None)
+    return Histogram.of_sparse(log.index[part], log.count[part])
 
 
 def draw_gaps(seed: int, number: int) -> Floats:

@@ -1,6 +1,7 @@
 package org.benchsite.ycsb;
 
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -40,11 +41,14 @@ public final class OpenWorkload extends Workload {
     static final String START_LAG = "START-LAG";
     static final String CLIENT_LAG = "CLIENT-LAG";
     private static final double SECOND_NS = 1e9;
+    private static final long MAX_CONNECTING_S = 10;
     /** A thread that waits looks so often whether the client stops. */
     private static final long LOOK_NS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicInteger free = new AtomicInteger();
+    private final ThreadLocal<Boolean> isConnected = ThreadLocal.withInitial(() -> false);
+    private CountDownLatch connecting;
     private volatile long allBusyUntilNs = Long.MIN_VALUE;
     private OperationWorkload operations;
     private ArrivalSchedule schedule;
@@ -69,6 +73,7 @@ public final class OpenWorkload extends Workload {
         patienceNs = "never".equals(patience) ? Long.MAX_VALUE : (long) (Double.parseDouble(patience) * 1e6);
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
         counts = new ArrivalCounts(properties.getProperty(OUTPUT));
+        connecting = new CountDownLatch(Integer.parseInt(properties.getProperty("threadcount", "1")));
     }
 
     @Override
@@ -78,6 +83,9 @@ public final class OpenWorkload extends Workload {
 
     @Override
     public boolean doTransaction(DB db, Object state) {
+        if (!isConnected.get()) {
+            awaitOthers();
+        }
         if (free.getAndIncrement() == 0) {
             allBusyUntilNs = System.nanoTime();
         }
@@ -87,6 +95,17 @@ public final class OpenWorkload extends Workload {
         }
         operations.execute(db, operation);
         return true;
+    }
+
+    /** Nothing arrives before all threads have connected, or so long after the first that one of them may have failed. */
+    private void awaitOthers() {
+        isConnected.set(true);
+        connecting.countDown();
+        try {
+            connecting.await(MAX_CONNECTING_S, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Waits for the next arrival that is not dropped; null where the client stops. */
