@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0054_nodes_of_sweeps'),
+        ('runs', '0055_applied_definitions'),
     ]
 
     operations = [
