@@ -144,7 +144,8 @@ def _draw_profile(plan: Plan) -> str:
     end_s = max(plan.min_measure_s, plan.profile[-1][0])
     points = [[0.0, plan.profile[0][1]], *plan.profile, [end_s, plan.profile[-1][1]]]
     peak = max(find_peak_percent(plan.profile), 1.0)
-    return " ".join(f"{100 * second / end_s:.2f},{100 - 100 * percent / peak:.2f}" for second, percent in points)
+    corners = ((100 * second / end_s, 100 - 100 * percent / peak) for second, percent in points)
+    return " ".join(f"{round(x, 2)},{round(y, 2)}" for x, y in corners)
 
 
 def max_trials(plan: Plan) -> int:

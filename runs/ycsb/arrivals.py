@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchsite.core.formatting import exact
 from runs.ycsb.histogram import Floats, Histogram, Ints
 from runs.ycsb.names import CLIENT_LAG, START_LAG
 
@@ -93,7 +94,7 @@ class Arrivals:
             "started": count.started,
             "dropped": count.dropped,
             "offered_percentiles_us": {
-                f"{percentile:g}": offered_percentile(response, count, percentile) for percentile in OFFERED_PERCENTILES
+                exact(percentile): offered_percentile(response, count, percentile) for percentile in OFFERED_PERCENTILES
             },
         }
 

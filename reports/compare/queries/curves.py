@@ -29,7 +29,7 @@ from django.db.models import (
 )  # fmt: skip
 from django.utils import timezone
 
-from benchsite.core.formatting import latency
+from benchsite.core.formatting import exact, latency
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.knee import Knee
 from reports.compare.analysis.points import Spread, spread
@@ -402,7 +402,7 @@ def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
         return ""
     patience = "never"
     if open_load["patience_ms"] is not None:
-        patience = f"{open_load['patience_ms']:g} ms"
+        patience = f"{exact(open_load['patience_ms'])} ms"
     profile = ""
     if open_load["profile"]:
         profile = hashlib.sha256(json.dumps(open_load["profile"]).encode()).hexdigest()[:8]
