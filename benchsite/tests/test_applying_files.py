@@ -172,12 +172,12 @@ def test_field_that_the_file_leaves_out_stays(program):
 def test_change_on_the_pages_is_not_overwritten_silently(program):
     apply(program)
     Database.objects.update(settings={"io-threads": "8", "maxmemory": "1GB"})
-    shown = apply(program, dry_run=True)
-    [change] = [change for change in shown["changes"] if change["changed_elsewhere"]]
+    answer = apply(program, dry_run=True)
+    [change] = [change for change in answer["changes"] if change["changed_elsewhere"]]
     assert change["fields"] == [
         {"field": "settings/io-threads", "from": "8", "to": "2", "changed_elsewhere": True, "applied": "2"}
     ]
-    assert shown["needs_overwrite"]
+    assert answer["needs_overwrite"]
 
     refusal = refused(program, 409, "changed-elsewhere")
     assert "database “Redis”" in refusal["detail"]
@@ -203,8 +203,8 @@ def test_change_on_the_pages_to_what_the_file_has_is_no_conflict(program):
 def test_what_was_deleted_since_is_not_made_again_silently(program):
     apply(program, DEFINITIONS)
     Workload.objects.all().delete()
-    shown = apply(program, DEFINITIONS, dry_run=True)
-    assert [change["changed_elsewhere"] for change in shown["changes"]] == [False, False, False, True]
+    answer = apply(program, DEFINITIONS, dry_run=True)
+    assert [change["changed_elsewhere"] for change in answer["changes"]] == [False, False, False, True]
     assert "was deleted since" in refused(program, 409, "changed-elsewhere", DEFINITIONS)["errors"][0]["detail"]
     apply(program, DEFINITIONS, overwrite=True)
     assert Workload.objects.get().name == "A: half reads"
@@ -301,10 +301,10 @@ def test_secret_comes_with_the_request_and_stays_hidden(program):
     other = apply(program, file, secrets={"Redis": {"redis.password": "another"}})
     assert changed_fields(other) == {"database binding_properties/redis.password": ("(kept)", "(kept)")}
     Database.objects.update(binding_properties={"redis.password": "of the pages"})
-    shown = apply(program, file, secrets=secrets, dry_run=True)
-    assert shown["needs_overwrite"] and shown["changes"][2]["fields"][0]["applied"] == "(kept)"
+    answer = apply(program, file, secrets=secrets, dry_run=True)
+    assert answer["needs_overwrite"] and answer["changes"][2]["fields"][0]["applied"] == "(kept)"
     records = list(AppliedDefinition.objects.values_list("values", flat=True))
-    text = str([*answers, other, shown, records])
+    text = str([*answers, other, answer, records])
     assert not [secret for secret in (PASSWORD, "another", "of the pages") if secret in text]
     refusal = refused(program, 400, "validation-error", file, secrets={"Rdis": {"redis.password": "x"}})
     assert refusal["errors"][0]["pointer"] == "secrets/Rdis"
@@ -351,8 +351,8 @@ def test_run_queues_the_matrix_once_and_again(program, generator):
 def test_submitted_matrix_that_differs_gets_a_successor(program, generator):
     first = apply(program, run="new")["matrix"]
     file = FILE.replace("[2, 8]", "[4]")
-    shown = apply(program, file, dry_run=True, run="new")
-    assert (shown["matrix"]["id"], shown["matrix"]["preview"]["runs"]) == (None, 1)
+    answer = apply(program, file, dry_run=True, run="new")
+    assert (answer["matrix"]["id"], answer["matrix"]["preview"]["runs"]) == (None, 1)
     second = apply(program, file)["matrix"]
     assert second["id"] != first["id"] and not second["is_queued"]
     assert apply(program, file, run="new")["matrix"] == second | {"is_queued": True}

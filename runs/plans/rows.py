@@ -137,7 +137,8 @@ def build_spec(
         "resets": dict(plan.resets),
         "priming": dict(plan.priming) if plan.priming else None,
     }
-    if plan.arrivals and planned.target_ops_s:
+    # The probe of a search has no target yet: the trials are copies of it, and have one.
+    if plan.arrivals and planned.phase == "measure":
         spec["load"]["open"] = {
             "arrivals": plan.arrivals,
             "patience_ms": None if plan.never_drops else plan.patience_ms,

@@ -12,6 +12,7 @@ from benchsite.accounts.models import User
 from runs.catalog import load_catalog
 from runs.models import Matrix, Provisioner, Purpose, Status
 from runs.plans.plan import PlanError, Problem
+from runs.plans.plan_spec import CLOSED
 from runs.plans.submission import clone, submit
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
@@ -37,7 +38,7 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
     is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
     loads = {}
     if is_probed:
-        loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1]}
+        loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1], "arrivals": CLOSED}
     trial = clone(
         locked,
         name=f"{locked.name[:110]} (trial)",

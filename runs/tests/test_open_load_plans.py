@@ -3,11 +3,38 @@
 import numpy as np
 import pytest
 
+from runs.plans.forms.plan_fields import build_plan_fields
 from runs.plans.profiles import PRESETS, ProfileError, find_overload, make_preset, parse_profile
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.recovery import find_return_s
-from runs.tests.factories import make_spec, make_sweep
+from runs.tests.factories import make_spec, make_sweep, make_team
+from runs.tests.test_searches import submitted
 from runs.ycsb.command import open_load_properties
+from runs.ycsb.errors import PropertyError
+from runs.ycsb.properties import check_workload
+
+
+def test_points_of_hours_stay_what_they_are_in_the_form():
+    """A plan that is cloned writes its points into the field again."""
+    field = build_plan_fields()["profile"]
+    points = [[0.0, 12.5], [3600.0, 1500.0], [86_400.5, 100.0]]
+    assert field.clean(field.prepare_value(points)) == points
+
+
+@pytest.mark.parametrize("name", ["open.rate", "open.output"])
+def test_workloads_cannot_set_what_a_plan_decides(name):
+    with pytest.raises(PropertyError, match=name):
+        check_workload({"recordcount": "1000", "readproportion": "1", "updateproportion": "0", name: "/tmp/file"})
+
+
+@pytest.mark.django_db
+def test_trials_of_a_search_are_offered_as_the_plan_says():
+    """The first run of a search has no target, and the trials are copies of it."""
+    sweep = submitted(make_team(), arrivals="poisson", patience_ms=2.0)
+    runs = {run.phase: run for run in sweep.matrix.runs.all()}
+    assert runs["measure"].target_ops_s is None
+    assert runs["measure"].spec["load"]["open"] == {"arrivals": "poisson", "patience_ms": 2.0, "profile": []}
+    assert "open" not in runs["load"].spec["load"]
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

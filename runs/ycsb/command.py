@@ -22,6 +22,8 @@ SHORT_RUN_JVM_OPTIONS: Final = (*JVM_OPTIONS, "-XX:TieredStopAtLevel=1")
 # Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
 # than the part that is measured.
 TAIL_S: Final = 1
+# Of an open load: operations per second of one client.
+OPEN_RATE: Final = "open.rate"
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
 
@@ -143,7 +145,7 @@ def open_load_properties(
     if patience_ms is not None:
         patience = f"{patience_ms:g}"
     properties = {
-        "open.rate": repr(target_ops_s / clients),
+        OPEN_RATE: repr(target_ops_s / clients),
         "open.arrivals": arrivals,
         "open.patience_ms": patience,
         "open.shift": repr(client / clients),

@@ -157,6 +157,10 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
     _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
 )
 
+# Of an open load; the last one names a file.
+OPEN_LOAD_PROPERTIES: Final = (
+    "open.rate", "open.arrivals", "open.patience_ms", "open.profile", "open.seed", "open.shift", "open.output",
+)  # fmt: skip
 # What Benchsite decides for every client of a run.
 CLIENT_PROPERTIES: Final = frozenset({
     CLIENT_COUNT, CLIENT_NUMBER, "dotransactions", FIRST_INSERT, "hdrhistogram.fileoutput", "hdrhistogram.percentiles",
@@ -164,7 +168,7 @@ CLIENT_PROPERTIES: Final = frozenset({
     "measurement.histogram.verbose",
     "measurement.interval", "measurement.raw.no_summary", "measurement.trackjvm", "measurementtype", "operationcount",
     "reportlatencyforeacherror", "spin.sleep", "status", "status.interval", "target", "threadcount",
-    "timeseries.granularity", "window.start_s",
+    "timeseries.granularity", "window.start_s", *OPEN_LOAD_PROPERTIES,
 })  # fmt: skip
 
 # Classes, files and addresses: what they name would be loaded, read, written or contacted on a load generator.

@@ -23,7 +23,7 @@ from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
-from runs.ycsb.command import choose_jvm_options
+from runs.ycsb.command import OPEN_RATE, choose_jvm_options
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import DELETES
@@ -113,7 +113,7 @@ def prepare_command(
         raise StartError(problem)
     base, properties = folder.path, folder.properties
     outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
-    if "open.rate" in order["properties"]:
+    if OPEN_RATE in order["properties"]:
         outputs["open.output"] = f"{base}/{ARRIVALS_FILE}"
     write_properties(properties, {**order["properties"], **outputs})
     java_phase, go_phase = PHASES[order["phase"]]

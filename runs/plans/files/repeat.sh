@@ -86,7 +86,7 @@ client() {
         if [ -n "$password_property" ] && [ -n "${PASSWORD:-}" ]; then property "$password_property" "$PASSWORD"; fi
         property exportfile "$base.summary.txt"
         property hdrhistogram.output.path "$base."
-        property open.output "$base.arrivals.csv"
+        case "$shared $2" in *open.rate=*) property open.output "$base.arrivals.csv" ;; esac
     } >"$file"
     while [ -n "$3" ] && [ "$(date +%s)" -lt "$3" ]; do sleep 0.1; done
     say "$cell client-$1: $phase"

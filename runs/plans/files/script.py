@@ -25,6 +25,7 @@ from runs.plans.expansion import PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
 from runs.ycsb.command import (
+    OPEN_RATE,
     choose_jvm_options,
     client_properties_for_run,
     java_command,
@@ -250,7 +251,8 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
 
 
 def _needs_own_client(cell: Cell) -> bool:
-    return bool(list_own_properties(cell.run.properties)) or CLIENT_COUNT in cell.clients[0]
+    is_open = OPEN_RATE in cell.clients[0]
+    return is_open or bool(list_own_properties(cell.run.properties)) or CLIENT_COUNT in cell.clients[0]
 
 
 def _shared_properties(station: Station, cell: Cell) -> dict[str, str]:

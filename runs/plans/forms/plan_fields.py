@@ -7,7 +7,6 @@ from typing import Any, Final, get_args
 from django import forms
 from pydantic.fields import FieldInfo
 
-from benchsite.core.formatting import exact
 from runs.catalog.forms.fields import NumbersField, TagsField
 from runs.plans.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Profile, Shown, Table
 from runs.plans.profiles import ProfileError, parse_profile
@@ -51,7 +50,7 @@ class ProfileField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         if isinstance(value, list):
-            return "\n".join(f"{exact(second)}, {exact(percent)}" for second, percent in value)
+            return "\n".join(f"{second}, {percent}" for second, percent in value)
         return value
 
     def clean(self, value: Any) -> ProfilePoints:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from runs.models import ClientRun
 from runs.results import artifacts
+from runs.results.recording.run_context import read_clock_steps
 from runs.ycsb.arrivals import ClientArrivals, merge_arrivals, parse_arrivals
 from runs.ycsb.merged import MergedRun
 
@@ -18,7 +19,8 @@ def read_client_arrivals(clients: Iterable[ClientRun]) -> list[ClientArrivals]:
         for artifact in client.artifacts.all():
             if artifact.kind == KIND:
                 text = artifacts.open_artifact(artifact).decode("ascii", errors="replace")
-                read.append(parse_arrivals(text, client.number, client.clock_offset_s or 0.0))
+                stepped_s, _ = read_clock_steps(client)
+                read.append(parse_arrivals(text, client.number, (client.clock_offset_s or 0.0) - stepped_s))
     return read
 
 

@@ -51,7 +51,7 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         probe=_find_probe(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
-        open_load=spec["load"].get("open"),
+        open_load=spec["load"].get("open") if run.target_ops_s else None,
         mode_stated=bool(run.evidence.get("mode_stated")),
         has_faults=bool(spec.get("faults")),
         made_elsewhere=run.source == Run.Source.UPLOADED,
