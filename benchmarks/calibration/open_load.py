@@ -4,6 +4,8 @@
 is due and costs nothing: its response times follow from the same arrivals by Lindley's recursion.
 """
 
+import os
+import socket
 import subprocess
 import tempfile
 import time
@@ -53,8 +55,6 @@ def fifo_server(servers: int, service_us: int) -> Iterator[tuple[int, subprocess
 
 
 def _await_listener(port: int) -> None:
-    import socket
-
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -70,7 +70,6 @@ def _await_listener(port: int) -> None:
 class Measured:
     """What one client left."""
 
-    response: Histogram
     response_log: IntervalLog | None
     service: Histogram
     client_lag: Histogram
@@ -78,7 +77,10 @@ class Measured:
     seed: int
     rate_ops_s: float
     cpu_s: float
-    operations: int
+
+    @property
+    def response(self) -> Histogram:
+        return self.response_log.histogram() if self.response_log else Histogram()
 
 
 def measure(
@@ -159,24 +161,19 @@ def _await_ready(process: subprocess.Popen[str]) -> None:
 
 
 def _read(base: Path, load: Mapping[str, str], process: subprocess.Popen[str]) -> Measured:
-    import os
-
     assert process.stderr is not None
     process.stderr.read()
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     logs = {path.stem: _whole(path) for path in (base / "hdr").glob("*.hdr")}
-    service = logs.get("UPDATE", Histogram())
     return Measured(
-        response=logs.get("Intended-UPDATE", Histogram()),
         response_log=_read_log(base / "hdr" / "Intended-UPDATE.hdr"),
-        service=service,
+        service=logs.get("UPDATE", Histogram()),
         client_lag=logs.get("CLIENT-LAG", Histogram()),
         arrivals=parse_arrivals((base / FILE_NAME).read_text() if (base / FILE_NAME).exists() else "\n", 0),
         seed=int(load.get("open.seed", "0")),
         rate_ops_s=float(load.get("open.rate", "0")),
         cpu_s=usage.ru_utime + usage.ru_stime,
-        operations=service.count,
     )
 
 

@@ -218,4 +218,4 @@ def _cpu_us(manifest: Manifest, rate: int, *, is_open: bool) -> float:
             manifest, port, rate_ops_s=rate, seconds=seconds, threads=8, arrivals="constant", properties=properties,
             is_open=is_open,
         )  # fmt: skip
-    return 1e6 * run.cpu_s / max(run.operations, 1)
+    return 1e6 * run.cpu_s / max(run.service.count, 1)

@@ -1,8 +1,10 @@
 """Operations that do not wait for each other: a real client on Redis, and on queues of known service time."""
 
 import signal
+import subprocess
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,9 @@ __all__ = ["bindings", "redis_target", "shared_redis"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
-def offer(target: Target, **options: object) -> list[Measured]:
+def offer(target: Target, **options: Any) -> list[Measured]:
     target.load({"fieldcount": "1", "fieldlength": "10", "dataintegrity": "false"})
-    return measure(target.manifest, target.server.port, **{"threads": 8, "seconds": 4, **options})  # type: ignore[arg-type]
+    return measure(target.manifest, target.server.port, **{"threads": 8, "seconds": 4, **options})
 
 
 @pytest.mark.parametrize("clients", [1, 4])
@@ -32,9 +34,9 @@ def test_every_arrival_was_begun_or_dropped(redis_target: Target, clients: int):
 
 
 def test_killed_client_leaves_what_it_counted(redis_target: Target):
-    def kill_one(processes: Sequence[object]) -> None:
+    def kill_one(processes: Sequence[subprocess.Popen[str]]) -> None:
         time.sleep(2.6)
-        processes[0].send_signal(signal.SIGKILL)  # type: ignore[attr-defined]
+        processes[0].send_signal(signal.SIGKILL)
 
     killed, other = offer(redis_target, rate_ops_s=400, clients=2, seconds=5, on_started=kill_one)
     assert 200 < killed.arrivals.offered.sum() < 600
