@@ -95,5 +95,6 @@ def _tree_at(commit: str) -> Iterator[Path]:
         raise BenchmarkFailed(f"git archive {commit}: {archive.stderr.decode(errors='replace').strip()}")
     with tempfile.TemporaryDirectory(prefix="benchsite-commit-") as folder:
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="data")
+            files.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has none.
+            files.extractall(folder)
         yield Path(folder)

@@ -66,7 +66,8 @@ def previous_release(folder: Path) -> Path:
     if done.returncode:
         pytest.skip(f"the previous release is not in this history: {done.stderr.strip()}")
     with tarfile.open(archive) as packed:
-        packed.extractall(folder / "previous", filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has none.
+        packed.extractall(folder / "previous")
     return folder / "previous"
 
 

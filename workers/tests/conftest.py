@@ -13,6 +13,8 @@ import pytest
 from django.conf import settings
 
 from benchsite.core.paths import unprivileged_account
+from benchsite.core.prerequisites import NEEDS
+from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
 from workers.provision.administration import program
 from workers.provision.process import ProcessProvisioner, Site
@@ -40,7 +42,9 @@ def site_below_var_tmp() -> Iterator[Site]:
 
 @contextlib.contextmanager
 def started_server(system: System, mode: str, version: str = "", **server_settings: object) -> Iterator[Server]:
-    """A server of its own in this mode, removed at the end."""
+    """A server of its own in this mode, removed at the end. Skips the test where the machine has no such server."""
+    if system.slug in NEEDS:
+        need(system.slug)
     with site_below_var_tmp() as site:
         spec = ServerSpec(
             deployment="server", system=system, mode=system.mode(mode), settings=server_settings, version=version
