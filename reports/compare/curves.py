@@ -261,7 +261,7 @@ class Setup:
     client_flavour: str = ""
     client_version: str = ""
     client_digest: str = ""
-    warmup_s: int = 0
+    warmup_s: int = 0  # at most, where it lasts until throughput is steady
     measure_s: int | None = None  # None: as long as it lasted
     processes: int = 1
     arrivals: str = ""  # of an open load: how operations arrive; empty: each thread waits for its answer

@@ -163,6 +163,7 @@ class RunContext:
     mode_stated: bool = False  # the servers of a scheduled run were not asked for their mode
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
     without_codes: bool = False  # its clients are go-ycsb's, which print no return codes
+    background_work: Mapping[str, float] = field(default_factory=dict)  # that the servers had left when it began
     has_faults: bool = False  # planned ones were applied while it was measured
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
     open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer

@@ -7,7 +7,7 @@ from typing import Any
 from runs.catalog import OWN_FLAVOUR, count_servers, load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, max_warmup_s
 from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 
@@ -44,7 +44,7 @@ def get_key_shares(spec: RunSpec) -> KeyShares | None:
     return find_key_shares(
         spec["workload"]["properties"],
         clients=clients,
-        warmup_s=spec["window"]["warmup_s"],
+        warmup_s=max_warmup_s(spec["window"]),
         measure_s=spec["window"]["min_measure_s"],
     )
 

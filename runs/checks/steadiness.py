@@ -52,7 +52,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     Formula: MSER-5 over the whole run, of throughput and of p95: where the warm-up ends; drift of the window by
         least squares and between its halves
     Warns: warm-up longer than was cut off, or no end to it, if that changes the mean by > {steady_gain}; drift >
-        max({drift_warn}, {drift_sigmas} standard errors)
+        max({drift_warn}, {drift_sigmas} standard errors); of a plan with settling: background work of the servers left
     Not assessed without: {steady_least_s} of window, second by second
     """
     known = facts.over_time
@@ -65,6 +65,9 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
+    if facts.background_work:
+        work = ", ".join(f"{name.replace('_', ' ')} {exact(value)}" for name, value in facts.background_work.items())
+        complaints.append(f"the servers still had work of their own when the clients began ({work})")
     return Outcome(
         warn_if(complaints), shown,
         f"{sentence(complaints)}.",

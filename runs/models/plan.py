@@ -314,6 +314,8 @@ class Matrix(Row):
     resets = models.JSONField(default=dict, blank=True)
     # A rung lasts at least `min_measure_s` and until `min_operations` of each kind are done, at most `max_measure_s`.
     warmup_s = models.PositiveIntegerField(default=60)
+    # The warm-up goes on until throughput is steady, and servers may end their background work before: at most so long.
+    settle_s = models.PositiveIntegerField(default=0, db_default=0)
     min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)

@@ -252,7 +252,7 @@ def measure_s(plan: PlanColumns, target_ops_s: int | None) -> int:
 
 def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
     """How long each client of a measured run works."""
-    return plan.warmup_s + measure_s(plan, target_ops_s) + TAIL_S
+    return plan.warmup_s + plan.settle_s + measure_s(plan, target_ops_s) + TAIL_S
 
 
 def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:

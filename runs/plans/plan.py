@@ -15,7 +15,7 @@ from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Wor
 from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
 from runs.queue.bindings import Capacity
-from runs.queue.spec import FaultSpec
+from runs.queue.spec import FaultSpec, max_warmup_s
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import warm_up_s
 
@@ -260,7 +260,7 @@ def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
         before_s = warm_up_s(spec["workload"]["properties"])
         if phase == Phase.MEASURE:
             lists["run_s"].append(
-                max(seconds - spec["window"]["warmup_s"] - spec["window"]["min_measure_s"] - TAIL_S - before_s, 0)
+                max(seconds - max_warmup_s(spec["window"]) - spec["window"]["min_measure_s"] - TAIL_S - before_s, 0)
             )
             continue
         loading_s = spec["dataset"]["records"] / rate

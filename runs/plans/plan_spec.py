@@ -33,6 +33,7 @@ MAX_TAGS: Final = 20
 MAX_TAG_LENGTH: Final = 40
 MAX_THREADS: Final = 100_000
 MAX_SECONDS: Final = 604_800
+MAX_SETTLE_S: Final = 3_600
 MAX_LOOKS: Final = 5
 MAX_REPEATS: Final = 50
 MAX_POINTS: Final = 10_000
@@ -291,6 +292,12 @@ class PlanSpec(Table):
     load_threads: Annotated[int, Between(1, MAX_THREADS), Shown("Threads of a load", is_folded=True)] = 8
     warmup_s: Annotated[int, Between(0, 86_400), Shown("Warm-up, seconds")] = Field(
         default=60, description="Cut from each run."
+    )
+    settle_s: Annotated[int, Between(0, MAX_SETTLE_S), Shown("Settling, seconds at most", is_folded=True)] = Field(
+        default=0,
+        description="The warm-up lasts so much longer until throughput and p95 are steady (MSER-5). Before each run, "
+        "background work of the server is waited for as long.",
+        exclude_if=lambda settle_s: not settle_s,
     )
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."

@@ -240,6 +240,13 @@ def _problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _duration_problems(plan: Plan) -> Iterator[Problem]:
+    timed = {"profile": plan.profile, "faults": plan.faults}
+    if plan.settle_s and (names := [name for name, value in timed.items() if value]):
+        yield Problem(
+            "settle_s",
+            f"The {' and the '.join(names)} of a run begin with its window, which has to begin at a stated second: "
+            "set the settling to 0, and warm up longer.",
+        )
     if plan.max_measure_s != plan.min_measure_s:
         yield Problem(
             "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
@@ -318,6 +325,11 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
             "warmup_s",
             f"{database.name}: after a warm-up go-ycsb makes up for the operations that its target missed meanwhile. "
             "Set the warm-up to 0, or plan a ladder of threads.",
+        )
+    if database.flavour == GO_FLAVOUR and plan.settle_s:
+        yield Problem(
+            "settle_s",
+            f"{database.name}: go-ycsb leaves out a warm-up of the length that it is told. Set the settling to 0.",
         )
     nodes = 1
     try:

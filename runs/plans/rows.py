@@ -137,6 +137,8 @@ def build_spec(
         "resets": dict(plan.resets),
         "priming": dict(plan.priming) if plan.priming else None,
     }
+    if plan.settle_s and planned.phase == "measure":
+        spec["window"]["settle_s"] = plan.settle_s
     # The probe of a search has no target yet: the trials are copies of it, and have one.
     if plan.arrivals and planned.phase == "measure":
         spec["load"]["open"] = {

@@ -56,9 +56,15 @@ class LoadSpec(TypedDict):
 
 class WindowSpec(TypedDict):
     warmup_s: int
+    settle_s: NotRequired[int]  # how much longer the warm-up may last until throughput is steady
     min_measure_s: int | None
     max_measure_s: int | None
     min_operations: int
+
+
+def max_warmup_s(window: WindowSpec) -> int:
+    """The warm-up with how much longer it may last until throughput is steady."""
+    return window["warmup_s"] + window.get("settle_s", 0)
 
 
 class ClientSpec(TypedDict):

@@ -41,6 +41,7 @@ from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
 from workers.conductor.page_caches import drop_page_caches
 from workers.conductor.run_faults import FaultInjector
+from workers.conductor.settling import await_settled
 from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
 from workers.generator.client_commands import check_slots, client_orders, ready_deadline_s
@@ -244,6 +245,8 @@ class Conductor:
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
         self._evidence(disk=self.standing.deployment.disk)
+        if limit_s := self.spec["window"].get("settle_s"):
+            self._evidence(settled=await_settled(self.standing.server.administration, limit_s, self.heartbeat.check))
         seconds = drop_page_caches(self.run)
         if seconds is not None:
             self._evidence(caches_dropped_s=seconds)

@@ -6,7 +6,7 @@ from itertools import product
 from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
 from runs.queue.reasons import Reason
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, max_warmup_s
 from runs.ycsb.command import (
     TAIL_S,
     client_properties_for_run,
@@ -71,7 +71,7 @@ def client_orders(
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration_s, expected_s = None, records // SLOWEST_LOAD_RECORDS_S
     if spec["phase"] == "measure":
-        duration_s = expected_s = warmup_s + measure_s + TAIL_S
+        duration_s = expected_s = max_warmup_s(spec["window"]) + measure_s + TAIL_S
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
     sampled = set[str]()
     if nodes_are_sampled:

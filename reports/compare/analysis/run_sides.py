@@ -264,6 +264,7 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
     "Window and preparation": (
         {
             "warm-up asked": _spec("window.warmup_s", formatting.duration),
+            "longer until steady, at most": _spec("window.settle_s", formatting.duration),
             "at least measured": _spec("window.min_measure_s", formatting.duration),
             "at most measured": _spec("window.max_measure_s", formatting.duration),
             "cut off as warm-up": _point("warmup_s", formatting.duration),

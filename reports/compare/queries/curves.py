@@ -42,7 +42,7 @@ from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
-from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec
+from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec, max_warmup_s
 from runs.ycsb.numbers import add_known_parts
 
 logger = logging.getLogger(__name__)
@@ -490,7 +490,7 @@ def build_setup(spec: RunSpec) -> Setup:
         client_flavour=client["flavour"],
         client_version=client["ycsb_version"],
         client_digest=client["digest"],
-        warmup_s=window["warmup_s"],
+        warmup_s=max_warmup_s(window),
         measure_s=window["min_measure_s"],
         processes=spec["load"]["processes"],
         arrivals=_describe_arrivals(spec["load"].get("open")),

@@ -15,6 +15,7 @@ from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
 from runs.models import Phase, Run, Status
 from runs.queue import live
 from runs.queue.live import ClientSeries, LiveSeries
+from runs.queue.spec import max_warmup_s
 
 CAPTION = (
     "As the clients say it, second by second; the merged histograms come after the end. "
@@ -72,7 +73,7 @@ def get_window(run: Run) -> Window:
     window = run.spec["window"]
     if run.phase == Phase.LOAD:
         return Window(target_ops_s=run.target_ops_s)
-    begin_s = float(window["warmup_s"])
+    begin_s = float(max_warmup_s(window))
     return Window(begin_s, begin_s + float(window["min_measure_s"]), run.target_ops_s)
 
 

@@ -145,6 +145,18 @@ def suggest(
     )
 
 
+def extend_warmup(rate_ops_s: Sequence[float], p95_us: Sequence[float], *, warmup_s: int, settle_s: int) -> int:
+    """The warm-up in seconds until throughput and p95 are steady (`suggest`), at least `warmup_s`, at most `settle_s`
+    longer; the most where nothing is steady within the run. The series begin with the warm-up, one value a second.
+    """
+    suggestion = suggest(rate_ops_s, {"": p95_us})
+    if suggestion is None:
+        return warmup_s
+    if suggestion.at_limit:
+        return warmup_s + settle_s
+    return min(max(warmup_s, suggestion.cut_s), warmup_s + settle_s)
+
+
 def _filled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     """Gaps bridged by straight lines; None where there are too many of them."""
     known = np.isfinite(values)

@@ -17,7 +17,7 @@ from benchsite.core.formatting import exact, grouped
 from runs.checks import CheckResult, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Phase, Run, RunEvent, Status
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, max_warmup_s
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.intervals import INTERVALS, stored_intervals
 from runs.results.recording.rows import write_set
@@ -149,7 +149,7 @@ def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: f
     planned_s = window["min_measure_s"]
     asked_s = None
     if planned_s is not None and run.phase == Phase.MEASURE:
-        asked_s = max(window["warmup_s"] + planned_s - merged.warmup_s - tail_s, 0.0)
+        asked_s = max(max_warmup_s(window) + planned_s - merged.warmup_s - tail_s, 0.0)
     return judge(run, merged, series, get_clients(run), rows=run.evidence.get("rows"), asked_s=asked_s)
 
 

@@ -53,6 +53,7 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         durability=spec["mode"]["record"],
         open_load=spec["load"].get("open") if run.target_ops_s else None,
         mode_stated=bool(run.evidence.get("mode_stated")),
+        background_work=run.evidence.get("settled", {}).get("pending", {}),
         has_faults=bool(spec.get("faults")),
         made_elsewhere=run.source == Run.Source.UPLOADED,
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,

@@ -13,12 +13,14 @@ from django.db.models import F, Max
 
 from runs.catalog import GO_FLAVOUR, generators
 from runs.checks import CheckResult, compute_verdict
+from runs.checks.over_time import over_time
 from runs.checks.spec_findings import collect_findings
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Phase, Run, Status
 from runs.queue import lifecycle
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, WindowSpec, max_warmup_s
 from runs.results import artifacts
+from runs.results.measures.steady import extend_warmup
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.client_merge import Collected, merge_logs
 from runs.results.recording.intervals import store_intervals
@@ -51,15 +53,30 @@ def collect(run: Run) -> Collected:
         summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
         assert summarised is not None  # None is for clients with histograms.
         return Collected(summarised, summarised.series, clients=clients)
+    window = spec["window"]
     cut = Cut(phase="load")
     if run.phase == Phase.MEASURE:
-        cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
+        cut = Cut(window["warmup_s"], window["max_measure_s"])
     base_s = None
     if run.starts_at:
         base_s = run.starts_at.timestamp()
-    collected = merge_logs([_logs(client) for client in clients], cut, base_s)
+    logs = [_logs(client) for client in clients]
+    if run.phase == Phase.MEASURE and "settle_s" in window:
+        cut = _find_settled_cut(merge_logs(logs, Cut(window["warmup_s"]), base_s), window)
+    collected = merge_logs(logs, cut, base_s)
     assert isinstance(collected.merged, MergedRun)
     return replace(collected, merged=add_arrivals(collected.merged, clients), clients=clients)
+
+
+def _find_settled_cut(whole: Collected, window: WindowSpec) -> Cut:
+    """A warm-up until the run is steady. What the plan allowed for that and was not needed is measured, too."""
+    assert isinstance(whole.merged, MergedRun)
+    assert window["max_measure_s"] is not None  # Only uploads may not know it.
+    warmup_s = window["warmup_s"]
+    seconds = over_time(whole.series, whole.merged.window, whole.merged.warmup_s)
+    if seconds is not None:
+        warmup_s = extend_warmup(seconds.rate_ops_s, seconds.p95_us, warmup_s=warmup_s, settle_s=window["settle_s"])
+    return Cut(warmup_s, max_warmup_s(window) - warmup_s + window["max_measure_s"])
 
 
 def get_clients(run: Run) -> tuple[ClientRun, ...]:

@@ -32,7 +32,7 @@ EARLIER_COMMENT = "A data set of Benchsite; it is dropped and loaded again witho
 EARLIER_MARKER = '{"created": true}'
 MAINTENANCE_DATABASE = "postgres"
 # Of the counters those that are values of the moment.
-MOMENTARY = frozenset({"replication_lag_bytes", "replication_lag_s"})
+MOMENTARY = frozenset({"replication_lag_bytes", "replication_lag_s", "checkpoints_pending", "vacuums_pending"})
 TABLES = """
 SELECT relid::regclass::text, greatest(n_live_tup, reltuples)::bigint
 FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid
@@ -289,6 +289,12 @@ def counters_query(version: int) -> str:
     columns["pg_stat_replication"] = {
         "replication_lag_bytes": lag, "replication_lag_s": "extract(epoch FROM max(replay_lag))",
     }  # fmt: skip
+    # Of a session with less than pg_monitor's rights both are 0.
+    columns["pg_stat_activity"] = {
+        "checkpoints_pending": "count(*) FILTER "
+        "(WHERE backend_type = 'checkpointer' AND wait_event IS DISTINCT FROM 'CheckpointerMain')",
+        "vacuums_pending": "count(*) FILTER (WHERE backend_type = 'autovacuum worker')",
+    }
     parts = []
     for number, (view, named) in enumerate(columns.items()):
         expressions = ", ".join(f"{expression} AS {name}" for name, expression in named.items())

@@ -50,6 +50,8 @@ VALUES = {
     "clients": "connected_clients",
     "log_size_bytes": "aof_current_size",
     "log_syncs_pending": "aof_pending_bio_fsync",
+    "log_rewrites_pending": "aof_rewrite_in_progress",
+    "snapshots_pending": "rdb_bgsave_in_progress",
     "log_buffer_bytes": "aof_buffer_length",
 }
 # Sorted sets in which Benchsite's client and YCSB's own keep the keys of all records. They are no records themselves.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runs.results.measures.steady import suggest
+from runs.results.measures.steady import extend_warmup, suggest
 
 # analysis.md 4.3: MSER-5 cuts ten of these sixty seconds, and the mean goes from 94.717 to 99.96.
 WARMING = [
@@ -81,3 +81,26 @@ def test_falling_throughput_drifts_by_its_steeper_measure():
     per_second, first = -10 / 599, 105 - 300 * 10 / 599
     assert suggestion.drift == pytest.approx(300 * per_second / (first + per_second * 299 / 2))
     assert suggestion.is_drifting
+
+
+@pytest.mark.parametrize(
+    ("rate", "warmup_s", "settle_s", "expected_s"),
+    [
+        (WARMING, 2, 20, 10),  # as long as it takes
+        (WARMING, 15, 20, 15),  # never less than planned
+        (WARMING, 2, 5, 7),  # nor longer than allowed
+        (FLAT, 2, 20, 2),
+        (np.linspace(15, 100, 60).tolist(), 2, 20, 22),  # nothing steady
+        (FLAT[:15], 2, 5, 2),  # too short to tell
+    ],
+)
+def test_a_warm_up_goes_on_until_it_is_steady(rate, warmup_s, settle_s, expected_s):
+    p95_us = [1000.0] * len(rate)
+
+    assert extend_warmup(rate, p95_us, warmup_s=warmup_s, settle_s=settle_s) == expected_s
+
+
+def test_a_warm_up_goes_on_until_latency_is_steady():
+    late = [5000.0] * 20 + [1000.0 + second % 3 for second in range(40)]
+
+    assert extend_warmup(FLAT, late, warmup_s=2, settle_s=30) == 20

@@ -236,7 +236,7 @@ public final class Admin extends AdminProgram {
         for (Node node : nodes()) {
             if (node.getState() != NodeState.DOWN) {
                 caches.add(ofNode(node, "SELECT name, hit_count, request_count FROM system_views.caches"));
-                pools.add(ofNode(node, "SELECT name, completed_tasks, pending_tasks FROM system_views.thread_pools"));
+                pools.add(ofNode(node, "SELECT name, completed_tasks, active_tasks, pending_tasks FROM system_views.thread_pools"));
             }
         }
         Counters counters = new Counters();
@@ -251,7 +251,7 @@ public final class Admin extends AdminProgram {
             String tasks = POOLS.get(row.getString(0));
             if (tasks != null) {
                 counters.count(tasks, number(row, 1));
-                counters.value(tasks + "_pending", number(row, 2));
+                counters.value(tasks + "_pending", number(row, 2) + number(row, 3));
             }
         }));
         return counters;
