@@ -33,6 +33,7 @@ figure_urls: Patterns = [
     path("runs/<uuid:pk>/live/", live.run_live_figure, name="figure-run-live"),
     *with_twins("runs/<uuid:pk>/series", figures.run_series, "figure-run-series"),
     *with_twins("runs/<uuid:pk>/servers", figures.run_servers, "figure-run-servers"),
+    *with_twins("runs/<uuid:pk>/exporters", figures.run_exporters, "figure-run-exporters"),
     *with_twins("runs/<uuid:pk>/counters", figures.run_counters, "figure-run-counters"),
     *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
 ]

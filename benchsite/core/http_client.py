@@ -1,4 +1,4 @@
-"""One POST to an address that was checked: to exactly that address, within a deadline, no redirect, no answer read.
+"""One request to an address that was checked: to exactly that address, within a deadline, without redirects.
 
 The name is not resolved again, so it cannot point elsewhere meanwhile; it still stands in the Host header, and a
 certificate must be valid for it.
@@ -15,13 +15,13 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-from benchsite.core.formatting import exact
+from benchsite.core.formatting import exact, grouped
 
 DEADLINE_S: Final = 5.0
-MAX_READ: Final = 1024  # of the answer's body; it is thrown away
+MAX_READ: Final = 1024  # of the body of an answer that nobody asks for
 
 
-class PostFailed(Exception):
+class RequestFailed(Exception):
     """It did not arrive. The message says why in the words a page shows; `status` is the answer's, if there was one."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -31,7 +31,7 @@ class PostFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A webhook's URL in parts."""
+    """A URL in parts."""
 
     host: str
     port: int
@@ -48,9 +48,9 @@ def parse_target(url: str) -> Target:
         raise ValueError("Write the URL in plain ASCII, a name with other letters as xn--…")
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
-        raise ValueError("Write a URL such as https://hooks.example.org/benchsite.")
+        raise ValueError("Write a URL such as https://host.example.org/path.")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("Leave user and password out of the URL: the signature tells who is speaking.")
+        raise ValueError("Leave user and password out of the URL: they would be sent and shown plainly.")
     if parts.fragment:
         raise ValueError("Leave out what follows #: it would not be sent.")
     try:
@@ -67,22 +67,52 @@ def parse_target(url: str) -> Target:
 def post(
     target: Target, address: str, body: bytes, headers: Mapping[str, str], *, deadline_s: float = DEADLINE_S
 ) -> int:
-    """Send the body to the target at this IP address; the status of its answer, 2xx. Raises PostFailed."""
+    """Send the body to the target at this IP address; the status of its answer, 2xx. Raises RequestFailed."""
+    status, _ = _request("POST", target, address, body, headers, deadline_s=deadline_s, max_bytes=0)
+    return status
+
+
+def get(target: Target, address: str, *, deadline_s: float = DEADLINE_S, max_bytes: int) -> bytes:
+    """The body that the target at this IP address answers. Raises RequestFailed, also of one that is longer."""
+    _, body = _request("GET", target, address, None, {}, deadline_s=deadline_s, max_bytes=max_bytes)
+    if len(body) > max_bytes:
+        raise RequestFailed(f"It answered more than {grouped(max_bytes)} bytes.")
+    return body
+
+
+def _request(
+    method: str,
+    target: Target,
+    address: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    *,
+    deadline_s: float,
+    max_bytes: int,
+) -> tuple[int, bytes]:
+    """The status and the beginning of the body, a byte more than `max_bytes` at most."""
     made = (_Encrypted if target.encrypted else _Plain)(target, address, deadline_s)
     # The socket's own timeout starts anew with every byte that drips in; the deadline does not.
     clock = threading.Timer(deadline_s, made.cut_off)
     clock.daemon = True
     clock.start()
     try:
-        made.request("POST", target.path, body=body, headers={"Connection": "close", **headers})
+        made.request(method, target.path, body=body, headers={"Connection": "close", **headers})
         answer = made.getresponse()
+        status = _judged(answer.status)
+        if max_bytes:
+            content = answer.read(max_bytes + 1)
+            # A body that breaks off, by itself or here, is handed out as if it were whole.
+            if made.was_cut_off or (answer.length and len(content) <= max_bytes):
+                raise TimeoutError
+            return status, content
         with contextlib.suppress(OSError, http.client.HTTPException):
             answer.read(MAX_READ)
-        return _judged(answer.status)
+        return status, b""
     except (OSError, http.client.HTTPException, ValueError) as error:
         if made.was_cut_off or isinstance(error, TimeoutError):
-            raise PostFailed(f"No answer within {exact(deadline_s)} s.") from None
-        raise PostFailed(_said(error)) from None
+            raise RequestFailed(f"No answer within {exact(deadline_s)} s.") from None
+        raise RequestFailed(_said(error)) from None
     finally:
         clock.cancel()
         made.close()
@@ -98,7 +128,7 @@ def _judged(status: int) -> int:
     follow = ""
     if 300 <= status < 400:
         follow = "; redirects are not followed"
-    raise PostFailed(f"It answered {status} {phrase}{follow}.", status)
+    raise RequestFailed(f"It answered {status} {phrase}{follow}.", status)
 
 
 def _said(error: Exception) -> str:
@@ -118,18 +148,18 @@ class _Plain(http.client.HTTPConnection):
         super().__init__(target.host, target.port, timeout=timeout)
         self.address = address
         self.was_cut_off = False
+        self._socket: socket.socket | None = None  # `sock` is gone as soon as an answer begins.
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self.address, self.port), self.timeout)
+        self.sock = self._socket = socket.create_connection((self.address, self.port), self.timeout)
         if self.was_cut_off:
             raise TimeoutError
 
     def cut_off(self) -> None:
         self.was_cut_off = True
-        sock = self.sock
-        if sock is not None:
+        if self._socket is not None:
             with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class _Encrypted(_Plain):
@@ -142,5 +172,5 @@ class _Encrypted(_Plain):
         context = ssl.create_default_context()
         # The handshake comes after, so that it too can be cut off.
         wrapped = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
-        self.sock = wrapped
+        self.sock = self._socket = wrapped
         wrapped.do_handshake()

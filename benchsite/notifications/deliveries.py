@@ -22,7 +22,7 @@ from django.utils import timezone
 from benchsite.accounts.models import Delivery, Notice, Webhook
 from benchsite.core.addresses import LOOKUP_TIMEOUT_S
 from benchsite.core.encryption import CannotOpen
-from benchsite.core.http_client import PostFailed, post
+from benchsite.core.http_client import RequestFailed, post
 from benchsite.notifications import webhooks
 from benchsite.notifications.notices import absolute, build_message, mail_works
 
@@ -103,7 +103,7 @@ def attempt(delivery: Delivery) -> Delivery:
     """Try a claimed delivery and write down what came of it."""
     try:
         _arrived(delivery, _tell_webhook(delivery, delivery.webhook) if delivery.webhook else _tell_member(delivery))
-    except PostFailed as failure:
+    except RequestFailed as failure:
         _failed(delivery, failure)
     delivery.refresh_from_db()
     return delivery
@@ -152,7 +152,7 @@ def build_body(notice: Notice) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode()
 
 
-class NeverArrives(PostFailed):
+class NeverArrives(RequestFailed):
     """It will not arrive later either."""
 
 
@@ -162,13 +162,13 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     try:
         target, address = webhooks.check_url(webhook.url, LOOKUP_TIMEOUT_S)
     except webhooks.WebhookRefused as refused:
-        raise PostFailed(str(refused)) from None
+        raise RequestFailed(str(refused)) from None
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     body = build_body(notice)
     try:
         signed = webhooks.signed_headers(webhook, str(notice.pk), body)
     except CannotOpen as error:
-        raise PostFailed(str(error)) from None
+        raise RequestFailed(str(error)) from None
     headers = {"Content-Type": "application/json", "User-Agent": "Benchsite", **signed}
     return post(target, address, body, headers)
 
@@ -187,7 +187,7 @@ def _tell_member(delivery: Delivery) -> int | None:
         build_message(notice, member.user.email).send()
     except (OSError, smtplib.SMTPException, ValueError) as error:
         log.warning("E-mail of notice %s was not sent: %s", notice.pk, error)
-        raise PostFailed("The mail server did not take it; the site's log says why.") from None
+        raise RequestFailed("The mail server did not take it; the site's log says why.") from None
     return None
 
 
@@ -214,7 +214,7 @@ def _arrived(delivery: Delivery, status: int | None) -> None:
 
 
 @transaction.atomic
-def _failed(delivery: Delivery, failure: PostFailed) -> None:
+def _failed(delivery: Delivery, failure: RequestFailed) -> None:
     is_test = _is_test(delivery)
     gone = failure.status == GONE and not is_test
     ends = is_test or gone or isinstance(failure, NeverArrives) or delivery.attempts > len(WAITS)

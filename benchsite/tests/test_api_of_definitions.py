@@ -40,9 +40,11 @@ EXAMPLES = {
     ),
     "clusters": (
         "lab/north",
-        {"provisioner": "external", "nodes": [{"machine": "bench-01", "address": "192.0.2.7:6379"}], "notes": "x"},
+        {"provisioner": "external", "nodes": [{"machine": "bench-01", "address": "192.0.2.7:6379"}], "notes": "x",
+         "exporters": ["http://192.0.2.7:9100/metrics"]},
         {"separates_cpus": True},
-        {"provisioner": "process", "separates_cpus": False, "nodes": [{"machine": "bench-01"}], "notes": ""},
+        {"provisioner": "process", "separates_cpus": False, "nodes": [{"machine": "bench-01"}], "notes": "",
+         "exporters": []},
     ),
     "databases": (
         "Redis: tuned, 7.2",

@@ -125,6 +125,7 @@ class ClusterKind(Kind):
         return {
             "provisioner": row.provisioner,
             "separates_cpus": row.separates_cpus,
+            "exporters": row.exporters,
             "nodes": [{"machine": node.machine.name, "address": node.address} for node in row.nodes.all()],
             "notes": row.notes,
         }

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from benchsite.rest.schemas import Text, Word, plain
 from runs.catalog import MAX_OWN_MODES
-from runs.catalog.forms.clusters import MAX_NODES
+from runs.catalog.forms.clusters import MAX_EXPORTERS, MAX_NODES
 from runs.catalog.forms.fields import MAX_LINES
 from runs.plans.files.plan import PlanDurability, Slug
 from runs.plans.plan_spec import MAX_INTEGER, Between, Table
@@ -56,6 +56,9 @@ class ClusterSpec(Table):
     provisioner: Word = Field("external", description="Who starts the servers: process, docker or external.")
     separates_cpus: bool = Field(True, description="Servers and clients on one machine use half of its cores each.")
     nodes: list[NodeSpec] = Field([], max_length=MAX_NODES)
+    exporters: list[Word] = Field(
+        [], max_length=MAX_EXPORTERS, description="URLs of Prometheus or OpenMetrics exporters, scraped during runs."
+    )
     notes: Text = ""
 
 

@@ -69,6 +69,8 @@ class Cluster(Row):
     provisioner = models.CharField(max_length=10, choices=Provisioner)
     # Where clients run on a machine of servers that Benchsite starts, each side gets half of the cores.
     separates_cpus = models.BooleanField(default=True, db_default=True)
+    # URLs of Prometheus or OpenMetrics exporters, which are scraped while runs on this cluster measure.
+    exporters = ArrayField(models.CharField(max_length=300), default=list, db_default=[], blank=True)
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     objects = TeamManager()

@@ -4,6 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from runs.models import Cluster, Database, Machine, Node, Workload
 from runs.queue import lifecycle
@@ -418,3 +419,36 @@ def test_it_refuses_machines_that_cannot_be(operator, changes, message):
     make_machine(name="bench-01", host_key="taken")
     assert message in refused(operator.post(reverse("machine-add"), machine_data(**changes)))
     assert Machine.objects.count() == 1
+
+
+def test_exporters_of_a_cluster_are_kept_once_each(operator, settings):
+    settings.EXTERNAL_NETWORKS = ["192.0.2.0/24"]
+    urls = ["http://192.0.2.7:9100/metrics", "https://192.0.2.7/redis?target=one"]
+    text = "\r\n".join([*urls, "", urls[0]])
+
+    operator.post(reverse("cluster-add"), cluster_data((make_machine(), ""), exporters=text))
+
+    cluster = Cluster.objects.get()
+    assert cluster.exporters == urls
+    assert all(escape(url) in operator.get(reverse("cluster", args=[cluster.pk])).content.decode() for url in urls)
+    assert "\n".join(map(escape, urls)) in operator.get(reverse("cluster-edit", args=[cluster.pk])).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://169.254.169.254/metrics", "link-local address"),
+        ("http://198.51.100.7:9100/metrics", "outside the networks"),
+        ("192.0.2.7:9100", "Write a URL"),
+        ("http://me:secret@192.0.2.7/metrics", "Leave user and password out"),
+        (f"http://192.0.2.7/{'x' * 300}", "longer than 300 characters"),
+        ("\n".join(f"http://192.0.2.7/{number}" for number in range(33)), "at most 32"),
+    ],
+)
+def test_an_exporter_that_may_not_be_asked_is_refused(operator, settings, url, message):
+    settings.EXTERNAL_NETWORKS = ["192.0.2.0/24"]
+
+    page = refused(operator.post(reverse("cluster-add"), cluster_data((make_machine(), ""), exporters=url)))
+
+    assert message in page
+    assert not Cluster.objects.exists()

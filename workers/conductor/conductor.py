@@ -32,6 +32,7 @@ from runs.queue.lifecycle import ClaimLost, TransitionRefused
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
+from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, KIND
 from runs.results.recording import scheduled_runs as recording
 from runs.results.recording.client_merge import Collected
@@ -47,6 +48,7 @@ from workers.errors import RunFailed
 from workers.generator.client_commands import check_slots, client_orders, ready_deadline_s
 from workers.generator.clock import Clock
 from workers.generator.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
+from workers.probe.exporter_sampler import ExporterSampler
 from workers.probe.host_sampler import FILE_NAME, HostSampler
 from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler
 from workers.provision.administration import AdministrationError
@@ -157,6 +159,7 @@ class Conductor:
         self._hinted_at = 0.0
         self._sampler: HostSampler | None = None
         self._counters: CounterSampler | None = None
+        self._exporters: list[ExporterSampler] = []
         self._faults: FaultInjector | None = None
         self._grace = OutageGrace()
 
@@ -266,6 +269,13 @@ class Conductor:
             self._evidence(inserted_records=new_records)
 
     def _keep_evidence(self) -> None:
+        if self._exporters:
+            self._evidence(
+                exporters=[
+                    {"url": exporter.url, "samples": exporter.samples, "problem": exporter.problem}
+                    for exporter in self._exporters
+                ]
+            )
         self._keep_server_files()
         self.standing.remember_data_set(self.run, self._rows)
         self.standing.note_inserts(self.run, self._inserts_by_client())
@@ -357,6 +367,10 @@ class Conductor:
         if self._counters is None and self.standing.system.administered:
             administration = self.standing.server.administration
             self._counters = CounterSampler(administration, duration_s=duration_s, clock=clock)
+        if not self._exporters and self.run.cluster is not None:
+            self._exporters = [
+                ExporterSampler(url, duration_s=duration_s, clock=clock) for url in self.run.cluster.exporters
+            ]
 
     def _apply_faults(self) -> None:
         """From now on, in a thread of its own: the planned faults of the run."""
@@ -389,8 +403,9 @@ class Conductor:
             self._faults.cancel()
 
     def _stop_counters(self) -> None:
-        if self._counters is not None:
-            self._counters.stop()
+        for sampler in (self._counters, *self._exporters):
+            if sampler is not None:
+                sampler.stop()
 
     def _are_ready(self, expected: int) -> bool:
         """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""
@@ -490,7 +505,14 @@ class Conductor:
         """
         try:
             retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
-            samplers = ((KIND, FILE_NAME, self._sampler), (COUNTERS_KIND, COUNTERS_FILE, self._counters))
+            samplers = [
+                (KIND, FILE_NAME, self._sampler),
+                (COUNTERS_KIND, COUNTERS_FILE, self._counters),
+                *(
+                    (EXPORTER_KIND, f"exporter-{number}.csv", sampler)
+                    for number, sampler in enumerate(self._exporters, 1)
+                ),
+            ]
             for kind, name, sampler in samplers:
                 if sampler is not None and sampler.text:
                     store = partial(artifacts.store, self.run, kind, name, sampler.text.encode())

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from workers.provision.administration.base import Administration, AdministrationError
 
@@ -17,7 +17,7 @@ PENDING: Final = "_pending"
 MAX_LAGS: Final = {"replication_lag_bytes": 2.0**20, "replication_lag_s": 1.0}
 
 
-def await_settled(administration: Administration, limit_s: float, check: Callable[[], None]) -> dict[str, object]:
+def await_settled(administration: Administration, limit_s: float, check: Callable[[], None]) -> dict[str, Any]:
     """Returns once the server states no background work, at the latest after `limit_s`: how long that took, and what is
     left of the work. Where the server cannot be asked, nothing is waited for. `check` is called between the looks.
     """

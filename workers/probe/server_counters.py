@@ -4,20 +4,16 @@ A thread of its own reads them, over one connection, so that a server that answe
 the servers' start become rates over the interval.
 """
 
-import logging
-import threading
 import time
 from typing import Final
 
 from workers.generator.clock import Clock
 from workers.probe.host_sampler import sampling_interval_s
 from workers.probe.node_probe import row_text
+from workers.probe.periodic_reader import PeriodicReader
 from workers.provision.administration import Administration, AdministrationError, Counters
 
-log = logging.getLogger(__name__)
 FILE_NAME: Final = "counters.csv"
-MAX_FAILURES: Final = 3  # one after the other; then the counters of this run are not read any more
-STOP_TIMEOUT_S: Final = 10.0
 
 
 class CounterSampler:
@@ -26,19 +22,21 @@ class CounterSampler:
     def __init__(
         self, administration: Administration, *, duration_s: float | None = None, clock: Clock | None = None
     ) -> None:
-        self._administration, self._clock = administration, clock or Clock()
-        self._interval_s = sampling_interval_s(duration_s)
+        self._clock = clock or Clock()
         self._names: list[str] = []
         self._lines: list[str] = []
         self._last: tuple[float, Counters] | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._read, name="server counters", daemon=True)
-        self._thread.start()
+        self._reader = PeriodicReader(
+            "counters of the servers",
+            administration.open_counters,
+            self._add,
+            interval_s=sampling_interval_s(duration_s),
+            error=AdministrationError,
+        )
 
     def stop(self) -> None:
         """Returns when nothing is read any more."""
-        self._stopping.set()
-        self._thread.join(STOP_TIMEOUT_S)
+        self._reader.stop()
 
     @property
     def text(self) -> str:
@@ -46,25 +44,6 @@ class CounterSampler:
         if not self._lines:
             return ""
         return "\n".join([",".join(self._names), *self._lines, ""])
-
-    def _read(self) -> None:
-        try:
-            with self._administration.open_counters() as read:
-                failures = 0
-                due = time.monotonic()
-                while not self._stopping.wait(max(0.0, due - time.monotonic())):
-                    due = max(due, time.monotonic() - self._interval_s) + self._interval_s
-                    try:
-                        self._add(read())
-                        failures = 0
-                    except AdministrationError:
-                        failures += 1
-                        if failures == MAX_FAILURES:
-                            raise
-        except AdministrationError as error:
-            log.warning("The counters of the servers are not read any more: %s", error)
-        except Exception:
-            log.exception("The counters of the servers are not read any more.")
 
     def _add(self, counters: Counters) -> None:
         now = time.monotonic()

@@ -50,7 +50,7 @@ def test_what_was_read_stays_when_the_server_goes(servers):
     sampler = CounterSampler(provisioner.start().administration)
     rows(sampler, 1)
     provisioner.stop(planned=False)
-    sampler._thread.join(30)  # It gives up by itself.
-    assert not sampler._thread.is_alive()
+    sampler._reader._thread.join(30)  # It gives up by itself.
+    assert not sampler._reader._thread.is_alive()
     assert read_columns(sampler.text) is not None
     sampler.stop()

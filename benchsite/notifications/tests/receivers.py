@@ -33,7 +33,8 @@ class Receiver:
     port: int = 0
     status: int = 200
     delay_s: float = 0.0
-    drips: bool = False
+    drips: bool = False  # its head
+    drips_body: bool = False
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b"thanks"
     tls: ssl.SSLContext | None = None
@@ -68,6 +69,10 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in self.receiver.headers.items():
             self.send_header(name, value)
         self.end_headers()
+        if self.receiver.drips_body:
+            while not self.receiver.let_go.wait(0.1):
+                self.wfile.write(b"x")
+            return
         self.wfile.write(self.receiver.body)
 
     def log_message(self, *args: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import AuditEntry, Delivery, Notice, Webhook
-from benchsite.core.http_client import PostFailed, parse_target, post
+from benchsite.core.http_client import RequestFailed, parse_target, post
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.notices import note
 from benchsite.notifications.tests.receivers import documented, receiving
@@ -270,9 +270,16 @@ def test_an_operator_names_the_only_hosts(team, user, settings):
 def test_who_takes_too_long_is_left(how):
     with receiving(**how) as receiver:
         began = time.monotonic()
-        with pytest.raises(PostFailed, match=r"No answer within 0\.5 s"):
+        with pytest.raises(RequestFailed, match=r"No answer within 0\.5 s"):
             post(parse_target(receiver.url), "127.0.0.1", b"{}", {}, deadline_s=0.5)
     assert time.monotonic() - began < 30  # not the minute that both would take
+
+
+def test_a_body_that_drips_is_not_waited_for():
+    with receiving(drips_body=True) as receiver:
+        began = time.monotonic()
+        assert post(parse_target(receiver.url), "127.0.0.1", b"{}", {}, deadline_s=0.5) == 200
+        assert time.monotonic() - began < 5
 
 
 def test_an_endless_answer_is_not_read(team, user):
@@ -285,7 +292,7 @@ def test_an_endless_answer_is_not_read(team, user):
 def test_it_says_that_nothing_listens():
     with receiving() as receiver:
         pass
-    with pytest.raises(PostFailed, match="Nothing listens there"):
+    with pytest.raises(RequestFailed, match="Nothing listens there"):
         post(parse_target(receiver.url), "127.0.0.1", b"{}", {})
 
 
@@ -300,7 +307,7 @@ def test_it_says_that_it_was_no_http():
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(PostFailed, match="no HTTP"):
+        with pytest.raises(RequestFailed, match="no HTTP"):
             post(parse_target(f"http://127.0.0.1:{server.getsockname()[1]}/"), "127.0.0.1", b"{}", {})
         thread.join()
 
@@ -317,10 +324,10 @@ def test_over_https_the_certificate_must_be_of_the_name(tmp_path, monkeypatch):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with receiving(tls=context) as receiver:
-        with pytest.raises(PostFailed, match="certificate is not accepted"):
+        with pytest.raises(RequestFailed, match="certificate is not accepted"):
             post(parse_target(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with pytest.raises(PostFailed, match="certificate is not accepted"):
+        with pytest.raises(RequestFailed, match="certificate is not accepted"):
             post(parse_target(f"https://other.example:{receiver.port}/"), "127.0.0.1", b"{}", {})
         assert post(parse_target(f"https://hooks.example:{receiver.port}/"), "127.0.0.1", b"{}", {}) == 200
     assert len(receiver.got) == 1

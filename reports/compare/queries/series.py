@@ -4,13 +4,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reports.compare.figures.run_series import Window
-from reports.compare.figures.server_metrics import ServerMetricsFigure, counter_lines, machine_lines
+from reports.compare.figures.server_metrics import Line, ServerMetricsFigure, counter_lines, machine_lines
 from runs.models import MeasurementSet, Run, Series
-from runs.results.recording.server_samples import get_sample_artifacts, read_counters, read_host_samples
+from runs.results.measures.exporters import pick_preset, search_series
+from runs.results.recording.server_samples import (
+    get_sample_artifacts,
+    read_counters,
+    read_exporters,
+    read_host_samples,
+)
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 # A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
 MAX_ROWS = 2_000
+MAX_LINES = 24  # of exporters, in one figure
 Part = tuple[float, float]  # seconds on the figure's axis
 
 
@@ -76,7 +83,24 @@ def _parts(series: Iterable[UnpackedSeries], part: Part | None, base_s: float) -
 
 
 NO_SAMPLES = "The servers' machines were not sampled while this run was measured."
+NO_EXPORTER_SERIES = "No series of the exporters matches, or it stood still. Search for another word, such as memory."
 NO_COUNTERS = "The counters of the servers were not read while this run was measured."
+
+
+def exporter_metrics(run: Run, base_s: float, window: Window, *, search: str) -> ServerMetricsFigure:
+    """What the exporters of a run stated: the preset, or the series in whose text all words of `search` occur."""
+    try:
+        series = read_exporters(run)
+    except OSError:
+        series = []
+    picked = pick_preset(series)
+    if search.strip():
+        picked = search_series(series, search)
+    lines = [Line(line.name, line.at_s - base_s, line.values, line.title) for line in picked[:MAX_LINES]]
+    subject = "What the exporters stated"
+    if len(picked) > MAX_LINES:
+        subject = f"The first {MAX_LINES} of {len(picked):,} series of the exporters"
+    return ServerMetricsFigure(f"exporters-{run.pk}", lines, window, subject=subject, lacking=NO_EXPORTER_SERIES)
 
 
 def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -> ServerMetricsFigure:

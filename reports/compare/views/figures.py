@@ -30,7 +30,7 @@ from reports.compare.figures.svg import MAX_PX, MIN_PX, render_svg, svg_of_text
 from reports.compare.figures.theme import theme_named
 from reports.compare.queries import StoredSeries, build_key, chosen, curves, run_point, stored_series
 from reports.compare.queries.computed_cache import run_version, sweeps_version
-from reports.compare.queries.series import MAX_ROWS, Part, server_metrics
+from reports.compare.queries.series import MAX_ROWS, Part, exporter_metrics, server_metrics
 from reports.compare.selection import read
 from reports.trends.queries.over_time import fault_bands, get_events, get_offered, over_time
 from runs.models import Matrix, Phase, Run, Sweep
@@ -41,6 +41,7 @@ TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "md": ("text/markdown", Table.as_markdown),
     "tex": ("text/x-tex", Table.as_latex),
 }
+MAX_SEARCH_LENGTH = 200
 
 
 def unless_known(request: HttpRequest, version: str, make: Callable[[], HttpResponse]) -> HttpResponse:
@@ -198,6 +199,14 @@ def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
 def _server_metrics(run: Run, *, counters: bool) -> Figure:
     stored = stored_series(run)
     return server_metrics(run, stored.base_s, get_window(stored, run.target_ops_s), counters=counters)
+
+
+@run_figure("figure-run-exporters")
+def run_exporters(request: HttpRequest, run: Run, form: str) -> Figure:
+    """What exporters stated while one run was measured; `?search=` picks series by the words in them."""
+    stored = stored_series(run)
+    window = get_window(stored, run.target_ops_s)
+    return exporter_metrics(run, stored.base_s, window, search=request.GET.get("search", "")[:MAX_SEARCH_LENGTH])
 
 
 @run_figure("figure-run-percentiles")

@@ -12,11 +12,13 @@ from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
-from benchsite.core.own_servers import own_servers
+from benchsite.core.own_servers import check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.models import Cluster, Machine, Node, Provisioner
 
 MAX_NODES = 64
+MAX_EXPORTERS = 32
+MAX_URL_LENGTH = 300
 MORE_ROWS = 2
 # Of more machines than these nobody finds one in a list, and each row would carry all of them.
 MAX_LISTED = 200
@@ -88,6 +90,31 @@ class NodeForm(DescribedForm):
         self.fields["machine"].queryset = Machine.objects.filter(pk__in=[m.pk for m in machines])  # type: ignore[attr-defined]
 
 
+class UrlsField(forms.CharField):
+    """URLs, one a line; the value is their list. Programs send that list itself."""
+
+    widget = forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "off", "class": "mono"})
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return "\n".join(value)
+        return value
+
+    def clean(self, value: Any) -> list[str]:
+        urls = list(dict.fromkeys(super().clean(self.prepare_value(value)).split()))
+        if len(urls) > MAX_EXPORTERS:
+            raise ValidationError(f"There are {len(urls)} exporters; at most {MAX_EXPORTERS} are allowed.")
+        lookups_until = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
+        for url in urls:
+            if len(url) > MAX_URL_LENGTH:
+                raise ValidationError(f"{url[:60]}… is longer than {MAX_URL_LENGTH} characters.")
+            try:
+                check_url(url, max(0.0, lookups_until - time.monotonic()))
+            except AddressRefused as error:
+                raise ValidationError(f"{url[:60]}: {error}") from None
+        return urls
+
+
 class ClusterForm(NamedForm):
     model = Cluster
     used_as = "cluster"
@@ -98,6 +125,12 @@ class ClusterForm(NamedForm):
         initial=True,
         label="Separate the CPUs of servers and clients",
         help_text="Where clients run on the machine of servers that Benchsite starts, each side uses half the cores.",
+    )
+    exporters = UrlsField(
+        required=False,
+        label="Metrics",
+        help_text="Prometheus or OpenMetrics exporters of its machines and servers, one URL a line. They are scraped "
+        "while runs measure.",
     )
     notes = notes_field()
 

@@ -25,6 +25,7 @@ from runs.models import (
 from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
 from runs.results.artifacts import open_artifact
+from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
 from runs.results.measures.server_use import busiest_sentence, rank_uses
 from runs.results.pages.durability import durability_sentence
@@ -145,6 +146,8 @@ def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifac
         "busiest": busiest_sentence(rank_uses(hosts)),
         "missing": [name for name in nodes if name not in sampled],
         "has_counters": any(artifact.kind == COUNTERS_KIND for artifact in artifacts),
+        "exporters": run.evidence.get("exporters", ()),
+        "has_exporter_samples": any(artifact.kind == EXPORTER_KIND for artifact in artifacts),
     }
 
 

@@ -1,6 +1,7 @@
 """The samples of a run's machines and servers, from its artifacts."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, cast
 
 from django.db.models import QuerySet
@@ -9,6 +10,7 @@ from runs.checks.facts import fact, parse_number
 from runs.models import Artifact, Run
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
+from runs.results.measures.exporters import KIND as EXPORTER_KIND, SampledSeries, read_samples
 from runs.results.measures.host import COUNTERS_KIND, KIND, Columns, HostSamples, Samples, read_columns
 from runs.results.measures.server_use import summary
 
@@ -61,6 +63,13 @@ def read_counters(artifacts_of_run: Iterable[Artifact]) -> Samples | None:
         if artifact.kind == COUNTERS_KIND and (columns := _columns(artifact)) is not None:
             return Samples(columns=columns)
     return None
+
+
+def read_exporters(run: Run) -> list[SampledSeries]:
+    """The series of all exporters that were scraped during the run; one query. Raises OSError."""
+    files = run.artifacts.filter(kind=EXPORTER_KIND).order_by("name")
+    texts = [artifacts.open_artifact(artifact).decode("utf-8", errors="replace") for artifact in files]
+    return list(chain.from_iterable(read_samples(text) for text in texts))
 
 
 def _columns(artifact: Artifact) -> Columns | None:

@@ -1,0 +1,124 @@
+"""Scrapes Prometheus and OpenMetrics exporters of servers and machines while a run measures.
+
+An exporter may be slow, huge or hostile: it has SCRAPE_TIMEOUT_S and MAX_BYTES for an answer, of which MAX_LINES are
+read. After three failures in a row it is left alone; the run never fails by it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchsite.core.addresses import AddressRefused
+from benchsite.core.http_client import RequestFailed, Target, get
+from benchsite.core.own_servers import check_url
+from runs.results.measures.exporters import COUNTER, GAUGE, MAX_NAME_LENGTH, MAX_SERIES, write_samples
+from workers.generator.clock import Clock
+from workers.probe.host_sampler import sampling_interval_s
+from workers.probe.periodic_reader import PeriodicReader
+from workers.provision.administration.base import plain_text
+
+SCRAPE_TIMEOUT_S: Final = 2.0
+MAX_BYTES: Final = 4 * 2**20
+MAX_LINES: Final = 20_000
+MIN_INTERVAL_S: Final = 2.0
+
+# A series -> its kind and its value.
+Scrape = dict[str, tuple[str, float]]
+
+
+class ScrapeFailed(Exception):
+    """The exporter did not answer with metrics. The message says why."""
+
+
+class ExporterSampler:
+    """Scrapes one exporter from its start to its stop."""
+
+    def __init__(self, url: str, *, duration_s: float | None = None, clock: Clock | None = None) -> None:
+        self.url, self._clock = url, clock or Clock()
+        self.problem = ""  # of the last scrape
+        self._kinds: dict[str, str] = {}
+        self._rows: list[tuple[float, dict[str, float]]] = []
+        self._reader = PeriodicReader(
+            "an exporter",
+            self._open,
+            self._add,
+            interval_s=max(sampling_interval_s(duration_s), MIN_INTERVAL_S),
+            error=ScrapeFailed,
+        )
+
+    def stop(self) -> None:
+        """Returns when nothing is scraped any more."""
+        self._reader.stop()
+
+    @property
+    def samples(self) -> int:
+        return len(self._rows)
+
+    @property
+    def text(self) -> str:
+        """The samples so far, as `runs.results.measures.exporters` reads them; empty before the first."""
+        return write_samples(self._kinds, self._rows)
+
+    @contextmanager
+    def _open(self) -> Iterator[Callable[[], Scrape]]:
+        try:
+            target, address = check_url(self.url)
+        except AddressRefused as error:
+            self.problem = str(error)
+            raise ScrapeFailed(self.problem) from None
+        yield lambda: self._scrape(target, address)
+
+    def _scrape(self, target: Target, address: str) -> Scrape:
+        try:
+            return scrape(target, address)
+        except ScrapeFailed as error:
+            self.problem = str(error)
+            raise
+
+    def _add(self, scraped: Scrape) -> None:
+        self.problem = ""
+        for name, (kind, _) in scraped.items():
+            if len(self._kinds) < MAX_SERIES:
+                self._kinds.setdefault(name, kind)
+        self._rows.append((self._clock.now_s(), {name: value for name, (_, value) in scraped.items()}))
+
+
+def scrape(target: Target, address: str) -> Scrape:
+    """What the exporter states now. Buckets of histograms are left out. Raises ScrapeFailed."""
+    try:
+        body = get(target, address, deadline_s=SCRAPE_TIMEOUT_S, max_bytes=MAX_BYTES)
+    except RequestFailed as error:
+        raise ScrapeFailed(str(error)) from None
+    lines = body.decode("utf-8", errors="replace").splitlines()[:MAX_LINES]
+    scraped: Scrape = {}
+    try:
+        for family in text_string_to_metric_families("\n".join(lines)):
+            for sample in family.samples:
+                name = sample.name
+                if sample.labels:
+                    name += "{" + ",".join(f'{label}="{_escape(text)}"' for label, text in sample.labels.items()) + "}"
+                kind = _find_kind(family.type, sample.name)
+                if kind and len(name) <= MAX_NAME_LENGTH and len(scraped) < MAX_SERIES:
+                    scraped[name] = kind, float(sample.value)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ScrapeFailed(f"What it answered are no metrics: {plain_text(error, 100)}") from None
+    if scraped:
+        return scraped
+    raise ScrapeFailed("What it answered holds no metric.")
+
+
+def _escape(text: str) -> str:
+    return plain_text(text, MAX_NAME_LENGTH).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _find_kind(type_of_family: str, name: str) -> str:
+    """Whether a sample counts up or is a value of the moment; empty: it is left out."""
+    if type_of_family in ("histogram", "summary", "gaugehistogram"):
+        if name.endswith(("_count", "_sum")):
+            return COUNTER
+        return GAUGE if type_of_family == "summary" and not name.endswith("_created") else ""
+    if name.endswith("_created"):
+        return ""
+    return COUNTER if type_of_family == "counter" else GAUGE

@@ -1,0 +1,216 @@
+"""Exporters of metrics are scraped while a run measures; one that is slow, huge or hostile costs the run nothing."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, start_http_server
+
+from benchsite.core.own_servers import check_url
+from runs.results.measures.exporters import pick_preset, read_samples, search_series
+from workers.probe.exporter_sampler import MAX_BYTES, SCRAPE_TIMEOUT_S, ExporterSampler, ScrapeFailed, scrape
+
+pytestmark = pytest.mark.slow
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+
+
+@pytest.fixture(autouse=True)
+def allowed_networks(settings):
+    settings.EXTERNAL_NETWORKS = ["127.0.0.0/8"]
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    return CollectorRegistry()
+
+
+@pytest.fixture
+def exporter(registry: CollectorRegistry) -> Iterator[str]:
+    """The URL of an exporter of the registry."""
+    server, thread = start_http_server(0, addr="127.0.0.1", registry=registry)
+    yield f"http://127.0.0.1:{server.server_port}/metrics"
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def wait_for_samples(sampler: ExporterSampler, number: int) -> None:
+    end = time.monotonic() + 30
+    while sampler.samples < number:
+        assert time.monotonic() < end, sampler.problem
+        time.sleep(0.05)
+
+
+def test_samples_are_what_the_exporter_states(exporter: str, registry: CollectorRegistry) -> None:
+    commands = Counter("commands", "Commands", ["name"], registry=registry)
+    memory = Gauge("memory_bytes", "Memory", ["pool"], registry=registry)
+    latency = Histogram("latency_seconds", "Latency", registry=registry)
+    Summary("size_bytes", "Size", registry=registry).observe(5)
+    commands.labels('say "hi", \\ or {not}').inc(1000)
+    memory.labels("heap").set(12.5)
+    latency.observe(0.25)
+
+    sampler = ExporterSampler(exporter)
+    wait_for_samples(sampler, 1)
+    commands.labels('say "hi", \\ or {not}').inc(400)
+    memory.labels("heap").set(99.0)
+    wait_for_samples(sampler, 2)
+    sampler.stop()
+
+    series = {entry.family: entry for entry in read_samples(sampler.text)}
+    rate = series["commands_total"]
+    assert rate.labels == {"name": r"say \"hi\", \\ or {not}"}
+    assert np.isnan(rate.values[0])
+    assert rate.values[1] * (rate.at_s[1] - rate.at_s[0]) == pytest.approx(400, rel=0.001)
+    assert series["memory_bytes"].values.tolist() == [12.5, 99.0]
+    assert {"latency_seconds_count", "latency_seconds_sum", "size_bytes_count"} <= set(series)
+    assert "latency_seconds_bucket" not in series
+
+
+def test_a_counter_that_was_reset_has_no_rate(exporter: str, registry: CollectorRegistry) -> None:
+    requests = Gauge("requests", "Counted by hand", registry=registry)
+    counter = Counter("done", "Done", registry=registry)
+    counter.inc(50)
+    sampler = ExporterSampler(exporter)
+    wait_for_samples(sampler, 1)
+    counter.reset()
+    requests.set(3)
+    wait_for_samples(sampler, 2)
+    sampler.stop()
+
+    series = {entry.family: entry for entry in read_samples(sampler.text)}
+    assert np.isnan(series["done_total"].values).all()
+
+
+def test_a_machine_and_a_database_are_picked(exporter: str, registry: CollectorRegistry) -> None:
+    cpu = Counter("node_cpu_seconds", "CPU", ["cpu", "mode"], registry=registry)
+    sent = Counter("node_network_transmit_bytes", "Network", ["device"], registry=registry)
+    for core in "01":
+        cpu.labels(core, "user").inc(core == "1")
+        cpu.labels(core, "idle").inc(100)
+    sent.labels("eth0").inc(0)
+    sent.labels("lo").inc(5_000_000)
+    sampler = ExporterSampler(exporter)
+    wait_for_samples(sampler, 1)
+    cpu.labels("0", "user").inc(2)
+    cpu.labels("1", "user").inc(1)
+    sent.labels("eth0").inc(2**20)
+    wait_for_samples(sampler, 2)
+    sampler.stop()
+
+    series = read_samples(sampler.text)
+    picked = {(line.title, line.name): line for line in pick_preset(series)}
+
+    assert set(picked) == {("CPU (cores)", "user"), ("network (MiB/s)", "sent")}
+    line = picked["CPU (cores)", "user"]
+    length_s = line.at_s[1] - line.at_s[0]
+    assert line.values[1] == pytest.approx(3 / length_s)
+    assert picked["network (MiB/s)", "sent"].values[1] == pytest.approx(1 / length_s)
+    assert [line.name for line in search_series(series, "NETWORK lo")] == ["lo"]
+    assert search_series(series, "nothing like it") == []
+
+
+@contextmanager
+def serve(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that answers every connection in its own way."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            with suppress(OSError):
+                talk(self.request)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
+        server.shutdown()
+
+
+def drip(connection: socket.socket) -> None:
+    connection.sendall(HEAD + b"\r\n")
+    for _ in range(100):
+        connection.sendall(b"a")
+        time.sleep(0.2)
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(HEAD + b"\r\n")
+    line = b'metric{label="' + b"x" * 200 + b'"} 1\n'
+    for _ in range(50 * 2**20 // len(line)):
+        connection.sendall(line)
+
+
+def answer(body: bytes, head: bytes = HEAD) -> Callable[[socket.socket], None]:
+    return lambda connection: connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
+HOSTILE = {
+    "silent": (lambda connection: time.sleep(10), "No answer within 2 s"),
+    "a byte now and then": (drip, "No answer within 2 s"),
+    "50 MB": (flood, "more than"),
+    "HTML": (answer(b"<html><body>Hello \x07</body></html>"), "no metric"),
+    "nothing": (answer(b""), "no metric"),
+    "only comments": (answer(b"# HELP a b\n# TYPE a counter\n"), "no metric"),
+    "numbers that are none": (answer(b'metric{a="b"} eleven\n'), "no metrics"),
+    "a label without an end": (answer(b'metric{a="b 1\n' * 2000), "no metric"),
+    "an error": (answer(b"", b"HTTP/1.1 503 Service Unavailable\r\n"), "503"),
+    "elsewhere": (
+        answer(b"", b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"),
+        "redirects are not followed",
+    ),
+    "half of it": (lambda c: c.sendall(HEAD + b"Content-Length: 500\r\n\r\nup 1\n"), "No answer"),
+    "no HTTP": (lambda c: c.sendall(b"\x00\x01\x02" * 100), "no HTTP"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_exporter_is_left_in_time(kind: str) -> None:
+    talk, message = HOSTILE[kind]
+    with serve(talk) as url:
+        began = time.monotonic()
+        with pytest.raises(ScrapeFailed, match=message):
+            scrape(*check_url(url))
+        assert time.monotonic() - began < SCRAPE_TIMEOUT_S + 1.5
+
+
+def test_of_too_many_series_the_first_are_kept(monkeypatch) -> None:
+    lines = b"".join(b"m%d 1\n" % number for number in range(19_000))
+    assert len(lines) < MAX_BYTES
+    with serve(answer(lines)) as url:
+        assert len(scrape(*check_url(url))) == 5_000
+
+
+def test_after_three_failures_it_is_left_alone() -> None:
+    requests = []
+
+    def refuse(connection: socket.socket) -> None:
+        requests.append(time.monotonic())
+        connection.sendall(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+
+    with serve(refuse) as url:
+        sampler = ExporterSampler(url)
+        time.sleep(9)
+        sampler.stop()
+
+    assert len(requests) == 3
+    assert "500" in sampler.problem
+    assert sampler.text == ""
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/latest", "http://192.0.2.7:9100/metrics", "file:///etc/passwd"]
+)
+def test_addresses_obey_the_rules_of_servers(url: str) -> None:
+    sampler = ExporterSampler(url)
+    time.sleep(0.5)
+    sampler.stop()
+
+    assert sampler.problem
+    assert sampler.samples == 0
