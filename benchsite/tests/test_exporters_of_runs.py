@@ -9,14 +9,25 @@ from django.urls import reverse
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 
 from benchsite.accounts.models import Role
-from benchsite.tests.live_site import LiveSite, shared_site as site
+from benchsite.tests.live_site import LiveSite, site as live_site
 from runs.models import Matrix, Phase, Run
 from runs.models.run import Status
 from runs.results.recording.server_samples import read_exporters
 from runs.tests.world import browser
 
-__all__ = ["site"]
+__all__ = ["live_site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(autouse=True)
+def networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exporters may be; of the processes of the site, which are started later."""
+    monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
+
+
+@pytest.fixture
+def site(networks: None, live_site: LiveSite) -> LiveSite:
+    return live_site
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pytest
 from benchsite.tests.live_site import LiveSite, shared_site as site
 from runs.models import Phase
 from runs.models.run import Status
+from runs.ycsb.command import TAIL_S
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
@@ -26,5 +27,5 @@ def test_a_run_is_measured_once_it_is_steady(site: LiveSite, system: str, mode: 
     assert measured.window_s == pytest.approx(WARMUP_S + SETTLE_S - measured.warmup_s + MEASURE_S, abs=1.5)
     assert run.evidence["settled"]["waited_s"] <= SETTLE_S + 2
     assert {order["duration_s"] for order in run.client_runs.values_list("order", flat=True)} == {
-        WARMUP_S + SETTLE_S + MEASURE_S + 2
+        WARMUP_S + SETTLE_S + MEASURE_S + TAIL_S
     }
