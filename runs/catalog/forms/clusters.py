@@ -93,7 +93,7 @@ class NodeForm(DescribedForm):
 class UrlsField(forms.CharField):
     """URLs, one a line; the value is their list. Programs send that list itself."""
 
-    widget = forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "off", "class": "mono"})
+    widget = forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "off", "class": "mono"})
 
     def prepare_value(self, value: Any) -> Any:
         if isinstance(value, list):

@@ -147,8 +147,10 @@ def _add_up(preset: Preset, series: Iterable[SampledSeries]) -> Iterator[PickedL
         if not label or labels.get(label) != value:
             parts[labels.get(preset.by, "") or preset.line or preset.title.partition(" (")[0]].append(entry)
     for name, entries in parts.items():
-        total = np.sum([entry.values for entry in entries], axis=0) / preset.divisor
-        yield PickedLine(preset.title, name, entries[0].at_s, total)
+        values = np.array([entry.values for entry in entries])
+        # A device that comes or goes leaves the others their sum.
+        total = np.where(np.isfinite(values).any(axis=0), np.nansum(values, axis=0), np.nan)
+        yield PickedLine(preset.title, name, entries[0].at_s, total / preset.divisor)
 
 
 def search_series(series: Sequence[SampledSeries], words: str) -> list[PickedLine]:
