@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The node probe: what a machine is (--facts), and what it did between two moments (`machine_values`).
+"""The node probe: what a machine is (--facts), what it did between two moments (`machine_values`), and what it has done
+so far, as an exporter of metrics (--serve).
 
 One file for Linux and Python 3.7 or newer, with the standard library alone and without root. Copy it to a node of an
 external cluster to learn its facts; Benchsite observes and samples its own machines with the same code.
 
     python3 benchsite-probe.py --facts --folder /var/lib/cassandra
+    python3 benchsite-probe.py --serve 10.0.0.5:9100
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import resource
 import shutil
 import sys
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 INTERVAL_S = 1.0
 SECTOR_BYTES = 512  # the unit of /proc/diskstats, whatever the disk's own is
@@ -120,6 +123,57 @@ def _disk_values(
 def row_text(values: dict[str, float]) -> str:
     """A line of CSV."""
     return ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in values.values())
+
+
+def metrics_text(now: Counters) -> str:
+    """The counters under the names that node_exporter gives them, in the text format of Prometheus."""
+    tick_s = 1.0 / os.sysconf("SC_CLK_TCK")
+    modes = {
+        "user": now.user, "system": now.system, "irq": now.interrupts, "iowait": now.io_wait, "steal": now.steal
+    }  # fmt: skip
+    cpu = [(f'{{cpu="all",mode="{mode}"}}', ticks * tick_s) for mode, ticks in modes.items()]
+    disks = now.disks.items()
+    families = (
+        ("node_cpu_seconds_total", "counter", cpu),
+        ("node_memory_MemTotal_bytes", "gauge", [("", now.memory["memory_bytes"])]),
+        ("node_memory_MemAvailable_bytes", "gauge", [("", now.memory["memory_available_bytes"])]),
+        ("node_load1", "gauge", [("", now.load_average)]),
+        ("node_procs_running", "gauge", [("", now.running)]),
+        ("node_context_switches_total", "counter", [("", now.context_switches)]),
+        ("node_intr_total", "counter", [("", now.interrupt_count)]),
+        ("node_vmstat_pgmajfault", "counter", [("", now.major_faults)]),
+        ("node_disk_read_bytes_total", "counter", [(_device(name), row[1] * SECTOR_BYTES) for name, row in disks]),
+        ("node_disk_written_bytes_total", "counter", [(_device(name), row[3] * SECTOR_BYTES) for name, row in disks]),
+        ("node_disk_io_time_seconds_total", "counter", [(_device(name), row[4] / 1e3) for name, row in disks]),
+        ("node_network_receive_bytes_total", "counter", [(_device("all"), now.network[0])]),
+        ("node_network_transmit_bytes_total", "counter", [(_device("all"), now.network[1])]),
+    )
+    lines = []
+    for name, kind, samples in families:
+        lines.append(f"# TYPE {name} {kind}")
+        lines += [f"{name}{labels} {value}" for labels, value in samples]
+    return "\n".join(lines) + "\n"
+
+
+def _device(name: str) -> str:
+    return f'{{device="{name}"}}'
+
+
+class MetricsHandler(BaseHTTPRequestHandler):
+    """Answers every GET with the metrics of this moment. `timeout` is how long one who is silent is waited for."""
+
+    timeout = 5
+
+    def do_GET(self) -> None:
+        body = metrics_text(Counters()).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads a line for each scrape."""
 
 
 def _pressure_us(resource_name: str) -> float:
@@ -283,7 +337,8 @@ def _cards() -> list[str]:
     """With their rates where they state one: "eth0 10000 Mbit/s"."""
     cards = []
     for name in _card_names():
-        if speed := _speed(name):
+        speed = _speed(name)
+        if speed:
             name += f" {speed} Mbit/s"
         cards.append(name)
     return cards
@@ -375,13 +430,33 @@ def _read(path: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Facts of this machine for Benchsite, as JSON.")
-    parser.add_argument("--facts", action="store_true", required=True, help="print what this machine is, and end")
+    parser = argparse.ArgumentParser(description="Facts and metrics of this machine for Benchsite.")
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
+    wanted.add_argument("--serve", metavar="ADDRESS:PORT", help="answer there with metrics, until Ctrl-C")
     parser.add_argument("--folder", help="where the database keeps its data: facts of that disk, and its free space")
     options = parser.parse_args()
     if options.folder and not os.path.isdir(options.folder):
         parser.error(f"there is no folder {options.folder}")
+    if options.serve:
+        return serve(options.serve, parser)
     print(json.dumps(facts(options.folder), indent=1))
+    return 0
+
+
+def serve(address: str, parser: argparse.ArgumentParser) -> int:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        parser.error(f"{address} is no ADDRESS:PORT, as in 10.0.0.5:9100")
+    try:
+        server = HTTPServer((host, int(port)), MetricsHandler)
+    except OSError as error:
+        parser.error(f"cannot listen on {address}: {error.strerror or error}")
+    print(f"http://{address}/metrics", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.server_close()
     return 0
 
 

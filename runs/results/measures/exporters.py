@@ -85,7 +85,7 @@ def write_samples(kinds: Mapping[str, str], rows: Iterable[tuple[float, Mapping[
     writer.writerow(["", *kinds.values()])
     is_empty = True
     for at_s, values in rows:
-        writer.writerow([f"{at_s:.3f}", *(repr(values[name]) if name in values else "" for name in kinds)])
+        writer.writerow([repr(round(at_s, 3)), *(repr(values[name]) if name in values else "" for name in kinds)])
         is_empty = False
     if is_empty:
         return ""
