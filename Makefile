@@ -15,7 +15,7 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo study up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
+.PHONY: help demo study studies-small up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
 	faults images openapi prerequisites test-mutation lint lint-style lint-format lint-types lint-words lint-imports lint-templates \
 	lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
@@ -30,6 +30,10 @@ demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it,
 
 study: venv bindings ## every system that this machine can start, in at most 2.5 hours; resumes; ARGS=--quick: 25 minutes
 	@exec $(MANAGE) study $(ARGS)
+
+studies-small: ALL := 1
+studies-small: venv bindings ## the published studies on stand-ins, 20 minutes each at most; ARGS="vari-2013"
+	@exec $(MANAGE) studies_small $(ARGS)
 
 up: ALL := 1
 up: venv bindings ## the site alone, in the background, with the clients of every system; PORT=8000

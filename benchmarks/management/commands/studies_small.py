@@ -1,0 +1,140 @@
+"""`manage.py studies_small`: runs the published studies small on this machine, through the REST API."""
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import tomli_w
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmarks.studies_small.small_plans import SmallPlan, read_comments, render_notes, shrink
+from benchmarks.studies_small.stand_ins import SMALL_STUDIES, SmallStudy
+from benchsite.accounts import tokens
+from benchsite.accounts.membership import ensure_demo_team
+from benchsite.accounts.models import Scope
+from benchsite.core.formatting import duration
+from benchsite.local.demo.machine_study import missing_parts, missing_runs
+from benchsite.local.demo.study import Progress
+from benchsite.local.supervisor import Site, SiteError
+from runs.models import LoadGenerator, Matrix
+from runs.plans.files.plan_file import read_plan
+from runs.plans.studies import plan_text, studies
+
+SCOPES: Final = (Scope.MACHINES_WRITE, Scope.DATABASES_WRITE, Scope.MATRICES_RUN, Scope.REPORTS_WRITE)
+REQUEST_TIMEOUT_S: Final = 120
+NAMES: Final = {study.slug: study.name for study in studies()}
+
+
+class Api:
+    """Requests to the site in the name of its demo team."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url, self._token = url, token
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Raises CommandError with what the site answered."""
+        request = urllib.request.Request(
+            f"{self.url}/api/v1{path}",
+            json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_S) as answer:
+                answered: dict[str, Any] = json.load(answer)
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                raise CommandError(f"POST {path}: {refusal.read().decode(errors='replace')}") from None
+        return answered
+
+
+class Command(BaseCommand):
+    help = "Plans the published studies small, runs them, and writes a report of each below var/studies-small."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slugs", nargs="*", metavar="STUDY", help=f"{', '.join(SMALL_STUDIES)}; none: all")
+        parser.add_argument("--plan", action="store_true", help="Only print what would run.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        slugs = options["slugs"] or list(SMALL_STUDIES)
+        if unknown := set(slugs) - SMALL_STUDIES.keys():
+            raise CommandError(f"There is no study {', '.join(sorted(unknown))}: there are {', '.join(SMALL_STUDIES)}.")
+        try:
+            with Site(port=settings.WEB_PORT, command="make studies-small") as site:
+                succeeded = self._run(site, slugs, is_plan=options["plan"])
+        except SiteError as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self.stdout.write("\nStopped.")
+            return
+        if not succeeded:
+            sys.exit(1)
+
+    def _run(self, site: Site, slugs: Sequence[str], *, is_plan: bool) -> bool:
+        """Whether every run of every study succeeded."""
+        team, user = ensure_demo_team()
+        api = Api(site.url, tokens.make(team, user, name="studies made small", scopes=SCOPES))
+        generator = LoadGenerator.objects.select_related("machine").get(name=site.generators[0])
+        missing = self._find_missing(slugs)
+        is_complete = True
+        for slug in slugs:
+            small = SMALL_STUDIES[slug]
+            plan = shrink(slug, read_plan(plan_text(slug)), small, machine=generator.machine.name, missing=missing)
+            if not plan.file["matrix"]["entries"]:
+                self.stdout.write(f"{NAMES[slug]}: this machine can start none of its servers.")
+                continue
+            plan.file["matrix"]["load_generators"] = [generator.name]
+            file = tomli_w.dumps(plan.file)
+            if is_plan:
+                preview = api.post("/apply?dry_run=1", {"file": file, "run": "new"})["matrix"]
+                self.stdout.write(f"{NAMES[slug]}: {json.dumps(preview)[:300]}")
+                continue
+            is_complete &= self._measure(site, api, slug, small, plan, file)
+        return is_complete
+
+    def _find_missing(self, slugs: Sequence[str]) -> set[str]:
+        systems = {stand_in.system for slug in slugs for stand_in in SMALL_STUDIES[slug].stand_ins.values() if stand_in}
+        missing = set()
+        for system in sorted(systems):
+            if reason := missing_parts(system):
+                self.stdout.write(f"Left out: {system}. {reason}")
+                missing.add(system)
+        return missing
+
+    def _measure(self, site: Site, api: Api, slug: str, small: SmallStudy, plan: SmallPlan, file: str) -> bool:
+        applied = api.post("/apply", {"file": file, "run": "again"})
+        matrix = Matrix.objects.get(pk=applied["matrix"]["id"])
+        progress = Progress([matrix], sys.stdout)
+        self.stdout.write(f"{NAMES[slug]}: about {duration(progress.planned_s)}, at {site.url}/matrices/{matrix.pk}/")
+        progress.follow(site.check)
+        notes = render_notes(read_comments(plan_text(slug)), plan.deviations)
+        for part, query, items in list_reports(small, matrix):
+            body = {
+                "title": f"{NAMES[slug]}, made small: {part}",
+                "query": f"v=1&matrix={matrix.pk}&published={slug}&side=all&{query}",
+                "items": items,
+                "notes": notes,
+                "access": "unlisted",
+            }
+            self._keep(api.post("/reports", body), f"{slug}-{part.lower()}.html")
+        return not missing_runs([matrix])
+
+    def _keep(self, report: dict[str, Any], name: str) -> None:
+        folder = Path(settings.VAR_DIR) / "studies-small"
+        folder.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(f"{report['url']}.html", timeout=REQUEST_TIMEOUT_S) as page:
+            (folder / name).write_bytes(page.read())
+        self.stdout.write(f"Report: {report['url']}, as one file: {folder / name}")
+
+
+def list_reports(small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
+    """The part of each report, its query on Compare, and what it shows."""
+    if small.shows_loads:
+        yield "loads", "phase=load", ["ceilings", "table-sustained"]
+    for workload in matrix.workloads.order_by("short_name"):
+        yield workload.short_name, urlencode({"workload": workload.short_name}), list(small.items)

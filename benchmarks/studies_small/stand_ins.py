@@ -1,0 +1,112 @@
+"""What stands for the servers of each study on one machine, and how much smaller everything is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A server that this machine starts; `nodes` are processes of it."""
+
+    system: str
+    mode: str
+    nodes: int = 1
+    replication_factor: int = 1
+
+    @property
+    def name(self) -> str:
+        if self.nodes > 1:
+            return f"{self.system}, {self.nodes} nodes, {self.replication_factor} copies"
+        return self.system
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallStudy:
+    """`stand_ins`: (database of the plan without its version, mode) -> what runs; None: nothing does.
+
+    Records are those of the study divided by `records_divisor`. There is a report of the loads, where the study printed
+    them, and one of each workload; `items` are its parts in the order of the study.
+    """
+
+    stand_ins: Mapping[tuple[str, str], StandIn | None]
+    records_divisor: int
+    rungs: tuple[int, ...]
+    threads: int | None = None
+    warmup_s: int = 2
+    measure_s: int = 5
+    repeats: int = 1
+    records_per_node: bool = False
+    shows_loads: bool = False
+    items: tuple[str, ...] = field(default=())
+
+
+REPLICATED_REDIS: Final = StandIn("redis", "everysec-wait-1", 2, 2)
+RING: Final = StandIn("cassandra", "all-one-periodic", 3, 2)
+
+
+def _ring(nodes: int) -> StandIn:
+    return StandIn("cassandra", "no-commitlog", nodes, 2)
+
+
+SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
+    "thumbtack-2013": SmallStudy(
+        stand_ins={
+            ("Aerospike", "all"): REPLICATED_REDIS,
+            ("Cassandra", "all-one-periodic"): RING,
+            ("MongoDB", "w2"): StandIn("mariadb", "flush-2-semi-sync", 2, 2),
+            ("Aerospike", "master"): StandIn("redis", "everysec", 2, 2),
+            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic", 3, 2),
+            ("Couchbase 1", "memory"): StandIn("memcached", "none"),
+            ("Couchbase 2", "memory"): None,
+            ("MongoDB", "w0"): StandIn("mariadb", "flush-0", 2, 2),
+        },
+        records_divisor=25_000,
+        rungs=(1_000, 4_000, 8_000, 15_000),
+        threads=32,
+        shows_loads=True,
+        items=("ceilings", "table-sustained", "latency-read", "latency-update"),
+    ),
+    "thumbtack-2014": SmallStudy(
+        stand_ins={
+            ("Cassandra 2.0.9, 4", "no-commitlog"): _ring(2),
+            ("Cassandra 2.0.9, 6", "no-commitlog"): _ring(3),
+            ("Cassandra 2.0.9, 8", "no-commitlog"): _ring(4),
+        },
+        records_divisor=2_000,
+        rungs=(8, 32),
+        records_per_node=True,
+        items=("scalability", "ceilings", "latency-read", "latency-update"),
+    ),
+    "columbia-2016": SmallStudy(
+        stand_ins={
+            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic"),
+            ("HBase", "sync-wal-one-copy"): StandIn("hbase", "sync-wal-local"),
+            ("MongoDB", "w0"): StandIn("ferretdb", "sqlite-normal"),
+        },
+        records_divisor=100,
+        rungs=(40, 160, 640),
+        threads=2,
+        shows_loads=True,
+        items=("latency-read", "latency-update", "latency-insert", "ceilings"),
+    ),
+    "aerospike-2017": SmallStudy(
+        stand_ins={
+            ("Aerospike", "all"): REPLICATED_REDIS,
+            ("Couchbase", "replicate-1"): StandIn("postgresql", "on-standby", 2, 2),
+        },
+        records_divisor=10_000,
+        rungs=(32,),
+        warmup_s=20,
+        measure_s=100,
+        items=("ceilings", "table-sustained", "latency-read", "latency-update"),
+    ),
+    "vari-2013": SmallStudy(
+        stand_ins={("Couchbase", "memory"): StandIn("memcached", "none")},
+        records_divisor=100,
+        rungs=(8, 16, 32),
+        warmup_s=0,
+        measure_s=30,
+        items=("ceilings", "table-sustained", "latency-read"),
+    ),
+}
