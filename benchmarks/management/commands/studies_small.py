@@ -137,4 +137,4 @@ def list_reports(small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, 
     if small.shows_loads:
         yield "loads", "phase=load", ["ceilings", "table-sustained"]
     for workload in matrix.workloads.order_by("short_name"):
-        yield workload.short_name, urlencode({"workload": workload.short_name}), list(small.items)
+        yield workload.short_name, urlencode({"workload": workload.name}), list(small.items)
