@@ -347,6 +347,11 @@ DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1
 DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
 # Empties the page caches of the servers under test, where a plan asks for it: a command of the conductor's machine.
 DROP_CACHES_COMMAND = env_str("BENCHSITE_DROP_CACHES_COMMAND", "")
+# Own builds that teams may start on a conductor's machine: folders that hold them, apart as PATH is; how the references
+# of images begin, with commas between; and a Maven repository, its address or its folder. Empty: none.
+OWN_BUILD_FOLDERS = [Path(folder) for folder in env_str("BENCHSITE_OWN_BUILD_FOLDERS", "").split(os.pathsep) if folder]
+OWN_BUILD_IMAGES = env_list("BENCHSITE_OWN_BUILD_IMAGES", [])
+OWN_BUILD_REPOSITORY = env_str("BENCHSITE_OWN_BUILD_REPOSITORY", "")
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 CONDUCTOR_CAPACITY = env_int("BENCHSITE_CONDUCTOR_CAPACITY", 4, least=1, most=64)  # runs at a time of one conductor
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)

@@ -51,6 +51,7 @@ class Role(models.TextChoices):
 
     VIEWER = "viewer", "viewer"  # Reads everything of the team.
     RUNNER = "runner", "runner"  # Also describes databases and workloads, and runs matrices.
+    BUILDER = "builder", "builder"  # Also starts servers that the team built itself.
     ADMIN = "admin", "admin"  # Also manages members and external clusters.
 
 
@@ -123,6 +124,7 @@ class Scope(models.TextChoices):
     RUNS_WRITE = "runs:write", "upload runs, set baselines, annotate"
     RUNS_DELETE = "runs:delete", "delete runs"
     MATRICES_RUN = "matrices:run", "submit and cancel matrices"
+    BUILDS_RUN = "builds:run", "start servers of own builds"
     REPORTS_WRITE = "reports:write", "make and publish reports"
     SCHEDULES_WRITE = "schedules:write", "make, change and delete schedules"
     WEBHOOKS_WRITE = "webhooks:write", "read, make, change and delete webhooks"

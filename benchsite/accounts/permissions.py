@@ -16,7 +16,7 @@ from benchsite.accounts.models import Membership, Role, Team, User
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
-ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}
+ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.BUILDER: 2, Role.ADMIN: 3}
 
 
 def get_memberships(request: HttpRequest) -> list[Membership]:
@@ -74,6 +74,12 @@ def keep_team(request: HttpRequest, key: str) -> bool:
     if is_member:
         request.session["team"] = key
     return is_member
+
+
+def has_role_in(team: Team, user: User | None, role: Role) -> bool:
+    """Whether the account's role in the team includes `role`."""
+    membership = Membership.objects.filter(team=team, user=user).first()
+    return membership is not None and ORDER[Role(membership.role)] >= ORDER[role]
 
 
 def has_role(request: HttpRequest, role: Role) -> bool:

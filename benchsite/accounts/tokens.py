@@ -40,6 +40,7 @@ MIN_ROLE: Final = {
     Scope.RUNS_WRITE: Role.RUNNER,
     Scope.RUNS_DELETE: Role.ADMIN,
     Scope.MATRICES_RUN: Role.RUNNER,
+    Scope.BUILDS_RUN: Role.BUILDER,
     Scope.REPORTS_WRITE: Role.RUNNER,
     Scope.SCHEDULES_WRITE: Role.RUNNER,
     Scope.WEBHOOKS_WRITE: Role.ADMIN,

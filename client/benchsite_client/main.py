@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "apply": "make a site as a file describes it, after showing what differs",
     "run": "queue the runs of a plan",
     "watch": "follow the runs of a plan until they have ended",
+    "builds": "measure builds of a server against each other and judge the first",
     "verdict": "judge runs of a site against a baseline; the exit code is the verdict",
     "upload": "upload results and end as the verdict says",
     "export": "write runs as CSV, JSON or Parquet",

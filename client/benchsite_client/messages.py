@@ -122,3 +122,48 @@ def _as_json(value: object) -> str:
 def _unescape(pointer: str) -> str:
     """A field's path for people."""
     return " ".join(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/"))
+
+
+UNSAFE_EVENT: Final = (
+    "The event pull_request_target gives code of forks the secrets of the repository: use pull_request, and have a "
+    "maintainer start the builds of forks."
+)
+NO_TOKEN_HERE: Final = "No token here, as in builds of forks: nothing is measured (--without-token=skip)."
+NO_MATRIX: Final = "{path} has no table [matrix]."
+WRONG_BUILD: Final = "{pair} is no KEY=VALUE of a build. Keys: {fields}."
+COMMENTED: Final = "The comment is written: {address}"
+NOT_COMMENTED: Final = "No comment was written: {reason}"
+NO_FORGE: Final = "This is no job of GitHub Actions or GitLab CI."
+NO_PULL_REQUEST: Final = "This job is of no pull request, or has no GITHUB_TOKEN."
+NO_MERGE_REQUEST: Final = "This job is of no merge request, or has no GITLAB_TOKEN."
+FORGE_REFUSED: Final = "HTTP {status}. See the permissions of the token."
+FORGE_WITHOUT_TLS: Final = "Without TLS the token could be read on the way."
+MARKED: Final = "\\`*_[]|#<>"
+
+
+def describe_builds(answer: Mapping[str, Any], permalink: str) -> str:
+    """The verdict of builds, in Markdown."""
+    builds = {build["name"]: build for build in answer["builds"]}
+    lines = [
+        f"## Benchsite: {answer['verdict']}",
+        "",
+        "| build | commit | branch | version | runs |",
+        "|---|---|---|---|---:|",
+    ]
+    for build in answer["builds"]:
+        cells = (build["name"], build["commit"][:12], build["branch"], build["version"], str(build["counted"]))
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
+    for comparison in answer["comparisons"]:
+        new, base = (_name_build(builds[comparison[side]]) for side in ("new", "base"))
+        lines += ["", f"**{escape_markdown(new)} against {escape_markdown(base)}: {comparison['verdict']}**", ""]
+        for test in comparison["tests"]:
+            lines += [f"- {escape_markdown(reason)}" for reason in test["reasons"]]
+    return "\n".join([*lines, "", f"[All runs]({permalink})"])
+
+
+def _name_build(build: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (build["name"], build["commit"][:12])))
+
+
+def escape_markdown(text: str) -> str:
+    return "".join(f"\\{sign}" if sign in MARKED else sign for sign in " ".join(text.split()))

@@ -30,16 +30,17 @@ def run(options: argparse.Namespace) -> int:
     return watch(client, find_matrix(client, options.plan), as_json=options.json)
 
 
-def watch(client: Client, matrix: dict[str, Any], *, as_json: bool = False) -> int:
+def watch(client: Client, matrix: dict[str, Any], *, as_json: bool = False, is_quiet: bool = False) -> int:
     """Until every run of the matrix has ended."""
-    is_live = sys.stdout.isatty() and not as_json
+    is_live = sys.stdout.isatty() and not as_json and not is_quiet
     printed: set[str] = set()
     code = PASS
     while True:
         runs = list(client.list("runs", matrix=matrix["id"], phase="any"))
         ended = [run for run in reversed(runs) if run["status"] in ENDED and run["id"] not in printed]
         for run in ended:
-            _print_run(run, as_json=as_json, erase=is_live)
+            if not is_quiet:
+                _print_run(run, as_json=as_json, erase=is_live)
             printed.add(run["id"])
             if run["status"] != "succeeded" or run["verdict"] == "reject":
                 code = BENCHMARK_FAILED
@@ -49,7 +50,7 @@ def watch(client: Client, matrix: dict[str, Any], *, as_json: bool = False) -> i
             _draw(client, runs, len(printed))
         # A token may make so many requests a minute, and each page of runs is one.
         time.sleep(POLL_INTERVAL_S * (1 + len(runs) // PAGE_SIZE))
-    if not as_json:
+    if not as_json and not is_quiet:
         say(messages.describe_end(len(runs), matrix["permalink"]))
     return code
 

@@ -95,7 +95,7 @@ class Measured:
     """One run of the test."""
 
     run_id: uuid.UUID
-    at: dt.datetime  # when it finished
+    at: dt.datetime  # when its code was committed, else when it finished
     commit: str
     branch: str
     matrix_id: uuid.UUID | None

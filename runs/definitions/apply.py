@@ -23,7 +23,7 @@ from runs.definitions.specs import Definition
 from runs.models import AppliedDefinition, Matrix
 from runs.plans import Draft, PlanError, submit
 from runs.plans.api.matrices import preview_draft
-from runs.plans.api.plans import MatrixPlan, list_faults, read_draft
+from runs.plans.api.plans import MatrixPlan, list_faults, read_draft, require_build_scope
 from runs.plans.plan_spec import Table
 
 Action = Literal["create", "change", "none"]
@@ -172,6 +172,7 @@ def _apply_matrix(request: Request, plan: MatrixPlan, outcome: Outcome) -> None:
     is_queued = request.run != "no" and not is_submitted
     if action != "none" or is_queued:
         require_scope(request.bearer, [Scope.MATRICES_RUN])
+        require_build_scope(request.bearer, draft.matrix.builds)
         if request.is_dry_run:
             outcome.preview = preview_draft(draft)
     if action == "change" and stored and stored.submitted_at is None:

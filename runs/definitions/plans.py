@@ -36,6 +36,7 @@ def describe_plan(draft: Draft) -> Definition:
         **{NAMES.get(name, name): value for name, value in columns.items()},
         "search": search,
         "faults": matrix.faults,
+        "builds": matrix.builds,
         "between_rungs": matrix.resets.get("rung", Matrix.Reset.KEEP.value),
         "records_rule": sizes.get_rule(matrix.overrides),
         "entries": [{"database": database.name, "mode": mode} for database, mode in draft.entries],

@@ -17,6 +17,18 @@ from runs.models.plan import (
     Workload,
 )
 from runs.models.result import Artifact, Finding, LatencyKind, Measurement, MeasurementSet, Series, ThresholdOverride
-from runs.models.run import ClientRun, Deployment, Phase, Run, RunEvent, SearchDecision, Stage, Status, Sweep, Verdict
+from runs.models.run import (
+    HISTORY_AT,
+    ClientRun,
+    Deployment,
+    Phase,
+    Run,
+    RunEvent,
+    SearchDecision,
+    Stage,
+    Status,
+    Sweep,
+    Verdict,
+)
 from runs.models.schedule import Ending, Occasion, Schedule
 from runs.models.upload import Upload, UploadedFile, UploadKey

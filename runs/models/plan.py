@@ -324,6 +324,7 @@ class Matrix(Row):
     faults = models.JSONField(
         default=list, db_default=[], blank=True
     )  # of every measured run: `runs.queue.spec.FaultSpec`
+    builds = models.JSONField(default=list, db_default=[], blank=True)  # an axis: `runs.queue.spec.BuildSpec`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

@@ -2,13 +2,14 @@
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
@@ -16,6 +17,9 @@ from runs.models.client_properties import ClientOrderField
 from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
 from runs.queue.reasons import Reason
+
+# A run's place in histories: when its code was committed, else when it was measured.
+HISTORY_AT: Final = Coalesce("committed_at", "finished_at")
 
 
 class Phase(models.TextChoices):
@@ -134,6 +138,7 @@ class Run(Row):
     config_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     branch = models.CharField(max_length=120, blank=True, default="", db_default="")
+    committed_at = models.DateTimeField(null=True, blank=True)  # as stated; its place in histories
     # The CI job or other occasion that an upload was measured in; empty: not stated.
     session = models.CharField(max_length=200, blank=True, default="", db_default="")
 
@@ -208,7 +213,7 @@ class Run(Row):
             ),
             models.Index(fields=["sweep", "threads", "repeat"]),
             models.Index(fields=["matrix", "position"]),
-            models.Index(fields=["team", "config_key", "finished_at"], name="run_history"),
+            models.Index("team", "config_key", HISTORY_AT, name="run_history"),
             # The queue in its order, with all that its pages count and add up.
             models.Index(
                 fields=["-priority", "created_at", "position"],
@@ -297,6 +302,11 @@ class Run(Row):
         if self.status not in Status.terminal() and self.cancel_requested_at:
             return CANCELLING
         return self.status
+
+    @property
+    def history_at(self) -> datetime | None:
+        """As `HISTORY_AT`."""
+        return self.committed_at or self.finished_at
 
     @property
     def counts_although_rejected(self) -> bool:
@@ -430,6 +440,7 @@ class Deployment(Row):
     database = models.ForeignKey(Database, on_delete=models.PROTECT, related_name="deployments")
     matrix = models.ForeignKey(Matrix, null=True, on_delete=models.PROTECT, related_name="deployments")
     mode = models.SlugField(max_length=40)
+    build = models.CharField(max_length=40, blank=True, default="", db_default="")  # the name of an own build
     state = models.CharField(max_length=10, choices=State, default=State.DOWN)
     # Whose process owns the server; null: external, or not up.
     conductor = models.ForeignKey(
@@ -456,7 +467,7 @@ class Deployment(Row):
                 condition=Q(state__in=["starting", "up", "stopping"]),
             ),
             models.UniqueConstraint(
-                fields=["matrix", "database", "mode"],
+                fields=["matrix", "database", "mode", "build"],
                 name="one_deployment_per_matrix_and_mode",
                 condition=~Q(state="gone"),
             ),

@@ -87,13 +87,13 @@ def disk_by_cluster(runs: Sequence[PlannedRun]) -> dict[str, float]:
     """Cluster id -> bytes on each of its nodes. Every database and mode keeps its own data folder until the matrix
     ends.
     """
-    largest: dict[tuple[str, str, str], float] = {}
+    largest: dict[tuple[str, str, str, str], float] = {}
     for run in runs:
         database = run.sweep.entry.database
-        place = (database.cluster_id, database.id, run.sweep.entry.mode)
+        place = (database.cluster_id, database.id, run.sweep.entry.mode, run.sweep.entry.build_name)
         largest[place] = max(largest.get(place, 0), node_bytes(run))
     clusters: dict[str, float] = {}
-    for (cluster, _, _), needed in largest.items():
+    for (cluster, *_), needed in largest.items():
         clusters[cluster] = clusters.get(cluster, 0) + needed
     return clusters
 

@@ -128,11 +128,13 @@ def sweep_name(plan: Plan, entry: Entry, what: str) -> str:
     """The short name: "redis always A"; the database's own name where the plan has two of one system."""
     databases = {e.database.id for e in plan.entries if e.database.system == entry.database.system}
     subject = entry.database.system if len(databases) == 1 else entry.database.name
+    if entry.build_name:
+        subject = f"{subject} {entry.build_name}"
     return f"{subject} {entry.mode} {what}"
 
 
 def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Draft | ExcludedCell]:
-    key = ("measure", entry.database.id, entry.mode, workload.id)
+    key = ("measure", entry.database.id, entry.mode, workload.id, entry.build_name)
     sweep = PlannedSweep(key, "measure", entry, workload, sweep_name(plan, entry, workload.short_name))
     axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
     ladder = _overridden(plan, axes).get("rungs", plan.rungs)
@@ -202,13 +204,14 @@ def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
 
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
-    loaded: dict[tuple[str, str], tuple[str, int]] = {}  # (database, mode) -> fingerprint, position of its load
+    # (database, mode, build) -> fingerprint, position of its load
+    loaded: dict[tuple[str, str, str], tuple[str, int]] = {}
     loads_of: dict[tuple[str, ...], int] = {}
-    up: dict[str, tuple[str, str]] = {}  # cluster -> (database, mode) of its server
+    up: dict[str, tuple[str, str, str]] = {}  # cluster -> what its server is
     position = 0
     for draft in drafts:
         entry, data = draft.sweep.entry, dataset(draft.properties)
-        place = (entry.database.id, entry.mode)
+        place = (entry.database.id, entry.mode, entry.build_name)
         start_s = 0.0
         if up.get(entry.database.cluster_id) != place:
             start_s = _start_s(plan, entry)
@@ -258,7 +261,7 @@ def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
 def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
     seconds, generators = duration_s(plan, draft.target_ops_s), draft.generators
     prediction = predict(
-        plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
+        plan, draft.sweep.key[1:4], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )
     processes = split_processes(
         plan,
@@ -277,7 +280,7 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
 
 def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:
     entry, workload = draft.sweep.entry, draft.sweep.workload
-    key = ("load", entry.database.id, entry.mode, data.fingerprint)
+    key = ("load", entry.database.id, entry.mode, data.fingerprint, entry.build_name)
     sweep = PlannedSweep(key, "load", entry, workload, sweep_name(plan, entry, "load"))
     threads = max(plan.load_threads, len(draft.generators) * plan.processes_per_generator)
     overhead = plan.overhead(entry)

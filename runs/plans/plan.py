@@ -9,13 +9,14 @@ from typing import Any
 from django.db.models import Max
 from pydantic import ConfigDict
 
+from runs import builds
 from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import AVAILABLE, KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
 from runs.queue.bindings import Capacity
-from runs.queue.spec import FaultSpec, max_warmup_s
+from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import warm_up_s
 
@@ -23,6 +24,8 @@ from runs.ycsb.properties import warm_up_s
 MIN_PREDICTED_S = 600
 # A load that takes less says little about the rate of a longer one: its JVM is still compiling.
 MIN_LOADING_S = 1.0
+# Columns that plan files have no fields of.
+UNSHARED = ("priming", "search", "faults", "builds")
 # What is asked of a node before a plan is submitted; the disk is that of the data folders where both are known.
 NODE_FACTS = {
     "disk_free_bytes": ("data_disk_free_bytes", "disk_free_bytes"),
@@ -69,6 +72,7 @@ class PlannedDatabase:
     nodes: tuple[tuple[str, Mapping[str, float]], ...] = ()
     own_modes: Mapping[str, OwnMode] = field(default_factory=dict)
     refused_faults: Mapping[str, str] = field(default_factory=dict)  # kind -> why its machines cannot apply it
+    refused_builds: Mapping[str, str] = field(default_factory=dict)  # source -> why its machines start none
 
     @property
     def servers(self) -> int:
@@ -107,6 +111,11 @@ class Entry:
 
     database: PlannedDatabase
     mode: str
+    build: BuildSpec | None = None  # of the plan's builds
+
+    @property
+    def build_name(self) -> str:
+        return self.build["name"] if self.build else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +159,7 @@ class Plan(PlanColumns):
     priming: Mapping[str, object] | None = None
     search: Mapping[str, Any] | None = None  # `runs.queue.spec.SearchSpec`; None: the rungs are fixed
     faults: Sequence[FaultSpec] = ()
+    builds: Sequence[BuildSpec] = ()
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = {}
     overheads: Mapping[tuple[str, str], Overhead] = {}  # (database, mode), from a trial run
@@ -205,8 +215,12 @@ def build_plan(
 ) -> Plan:
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
     return Plan.model_construct(
-        **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, "priming", "search", "faults")},
-        entries=tuple(Entry(_database(database), mode) for database, mode in entries),
+        **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, *UNSHARED)},
+        entries=tuple(
+            Entry(planned, mode, build)
+            for planned, mode in ((_database(database), mode) for database, mode in entries)
+            for build in matrix.builds or [None]
+        ),
         workloads=tuple(PlannedWorkload(str(w.pk), w.name, w.short_name, w.properties) for w in workloads),
         generators=tuple(_generator(generator) for generator in generators),
         exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
@@ -301,6 +315,12 @@ def _database(database: Database) -> PlannedDatabase:
             for node in cluster.nodes.all()
             for kind in KINDS
             if (reason := fact(node.machine.facts, kind)) not in (None, AVAILABLE)
+        },
+        refused_builds={
+            source: str(reason)
+            for node in cluster.nodes.all()
+            for source, name in builds.FACTS.items()
+            if (reason := fact(node.machine.facts, name)) not in (None, builds.AVAILABLE)
         },
     )
 

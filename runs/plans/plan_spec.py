@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from benchsite.core.formatting import exact
 from benchsite.rest.schemas import Text, plain
+from runs.builds import MAX_BUILDS, Artifact, Commit, CommitTime, Link
 from runs.models import LatencyKind, Matrix, Purpose
 from runs.plans import sizes
 from runs.plans.faults import KINDS, MAX_FAULTS
@@ -239,6 +240,34 @@ class PlanFault(Table):
     )
 
 
+class PlanBuild(Table):
+    """Code that is measured. At most one of `folder`, `image` and `artifact` says what Benchsite starts; without one
+    the rest is stated of what the machine has, such as the servers of an external cluster.
+    """
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, max_length=40), AfterValidator(plain)] = Field(
+        default="", description="Of several builds, in the names of runs: this, base, main."
+    )
+    folder: Annotated[str, StringConstraints(max_length=500, pattern=r"^(/.*)?$"), AfterValidator(plain)] = Field(
+        default="", description="With the server's program, on the machine of a process cluster."
+    )
+    image: Annotated[str, StringConstraints(max_length=300, pattern=r"^[A-Za-z0-9._:@/-]*$")] = Field(
+        default="", description="Of a docker cluster: registry/repository:tag, or @sha256:digest."
+    )
+    artifact: Artifact = Field(
+        default="",
+        description="Of a process cluster: group:artifact:version[:packaging[:classifier]] of the Maven repository "
+        "that the machine's operator names.",
+    )
+    version: Annotated[str, StringConstraints(max_length=40), AfterValidator(plain)] = Field(
+        default="", description="Empty: as the server says."
+    )
+    commit: Commit = Field(default="", description="Empty: as the server or the folder's file says.")
+    branch: Annotated[str, StringConstraints(max_length=120), AfterValidator(plain)] = ""
+    committed_at: CommitTime = Field(default="", description="With its zone: the place of the commit in histories.")
+    ci_url: Link = Field(default="", description="Where the build is shown; http or https. It is never fetched.")
+
+
 class PlanSpec(Table):
     """What the builder, a program and a plan file say of a plan alike, by the names of the columns of `Matrix`.
 
@@ -343,6 +372,12 @@ class PlanRequest(PlanSpec):
     faults: list[PlanFault] = Field(
         default=[], max_length=MAX_FAULTS, description="No ceiling, comparison or history uses runs with faults."
     )
+    builds: list[PlanBuild] = Field(
+        default=[],
+        max_length=MAX_BUILDS,
+        description="Every entry is measured with each of them. Empty: what the machines have. A source needs the "
+        "scope `builds:run`.",
+    )
     between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = Field(
         default="keep", description="Page caches are emptied by the operator's command."
     )
@@ -379,4 +414,5 @@ class PlanRequest(PlanSpec):
             "search": search,
             "stops_early": self.stops_early and not self.search and not self.faults,
             "faults": [fault.model_dump() for fault in self.faults],
+            "builds": [build.model_dump() for build in self.builds],
         }

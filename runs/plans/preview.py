@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from benchsite.core.formatting import counted, duration, throughput
+from runs import builds
 from runs.catalog import (
     GO_FLAVOUR,
     BadTag,
@@ -203,6 +204,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     elif problem := looks_problem(plan.looks, plan.repeats):
         yield Problem("looks", problem)
     yield from (Problem("faults", message) for message in plan_problems(plan))
+    yield from (Problem("builds", message) for message in builds.list_problems(plan.builds, plan.looks))
     yield from (Problem(field, message) for field, message in _arrival_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
@@ -341,6 +343,7 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         yield Problem("entries", f"{database.name}: {problem}")
     for message in database_problems(plan.faults, database, system, mode, nodes) if plan.faults else ():
         yield Problem("faults", message)
+    yield from _build_problems(entry, system)
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
     if database.provisioner != "external":
@@ -375,6 +378,20 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
             f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "
             f"{remedy} another mode, or an external cluster.",
         )
+
+
+def _build_problems(entry: Entry, system: System) -> Iterator[Problem]:
+    database, build = entry.database, entry.build
+    if not build:
+        return
+    source = builds.get_source(build)
+    problem = builds.source_problem(build, database.provisioner)
+    if not problem and source:
+        problem = database.refused_builds.get(source, "")
+    if not problem and source and system.is_embedded:
+        problem = f"{system.name} runs inside the client, and Benchsite starts no server of it."
+    if problem:
+        yield Problem("builds", f"{database.name}, build “{build['name']}”: {problem}")
 
 
 def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
@@ -583,12 +600,12 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
 
 
 def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
-    for entry in plan.entries:
+    for entry in {(entry.database.id, entry.mode): entry for entry in plan.entries}.values():
         for workload in plan.workloads:
             key = (entry.database.id, entry.mode, workload.id)
             runs = [
                 run for run in expansion.runs
-                if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:] == key
+                if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:4] == key
             ]  # fmt: skip
             out = [
                 cell for cell in expansion.excluded

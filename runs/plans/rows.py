@@ -1,8 +1,10 @@
 """A plan's sweeps and runs as rows."""
 
 from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
+from runs.builds import read_commit_time
 from runs.catalog import load_catalog, secret_properties
 from runs.catalog.generators import generator_key
 from runs.models import Matrix, Run, RunEvent, Sweep
@@ -52,6 +54,14 @@ def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
 
 def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs: Run | None) -> Run:
     has_faults = bool(spec.get("faults"))
+    build = planned.sweep.entry.build
+    code: dict[str, Any] = {}
+    if build:
+        code = {
+            "commit": build["commit"],
+            "branch": build["branch"],
+            "committed_at": read_commit_time(build["committed_at"]),
+        }
     return Run(
         team_id=matrix.team_id,
         matrix=matrix,
@@ -61,6 +71,7 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs
         # Histories, noise floors and baselines are of tests, and neither a trial nor a run with faults is one.
         config_key="" if matrix.trial_of_id or has_faults else config_key(spec),
         excluded_reason=EXCLUDED_REASON if has_faults else "",
+        **code,
         system=spec["system"],
         mode=spec["mode"]["slug"],
         workload_name=planned.sweep.workload.name,
@@ -85,7 +96,7 @@ def build_spec(
 ) -> RunSpec:
     """The immutable description of one run: everything that decides its result, as it stands now."""
     catalog = load_catalog()
-    database, workload = planned.sweep.entry.database, planned.sweep.workload
+    database, build, workload = planned.sweep.entry.database, planned.sweep.entry.build, planned.sweep.workload
     system = catalog.system(database.system, database.flavour, database.own_modes)
     mode = system.mode(planned.sweep.entry.mode)
     secrets = secret_properties(system)
@@ -99,7 +110,7 @@ def build_spec(
         "database": {
             "id": database.id,
             "name": database.name,
-            "version": database.version,
+            "version": (build and build["version"]) or database.version,
             "replication_factor": database.replication_factor,
             "settings": dict(database.settings),
             # Secrets stay with the Database: a spec is for ever, and is shown.
@@ -146,6 +157,8 @@ def build_spec(
             "patience_ms": None if plan.never_drops else plan.patience_ms,
             "profile": plan.profile,
         }
+    if build:
+        spec["build"] = build
     if plan.faults and planned.phase == "measure":
         spec["faults"] = sorted(plan.faults, key=lambda fault: fault["at_s"])
     return spec

@@ -7,7 +7,9 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from benchsite.accounts import limits
-from benchsite.accounts.models import User
+from benchsite.accounts.models import Role, User
+from benchsite.accounts.permissions import has_role_in
+from runs.builds import has_own_builds
 from runs.catalog.generators import get_generators
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Phase, Provisioner, Run, SearchDecision
 from runs.plans import rows
@@ -20,6 +22,7 @@ from runs.queue.team_usage import refuse_full_storage, refuse_more_queued_runs
 from runs.results.measures.search import Rule, State
 
 UNKNOWN_VERSION = "unknown"
+NO_BUILDER = "Servers of own builds are started by members with the role builder or admin: ask one of them."
 # The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
 QUEUE_CHANNEL = "benchsite_queue"
 # Conductors listen on this one, for runs that were dispatched.
@@ -37,6 +40,8 @@ def submit(matrix: Matrix, user: User | None) -> None:
         others = locked.load_generators.exclude(pk__in=own).values_list("name", flat=True)
         if others:
             raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
+        if has_own_builds(locked.builds) and not has_role_in(locked.team, user, Role.BUILDER):
+            raise PlanError([Problem("builds", NO_BUILDER)])
         plan = stored_plan(locked)
         outcome = preview(plan)
         if outcome.problems:

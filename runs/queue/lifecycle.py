@@ -608,7 +608,7 @@ def _copy(
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,
         phase=run.phase, name=name, spec=spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
-        config_key=key,
+        config_key=key, commit=run.commit, branch=run.branch, committed_at=run.committed_at,
         workload_name=run.workload_name, purpose=run.purpose, threads=threads, target_ops_s=target_ops_s,
         repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
         excluded_reason=EXCLUDED_REASON if spec.get("faults") else "",

@@ -104,6 +104,23 @@ class StatedSpec(TypedDict):
     ci_url: NotRequired[str]  # http or https
 
 
+class BuildSpec(TypedDict):
+    """One of the builds that a plan measures: an item of `Matrix.builds`. Empty: not stated.
+
+    At most one of `folder`, `image` and `artifact` says what is started; none: what the machine has.
+    """
+
+    name: str  # within its plan
+    folder: str  # on the machine of the servers
+    image: str  # reference of a container's image
+    artifact: str  # group:artifact:version[:packaging[:classifier]] of a Maven repository
+    version: str
+    commit: str
+    branch: str
+    committed_at: str  # RFC 3339
+    ci_url: str
+
+
 class FaultSpec(TypedDict):
     """One planned fault of a run: an item of `Matrix.faults`. The kinds are `runs.plans.faults.KINDS`."""
 
@@ -135,6 +152,7 @@ class RunSpec(TypedDict):
     load_policy: str
     resets: dict[str, str]
     priming: dict[str, object] | None
+    build: NotRequired[BuildSpec]
     faults: NotRequired[list[FaultSpec]]  # applied while it is measured, in the order of their begin
     stated: NotRequired[StatedSpec]  # of an uploaded run
 

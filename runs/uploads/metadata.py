@@ -8,10 +8,10 @@ import re
 import unicodedata
 from functools import lru_cache
 from typing import Annotated, Final, cast
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from runs.builds import Commit, CommitTime, Link
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
 from runs.checks.profile import PROFILES
 from runs.queue.spec import (
@@ -34,7 +34,6 @@ MAX_REPEAT: Final = 1_000
 PURPOSES: Final = tuple(PROFILES)
 _MAX_SHORT_NAME: Final = 12
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
-_COMMIT: Final = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
 # Signs that turn the direction of what stands beside them.
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -53,24 +52,6 @@ def _check_lines(text: str) -> str:
 
 def _is_bad(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cs") or sign in _TURNING
-
-
-def _check_commit(text: str) -> str:
-    if text and not _COMMIT.fullmatch(text):
-        raise ValueError("a commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c")
-    return text
-
-
-def _check_link(text: str) -> str:
-    """Shown as a link, and never fetched."""
-    try:
-        parts = urlsplit(text)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.username or parts.password)
-    except ValueError:
-        fits = False
-    if text and (not fits or not text.isascii() or not text.isprintable() or set(text) & set(' "<>\\^`{|}')):
-        raise ValueError("write an address that begins with https:// or http://, without a user name or a password")
-    return text
 
 
 def _check_purpose(text: str) -> str:
@@ -124,13 +105,12 @@ class CommonMetadata(Part):
         default=0, description="Left out at the beginning, where there are histograms over time."
     )
     notes: Annotated[str, Field(max_length=20_000), Lines] = ""
-    commit: Annotated[str, AfterValidator(_check_commit)] = Field(
-        default="", description="Of the code that was measured."
-    )
+    commit: Commit = Field(default="", description="Of the code that was measured.")
     branch: Annotated[str, Field(max_length=120), Line] = ""
-    ci_url: Annotated[str, Field(max_length=500), AfterValidator(_check_link)] = Field(
-        default="", description="Where the CI's job is shown; http or https. It is never fetched."
+    committed_at: CommitTime = Field(
+        default="", description="With its zone: the place of the commit in histories. Empty: when it was measured."
     )
+    ci_url: Link = Field(default="", description="Where the CI's job is shown; http or https. It is never fetched.")
     session: Annotated[str, Field(max_length=200), Line] = Field(
         default="",
         description="The CI job in which it was measured. Runs of one job share the state of its machine, and count as "

@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.core.formatting import grouped
+from runs.builds import add_statement, is_same_commit, read_commit_time
 from runs.catalog import generators
 from runs.models import ClientRun, Ending, Phase, Run, Stage, Status
 from runs.plans.schedules.schedule_changes import database_now
@@ -30,7 +31,7 @@ from runs.queue import client_lifecycle, lifecycle
 from runs.queue.database_retries import STORAGE_ERRORS, is_transient, retry
 from runs.queue.lifecycle import ClaimLost, TransitionRefused
 from runs.queue.reasons import Reason
-from runs.queue.spec import RunSpec
+from runs.queue.spec import BuildSpec, RunSpec
 from runs.results import artifacts
 from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, KIND
@@ -219,8 +220,34 @@ class Conductor:
         self._evidence(server_version=server.version)
         if server.container:
             self._evidence(container=server.container)
+        if build := self.spec.get("build"):
+            self._note_build(build)
         if self.standing.cpus:
             self._evidence(cpus=self.standing.cpus)
+
+    def _note_build(self, build: BuildSpec) -> None:
+        """Which code is measured, as stated and as the server says. Raises RunFailed where both or two runs differ."""
+        server, commit = self.standing.server, self.standing.read_commit()
+        known = add_statement(build, {"commit": commit, **{name: text for name, text in server.build.items() if text}})
+        if commit and not is_same_commit(commit, known["commit"]):
+            raise RunFailed(
+                Reason.BAD_PLAN, f"The server says it was built of commit {commit}, and {known['commit']} is stated."
+            )
+        digest = server.build.get("digest", "")
+        earlier = Run.objects.filter(matrix=self.run.matrix_id, spec__build__name=build["name"])
+        if digest and earlier.filter(evidence__has_key="build").exclude(evidence__build__digest=digest).exists():
+            raise RunFailed(
+                Reason.BAD_PLAN,
+                f"Build “{build['name']}” has changed since other runs of this plan: submit the plan again.",
+            )
+        self._evidence(build={**known, "digest": digest})
+        lifecycle.note(
+            self.run.pk,
+            self.claim,
+            commit=known["commit"],
+            branch=known["branch"],
+            committed_at=read_commit_time(known["committed_at"]),
+        )
 
     def _verify(self, when: str) -> None:
         """Store what the server says of its mode, then fail the run if that is not what the plan says."""

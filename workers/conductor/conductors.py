@@ -27,6 +27,7 @@ from workers.conductor import deployment, scheduling
 from workers.conductor.run_faults import host_faults
 from workers.generator.host_identity import host_key
 from workers.processes.process_registry import end_earlier_lives
+from workers.provision.provisioner_factory import own_builds
 
 log = logging.getLogger(__name__)
 MAX_CONDUCTORS = 64  # processes on one host
@@ -94,13 +95,16 @@ def end_life(conductor_id: uuid.UUID) -> None:
 
 
 def note_host_facts() -> None:
-    """Update what previews of plans ask of this host's machine: what is free for data folders, and which faults it can
-    apply.
+    """Update what previews of plans ask of this host's machine: what is free for data folders, which faults it can
+    apply, and which own builds it starts.
     """
     usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
     # As `df`, without what is reserved for root.
     sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
-    observed = {name: {"value": value, "how": "observed"} for name, value in (sizes | host_faults()).items()}
+    observed = {
+        name: {"value": value, "how": "observed"}
+        for name, value in (sizes | host_faults() | own_builds().list_facts()).items()
+    }
     with transaction.atomic():
         for machine in Machine.objects.select_for_update().filter(host_key=host_key()):
             machine.facts |= observed

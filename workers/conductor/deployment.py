@@ -151,6 +151,13 @@ class Standing:
         self._update(verified=in_force.as_dict())
         return in_force
 
+    def read_commit(self) -> str:
+        """Of the code that the server was built of; empty where it does not say."""
+        if not self.system.administered:
+            return ""
+        with _failing_as(Reason.SERVER_LOST):
+            return self.server.administration.read_commit()
+
     def servers_stop(self) -> None:
         """A planned fault ends processes of the server: what it holds afterwards is to be counted."""
         self.is_ended = self._was_ended = True
@@ -284,8 +291,9 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
         except Exception:
             # The next look removes it, unless a run has made a new deployment in its place meanwhile.
             same = Deployment.objects.filter(
-                matrix=deployment.matrix_id, database=deployment.database_id, mode=deployment.mode
-            )
+                matrix=deployment.matrix_id, database=deployment.database_id, mode=deployment.mode,
+                build=deployment.build,
+            )  # fmt: skip
             if not same.exclude(state=State.GONE).exists():
                 Deployment.objects.filter(pk=deployment.pk).update(state=State.DOWN)
             raise
@@ -336,7 +344,10 @@ def _get_or_create_deployment(run: Run) -> Deployment:
     assert run.cluster is not None
     with transaction.atomic():
         Cluster.objects.select_for_update().get(pk=run.cluster.pk)
-        found = Deployment.objects.filter(matrix=run.matrix_id, database=run.spec["database"]["id"], mode=run.mode)
+        build = run.spec.get("build", {}).get("name", "")
+        found = Deployment.objects.filter(
+            matrix=run.matrix_id, database=run.spec["database"]["id"], mode=run.mode, build=build
+        )
         deployment = found.exclude(state=State.GONE).first()
         if deployment is None:
             deployment = Deployment.objects.create(
@@ -344,6 +355,7 @@ def _get_or_create_deployment(run: Run) -> Deployment:
                 database_id=run.spec["database"]["id"],
                 matrix_id=run.matrix_id,
                 mode=run.mode,
+                build=build,
             )
     return deployment
 
@@ -442,6 +454,7 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         address=deployment.cluster.address,
         addresses=tuple(deployment.cluster.addresses),
         replication_factor=spec["replication_factor"] or 1,
+        build=run.spec.get("build"),
         cpus=_server_cpus(run),
     )
 

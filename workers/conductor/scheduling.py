@@ -147,16 +147,16 @@ def _last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:
 def _load_anew(run_ids: set[uuid.UUID]) -> set[uuid.UUID]:
     """Give those runs a new load whose data set is gone, because its server was killed; answers which."""
     deployments = {
-        (deployment.matrix_id, str(deployment.database_id), deployment.mode): deployment.fingerprint
+        (deployment.matrix_id, str(deployment.database_id), deployment.mode, deployment.build): deployment.fingerprint
         for deployment in Deployment.objects.exclude(state=Deployment.State.GONE).filter(matrix__runs__in=run_ids)
     }
     waiting = Run.objects.filter(pk__in=run_ids, needs__isnull=False)
-    fields = ("pk", "matrix_id", "spec__database__id", "mode", "spec__dataset__fingerprint")
-    # Two values of each spec, not all of it. A spec that lacks them has no data set that could stand.
+    fields = ("pk", "matrix_id", "spec__database__id", "mode", "spec__build__name", "spec__dataset__fingerprint")
+    # Three values of each spec, not all of it. A spec that lacks them has no data set that could stand.
     without_data = {
         run_id
-        for run_id, matrix_id, database_id, mode, fingerprint in waiting.values_list(*fields)
-        if not fingerprint or deployments.get((matrix_id, database_id, mode)) != fingerprint
+        for run_id, matrix_id, database_id, mode, build, fingerprint in waiting.values_list(*fields)
+        if not fingerprint or deployments.get((matrix_id, database_id, mode, build or "")) != fingerprint
     }
     for run in Run.objects.filter(pk__in=without_data).select_related("needs"):
         _contained(run.pk, partial(lifecycle.load_anew, run))

@@ -201,6 +201,17 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
         raise ExecutableNotFound(
             f"The jars of {name} are missing or damaged: run `make servers {name}`. ({error})"
         ) from error
+    java = find_server_java()
+    lib = manifest.jars[0].parent
+    if _can_use(lib, account):
+        return java, lib
+    home = shelf / f"{name}-{manifest.digest[:12]}"
+    _fill(home, lambda draft: shutil.copytree(lib, draft / lib.name))
+    return java, home / lib.name
+
+
+def find_server_java() -> Path:
+    """A `java` that servers run with. Raises ExecutableNotFound with what to do."""
     try:
         java = java_executable()
     except ManifestError as error:
@@ -209,12 +220,7 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
     if release not in SERVER_JAVA:
         releases = " or ".join(map(str, SERVER_JAVA))
         raise ExecutableNotFound(f"The server needs Java {releases}; {java} is Java {release}. Set JAVA_HOME to one.")
-    lib = manifest.jars[0].parent
-    if _can_use(lib, account):
-        return Path(java), lib
-    home = shelf / f"{name}-{manifest.digest[:12]}"
-    _fill(home, lambda draft: shutil.copytree(lib, draft / lib.name))
-    return Path(java), home / lib.name
+    return Path(java)
 
 
 def choose_built_server(program: Path, account: Account | None, *, shelf: Path) -> Path:

@@ -22,9 +22,11 @@ def account_in(container: Any, name: str, image: str) -> Account:
     """The image's own account of that name, whose numbers differ between the variants of an image."""
     for line in read_file(container, "/etc/passwd").splitlines():
         fields = line.split(":")
-        if len(fields) > 3 and fields[0] == name:
+        if len(fields) > 3 and fields[0] == name and fields[2] != "0":
             return Account(name, int(fields[2]), int(fields[3]))
-    raise ServerDidNotStart(f"The image {image} has no account {name}: is it the official one?")
+    raise ServerDidNotStart(
+        f"The image {image} has no account {name}, under which a server of its kind runs, other than root."
+    )
 
 
 def read_file(container: Any, path: str) -> str:

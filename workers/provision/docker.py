@@ -89,10 +89,7 @@ class DockerProvisioner(StartingProvisioner):
                 f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
             )
         self._render(0, "")  # Wrong settings are told before anything is made.
-        try:
-            reference = self.image.reference(self.spec.version)
-        except BadTag as error:
-            raise ServerDidNotStart(f"{self.spec.system.name}: {error}") from error
+        reference = self._reference()
         with connected(self.site.engine) as engine:
             image = find_image(engine, reference, pull=self.site.pull)
             self._discard(engine)
@@ -191,6 +188,17 @@ class DockerProvisioner(StartingProvisioner):
         return containers[node - 1 : node]
 
     # --- before the start
+
+    def _reference(self) -> str:
+        """Of the own build, else of the official image."""
+        build = self.spec.build
+        if build and build["image"]:
+            self.site.own_builds.check_image(build["image"])
+            return build["image"]
+        try:
+            return self.image.reference(self.spec.version)
+        except BadTag as error:
+            raise ServerDidNotStart(f"{self.spec.system.name}: {error}") from error
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         host = EVERY_ADDRESS
@@ -331,7 +339,10 @@ class DockerProvisioner(StartingProvisioner):
             "memory_bytes": limits.get("Memory") or None,
             "cpus": (limits.get("NanoCpus") or 0) / 1e9 or None,
         }
-        return replace(server, version=version, process=_processes([container, *others]), container=facts)
+        build = {}
+        if self.spec.build:
+            build = {"digest": image.digest or image.image_id}
+        return replace(server, version=version, process=_processes([container, *others]), container=facts, build=build)
 
     def _start_others(self, engine: Any, image: Image, port: int, password: str) -> list[Any]:
         """The containers of the further nodes, once the first node knows all of them as up."""

@@ -3,13 +3,14 @@
 import contextlib
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import docker
 import requests
 from docker.errors import APIError, DockerException
 
+from workers.provision.own_builds import OwnBuilds
 from workers.provision.servers import ProvisionError
 
 # The engine's own answers are quick; starting a container on a busy disk is not.
@@ -33,6 +34,7 @@ class ContainerSite:
     pull: bool = False  # whether an image that is missing may be fetched while a server is provisioned
     memory_bytes: int = 0  # of each server; 0 for no limit
     cpus: float = 0.0  # of each server; 0 for no limit
+    own_builds: OwnBuilds = field(default_factory=OwnBuilds)
 
     @property
     def on_host_network(self) -> bool:

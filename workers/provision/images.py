@@ -38,9 +38,8 @@ def find_image(engine: Any, reference: str, *, pull: bool) -> Image:
 
 
 def _pull(engine: Any, reference: str) -> Any:
-    repository, _, tag = reference.rpartition(":")
     try:
-        return engine.images.pull(repository, tag=tag)
+        return engine.images.pull(reference)
     except APIError as error:
         raise ServerDidNotStart(
             f"The image {reference} could not be pulled: {error.explanation or error}. "

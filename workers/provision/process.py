@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import grouped
 from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account
+from runs.builds import get_source
 from runs.catalog import RenderedServer, System
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.generator.executables import (
@@ -41,6 +42,7 @@ from workers.provision.folders import (
     remove_folder,
     write_private,
 )
+from workers.provision.own_builds import OwnBuilds, PlacedBuild, place_build, refuse_root
 from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
 from workers.provision.server_base import (
@@ -70,6 +72,7 @@ class Site:
     registry: Path  # records of long-lived processes
     shelf: Path  # programs the account could not reach otherwise
     servers: Path  # what `make servers` fetched
+    own_builds: OwnBuilds = field(default_factory=OwnBuilds)
     account: Account | None  # None: the user of this process
 
 
@@ -110,6 +113,7 @@ class ProcessProvisioner(StartingProvisioner):
         self._storage: Guarded | None = None  # the process of that disk
         self._port = port
         self._lib: Path | None = None  # jars of the server, where it is a Java program
+        self._build: PlacedBuild | None = None  # the own build that is started
         self._guarded: Guarded | None = None
         self._others: list[Guarded] = []  # the further nodes
         self._log = self.folder / LOG
@@ -264,6 +268,14 @@ class ProcessProvisioner(StartingProvisioner):
     # --- before the start
 
     def _program(self) -> Path:
+        build = self.spec.build
+        if build and get_source(build):
+            site = self.site
+            refuse_root(site.account)
+            make_folder(self.folder, site.account)
+            self._build = place_build(build, self.spec.system, site.own_builds, self.folder, site.servers, site.account)
+            self._lib = self._build.lib
+            return self._build.program
         try:
             program, self._lib = server_program(self.spec.system, self.site, self.spec.version)
         except ExecutableNotFound as error:
@@ -373,7 +385,10 @@ class ProcessProvisioner(StartingProvisioner):
             wait_for_exit=partial(_wait_for_exit, self._guarded),
             start_others=lambda: self._start_others(program, rendered.port, password),
         )
-        return replace(server, version=version, process=self._process())
+        build = {}
+        if self._build:
+            build = {**self._build.statement, "digest": self._build.digest}
+        return replace(server, version=version, process=self._process(), build=build)
 
     def _process(self) -> dict[str, object]:
         nodes = self._select(None)

@@ -12,6 +12,7 @@ from workers.provision.docker import DockerProvisioner
 from workers.provision.embedded import EmbeddedProvisioner
 from workers.provision.engine import ContainerSite
 from workers.provision.external import ExternalProvisioner
+from workers.provision.own_builds import OwnBuilds
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Provisioner, ProvisionError, ServerSpec
 
@@ -41,6 +42,16 @@ def this_site() -> Site:
         shelf=settings.PLACES.base / "programs",
         servers=settings.SERVERS_DIR,
         account=settings.PLACES.account,
+        own_builds=own_builds(),
+    )
+
+
+def own_builds() -> OwnBuilds:
+    """What the operator of this machine lets teams start."""
+    return OwnBuilds(
+        folders=tuple(settings.OWN_BUILD_FOLDERS),
+        images=tuple(settings.OWN_BUILD_IMAGES),
+        repository=settings.OWN_BUILD_REPOSITORY,
     )
 
 
@@ -53,6 +64,7 @@ def container_site() -> ContainerSite:
         pull=settings.DOCKER_PULL,
         memory_bytes=settings.DOCKER_MEMORY_MB * 1024**2,
         cpus=settings.DOCKER_CPUS,
+        own_builds=own_builds(),
     )
 
 

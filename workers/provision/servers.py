@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runs.catalog import Mode, System, client_properties
+from runs.queue.spec import BuildSpec
 from workers.provision.administration import Administration
 from workers.provision.administration.factory import administration_for
 from workers.provision.administration.program import CheckAddress
@@ -52,6 +53,7 @@ class ServerSpec:
     address: str = ""
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
     replication_factor: int = 1
+    build: BuildSpec | None = None  # what is started in the place of what the machine has
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
     deadline: Deadline | None = None  # after which an external server is not asked any more
 
@@ -73,6 +75,7 @@ class Server:
     password: str = field(default="", repr=False)
     nodes: tuple[tuple[str, int], ...] = ()  # host and port of every node, where it has several or is an external one
     check_address: CheckAddress | None = None  # which refuses other addresses that an external one announces
+    build: dict[str, str] = field(default_factory=dict)  # of an own build: its digest, and what its folder states
     container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:

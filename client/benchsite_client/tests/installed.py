@@ -41,10 +41,10 @@ class Installed:
             stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def run(self, *argv: str, stdin: str = "", **variables: str) -> tuple[int, str, str]:
+    def run(self, *argv: str, stdin: str = "", timeout_s: float = 120, **variables: str) -> tuple[int, str, str]:
         """The exit code, and what was printed on both streams."""
         process = self.start(*argv, variables=variables)
-        printed, complaints = process.communicate(stdin, timeout=120)
+        printed, complaints = process.communicate(stdin, timeout=timeout_s)
         return process.returncode, printed, complaints
 
 

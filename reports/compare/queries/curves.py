@@ -309,8 +309,9 @@ def _curve(
         order = sweep.matrix.order
         search_limit = _limit((sweep.matrix.search or {}).get("slo"))
     build = ""
-    if spec and "stated" in spec:
-        build = str(spec["stated"].get("ci_url", ""))
+    if spec:
+        stated: Mapping[str, object] = spec.get("stated") or spec.get("build") or {}
+        build = str(stated.get("ci_url", ""))
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,

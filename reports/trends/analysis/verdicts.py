@@ -23,11 +23,13 @@ from pydantic import ConfigDict, Field
 
 from benchsite.core.formatting import counted, plain_percent, significant
 from reports.compare.analysis import repeat_comparison
+from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import (
     Comparison,
     Outcome,
     compare_sessions,
+    compare_values,
     follow_sessions,
     interval_text,
     not_comparable,
@@ -76,6 +78,8 @@ class Metric:
     earlier: tuple[Session, ...] = ()  # before a level that a person accepted: they say how sessions vary
     since: tuple[Session, ...] = ()  # between the base and the new ones
     is_accepted: bool = False  # a person accepted the level that begins with the new sessions
+    # Both sides are one session of one plan: the repeats that it interleaves, higher is better; none: as it lists them.
+    blocks: Blocks | None = None
 
     @property
     def unit(self) -> Literal["ops/s", "µs"]:
@@ -188,6 +192,14 @@ def judge(
 
 
 def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> Comparison:
+    if metric.blocks:
+        return compare_values(
+            metric.new[0],
+            metric.base[0],
+            higher_is_better=metric.higher_is_better,
+            threshold=threshold,
+            blocks=metric.blocks,
+        )
     return compare_sessions(
         metric.new,
         metric.base,
@@ -335,7 +347,8 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         interval_text(comparison) not in comparison.reason
     ):
         ratio += f" {interval_text(comparison)}"
-    measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
+    unit = "block" if comparison.is_blocked else comparison.unit
+    measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, unit)} against {comparison.n_b}."
     if state is State.HELD:
         return f"{measured} A loss of {plain_percent(comparison.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:

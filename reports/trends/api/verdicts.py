@@ -21,9 +21,10 @@ from reports.trends.analysis.verdicts import Verdict, combined
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.queries.baselines import runs_named, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, Incomparable, compared, verdict_of_run
+from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
 from reports.trends.verdicts.regression_alerts import tell
-from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
-from runs.models import Run, Status
+from reports.trends.verdicts.serialization import BuildsAnswer, CompareAnswer, SideAnswer, VerdictDocument
+from runs.models import Matrix, Run, Status
 
 MAX_S: Final = 30
 PLACES: Final = 4
@@ -193,6 +194,29 @@ def accept(request: HttpRequest, run_id: UUID, acceptance: Acceptance) -> Accept
     return AcceptanceAnswer(
         test=point.config_key, run=point.run_id, commit=run.commit, note=point.note, accepted_at=point.changed_at
     )
+
+
+class BuildsQuery(Schema):
+    new: Word = Field("", description="The name of a build; empty: the first of the plan.")
+    base: Word = Field("", description="Empty: the second.")
+
+
+@verdicts.get(
+    "/matrices/{uuid:matrix_id}/verdict",
+    response={200: BuildsAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ, Scope.MATRICES_RUN),
+    operation_id="judge_builds",
+    summary="Judge the builds of one plan against each other",
+)
+def get_builds_verdict(request: HttpRequest, matrix_id: UUID, query: Query[BuildsQuery]) -> BuildsAnswer:
+    """Repeats that the plan interleaves are compared block by block, so no session beside it is needed. The first
+    comparison is the verdict; the others say how both builds stand to the further ones.
+    """
+    matrix = owned(Matrix.objects.select_related("team"), matrix_id)
+    try:
+        return judge_builds(matrix, query.new, query.base)
+    except NoSuchBuild as error:
+        raise Problem("not-found", str(error)) from error
 
 
 @verdicts.get(

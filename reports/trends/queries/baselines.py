@@ -25,7 +25,7 @@ from reports.compare.analysis.points import Spread, spread
 from reports.compare.curves import Operation, Point, Standing
 from reports.compare.queries.run_pair import COUNTS
 from reports.models import EVERY_METRIC, Baseline, ChangePoint
-from runs.models import Measurement, Phase, Run, Status
+from runs.models import HISTORY_AT, Measurement, Phase, Run, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
@@ -36,8 +36,10 @@ MAX_DRAWN: Final = 60  # runs of a sparkline
 MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
 MAX_HISTORY: Final = 2000  # runs of the level of a test, the newest
 HISTORY_FIELDS: Final = (
-    "team", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "throughput_ops_s",
+    "team", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "committed_at",
+    "throughput_ops_s",
 )  # fmt: skip
+NEWEST: Final = (HISTORY_AT.desc(), "-finished_at", "-pk")
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
 
 
@@ -59,12 +61,16 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
 
     Preferably one on the same stated hardware. Three queries; none where the runs are of no test.
     """
-    first = min(runs, key=lambda run: (run.finished_at is None, run.finished_at, run.pk))
+    first = min(runs, key=lambda run: (run.finished_at is None, run.history_at or run.created_at, run.pk))
     if not first.config_key or first.finished_at is None:
         return []
-    before = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
-    rows = runs_with_sweep().filter(
-        COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches
+    at = first.history_at
+    at_once = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
+    before = Q(at__lt=at) | Q(at_once, at=at)
+    rows = (
+        runs_with_sweep()
+        .annotate(at=HISTORY_AT)
+        .filter(COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches)
     )
     rows = rows.exclude(pk__in=[run.pk for run in runs])
     if first.commit:
@@ -72,7 +78,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     rank = Case(*(When(branch=name, then=Value(i)) for i, name in enumerate(branches)), output_field=IntegerField())
     # A commit that is measured again later stays where it was.
     group = Coalesce(NullIf("commit", Value("")), Cast("pk", TextField()))
-    first_at = Window(Min("finished_at"), partition_by=["branch", group])
+    first_at = Window(Min("at"), partition_by=["branch", group])
     ranked = rows.annotate(rank=rank, first_at=first_at).order_by("rank", "-first_at", "-finished_at", "-pk")
     newest = None
     if hardware := get_hardware(first):
@@ -90,22 +96,25 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
 def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
     """The runs of a test that count from before this one, without their specs; none of these runs and their commits.
 
-    The newest commit first, each at the time of its first run: one that is measured again later stays where it was.
+    The newest commit first, each at its own time, else at that of its first run: one that is measured again later
+    stays where it was.
     Where hardware is stated, only what was measured on the same. One query.
     """
     if not run.config_key or run.finished_at is None:
         return []
-    rows = Run.objects.only(*HISTORY_FIELDS).filter(
-        COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at
+    rows = (
+        Run.objects.only(*HISTORY_FIELDS)
+        .annotate(at=HISTORY_AT)
+        .filter(COUNTS, team=run.team_id, config_key=run.config_key, at__lte=run.history_at)
     )
     rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
     if hardware := get_hardware(run):
         rows = rows.filter(spec__stated__hardware=hardware)
-    runs = list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
+    runs = list(rows.order_by("-at", "-finished_at", "-pk")[:MAX_HISTORY])
     first_at: dict[object, dt.datetime | None] = {}
     for earlier in reversed(runs):
-        first_at.setdefault(earlier.commit or earlier.pk, earlier.finished_at)
+        first_at.setdefault(earlier.commit or earlier.pk, earlier.history_at)
     return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
 
 
@@ -139,7 +148,8 @@ def accepted_run(team_id: uuid.UUID, config_key: str) -> uuid.UUID | None:
     rows = ChangePoint.objects.filter(
         team=team_id, config_key=config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
     )
-    return rows.order_by("-run__finished_at").values_list("run_id", flat=True).first()
+    at = Coalesce("run__committed_at", "run__finished_at")
+    return rows.order_by(at.desc()).values_list("run_id", flat=True).first()
 
 
 def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:
@@ -197,7 +207,7 @@ def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Ru
 def runs_of_branch(team: Team, branch: str) -> list[Run]:
     """The counted runs of the newest commit of a branch, of every test, newest first. Two queries."""
     rows = runs_with_sweep().filter(COUNTS, team=team, branch=branch).order_by("-finished_at", "-pk")
-    newest = rows.first()
+    newest = rows.order_by(*NEWEST).first()
     if newest is None or not newest.commit:
         return [newest] if newest else []
     return list(rows.filter(commit=newest.commit)[:MAX_OF_A_COMMIT])
@@ -213,7 +223,7 @@ def runs_of_days(team: Team, since: dt.datetime, until: dt.datetime) -> list[Run
 def newest_commits(team: Team) -> list[Any]:
     """`commit`, `branch` and `at`, the newest first. One query."""
     rows = Run.objects.filter(COUNTS, team=team, phase=Phase.MEASURE).exclude(commit="").order_by()
-    return list(rows.values("commit", "branch").annotate(at=Min("finished_at")).order_by("-at")[:MAX_MENU])
+    return list(rows.values("commit", "branch").annotate(at=Min(HISTORY_AT)).order_by("-at")[:MAX_MENU])
 
 
 def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
@@ -225,11 +235,11 @@ def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | N
     """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
     rows = runs_with_sweep().select_related("team").filter(ENDED, team=team_id, config_key=config_key)
     for name in [branch] if branch else DEFAULT_BRANCHES:
-        if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
+        if run := rows.filter(branch=name).order_by(*NEWEST).first():
             return run
     if branch:
         return None
-    return rows.order_by("-finished_at", "-pk").first()
+    return rows.order_by(*NEWEST).first()
 
 
 def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
@@ -237,5 +247,5 @@ def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> lis
     rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
     if branch:
         rows = rows.filter(branch=branch)
-    newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
+    newest = rows.order_by(*NEWEST).values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
     return [float(value or 0.0) for value in reversed(list(newest))]

@@ -23,6 +23,7 @@ from reports.trends.histories import (
     build_points,
 )
 from reports.trends.queries.history import get_runs, get_standing
+from runs.models import HISTORY_AT
 from runs.results.pages.lists import ListFilter, Menu, Order, phase_menu, search_field
 
 PER_PAGE: Final = 25
@@ -106,9 +107,13 @@ class HistoryLine:
 def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = get_runs(team.pk, OuterRef("config_key")).reverse()
-    names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
+    names = ("commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
     columns = JSONObject(
-        id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
+        id="pk",
+        at=HISTORY_AT,
+        override="verdict_override",
+        excluded="excluded_reason",
+        **{name: name for name in names},
     )
     held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
     keys = [row.config_key for row in held] or [""]  # as many queries for none as for some
@@ -130,7 +135,7 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
 def _measured(run: Mapping[str, Any]) -> Measured:
     return Measured(
         uuid.UUID(run["id"]),
-        dt.datetime.fromisoformat(run["finished_at"]),
+        dt.datetime.fromisoformat(run["at"]),
         run["commit"],
         run["branch"],
         uuid.UUID(run["matrix_id"]) if run["matrix_id"] else None,

@@ -102,9 +102,9 @@ def verdict_with_history(
 
 
 def is_after(run: Run, others: Sequence[Run]) -> bool:
-    """Whether it finished after all others."""
-    newest = max((other.finished_at for other in others if other.finished_at), default=None)
-    return run.finished_at is not None and newest is not None and run.finished_at > newest
+    """Whether it stands after all others in histories."""
+    newest = max((other.history_at for other in others if other.history_at), default=None)
+    return run.history_at is not None and newest is not None and run.history_at > newest
 
 
 def by_rule(new: Sequence[Run], branch: str = "") -> Against:

@@ -1,5 +1,6 @@
 """A verdict as the API says it. Throughput in ops/s, latencies in µs, thresholds as shares."""
 
+import datetime as dt
 import uuid
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -69,7 +70,7 @@ class MetricAnswer:
     high: float | None
     new_runs: int
     base_runs: int
-    new_sessions: Annotated[int, described("Sessions (CI jobs) that the ratio is made of.")]
+    new_sessions: Annotated[int, described("Sessions (CI jobs), or blocks of one plan, that the ratio is made of.")]
     base_sessions: Annotated[int, described("With those of the test's history at the same level.")]
     threshold: Annotated[float, described("The practical threshold, as a share.")]
     p: float | None
@@ -125,5 +126,46 @@ class CompareAnswer:
     comparisons: tuple[VerdictDocument, ...]
     only_new: Annotated[tuple[str, ...], described("Tests that the base has no run of; by name.")]
     only_base: tuple[str, ...]
+    algorithm: str = ALGORITHM
+    algorithm_version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class BuildAnswer:
+    """One build of a plan. Empty: not known."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    name: str
+    version: Annotated[str, described("As the server says.")]
+    commit: str
+    branch: str
+    committed_at: dt.datetime | None
+    digest: Annotated[str, described("SHA-256 over its files, or the digest of its image.")]
+    counted: Annotated[int, described("Its measured runs that count.")]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildComparisonAnswer:
+    """One build against another, test by test."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    new: Annotated[str, described("The name of a build.")]
+    base: str
+    verdict: VerdictWord
+    tests: tuple[VerdictDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildsAnswer:
+    """The builds of one plan against each other."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    verdict: Annotated[VerdictWord, described("That of the first comparison.")]
+    pending: Annotated[bool, described("Runs of the plan have not ended: ask again, or with `wait`.")]
+    builds: tuple[BuildAnswer, ...]
+    comparisons: tuple[BuildComparisonAnswer, ...]
     algorithm: str = ALGORITHM
     algorithm_version: int = VERSION

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Final, Literal, TypeVar, cast
 
 from benchsite.accounts.models import Team
+from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.comparability import gate
 from reports.compare.analysis.ratios import unusable
 from reports.compare.analysis.repeat_comparison import finite
@@ -22,7 +23,7 @@ from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
 from runs.checks import Profile, judge_pair
 from runs.checks.spec_facts import side_facts
-from runs.models import Run, Status, Verdict as Validity
+from runs.models import Matrix, Run, Status, Verdict as Validity
 from runs.queue.spec import RunSpec
 
 T = TypeVar("T")
@@ -179,12 +180,13 @@ def compute_verdict(
     thresholds: Mapping[str, float] | None = None,
     followed: Followed = Followed(),
     tests: int = 1,
+    order: str = "",
 ) -> VerdictDocument:
     """The verdict of new runs against others, all of them the team's; at most nine queries, however many they are.
 
     Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
     baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `tests` is the number
-    of tests that share the commit's error.
+    of tests that share the commit's error. `order` is that of the one plan that measured both sides; empty: several.
     """
     left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
     new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
@@ -213,7 +215,11 @@ def compute_verdict(
     spread = largest_spread(clusters, session_spreads(team, clusters))
     beside = measured_points([*followed.history, *followed.since])
     others = [by_session({run: beside[run.pk] for run in runs}) for runs in followed.parts]
-    metrics, notes = collect_metrics(by_session(sides[0]), by_session(sides[1]), others)
+    sessions = [[list(side.values())] if order else by_session(side) for side in sides]
+    metrics, notes = collect_metrics(sessions[0], sessions[1], others)
+    if order:
+        repeats = [[run.repeat for run in side] for side in sides]
+        metrics = [add_blocks(metric, repeats[0], repeats[1], order) for metric in metrics]
     if followed.is_accepted:
         metrics = [replace(metric, is_accepted=True) for metric in metrics]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
@@ -240,6 +246,18 @@ def compute_verdict(
         since=since.commit if since else "",
         since_run=since.pk if since else None,
     )
+
+
+def add_blocks(metric: Metric, new: Sequence[int], base: Sequence[int], order: str) -> Metric:
+    """The metric of sides that one plan measured; `new` and `base` are the numbers of the repeats, as its values."""
+    if order == Matrix.Order.AS_LISTED:
+        return replace(metric, blocks=Blocks({}, {}))
+    exponent = 1 if metric.higher_is_better else -1
+    a, b = (
+        {repeat: value**exponent for repeat, value in zip(repeats, session, strict=True) if value > 0}
+        for repeats, (session,) in ((new, metric.new), (base, metric.base))
+    )
+    return replace(metric, blocks=Blocks(a, b))
 
 
 def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | None:
@@ -300,13 +318,16 @@ def _metric(verdict: MetricVerdict) -> MetricAnswer:
     metric, comparison = verdict.metric, verdict.comparison
     sessions = [*metric.new, *metric.since, *metric.base, *metric.history]
     level = sessions[comparison.n_a :] if comparison.is_open else [*metric.base, *metric.history]
+    new, base = sessions[: comparison.n_a], level[: comparison.n_b]
+    if metric.blocks:
+        new, base = list(metric.new), list(metric.base)
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
         kind=metric.kind,
         state=verdict.state.value,
-        new=_mean(sessions[: comparison.n_a]),
-        base=_mean(level[: comparison.n_b]),
+        new=_mean(new),
+        base=_mean(base),
         ratio=comparison.ratio,
         low=finite(comparison.low),
         high=finite(comparison.high),

@@ -18,7 +18,7 @@ from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage, page_address
 from runs.models import Matrix
 from runs.plans import PlanError, Preview, preview, start_trial, submit
-from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, read_draft
+from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, read_draft, require_build_scope
 from runs.plans.drafts import Draft
 from runs.plans.pages.trial import get_newest_trial
 from runs.plans.plan_spec import PlanSpec
@@ -105,6 +105,7 @@ class PlanAnswer(OnPage):
     load_generators: NamesOfRows
     search: dict[str, Any] | None = Field(description="As in the plan; null: the rungs are fixed.")
     faults: list[dict[str, Any]] = Field(description="As in the plan.")
+    builds: list[dict[str, Any]] = Field(description="As in the plan.")
     priority: int
     notes: str
     created_by: Username
@@ -207,6 +208,7 @@ def make_matrix(
         return Status(200, preview_draft(draft) if draft else _impossible(faults))
     if draft is None:
         raise Problem.of_faults(faults)
+    require_build_scope(bearer_in(request), draft.matrix.builds)
     kept = draft.store(bearer_in(request).user)
     response["Location"] = f"{ROOT}/matrices/{kept.pk}"
     return Status(201, _followed(owned(team_matrices(), kept.pk)))
@@ -221,6 +223,7 @@ def make_matrix(
 def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """Its runs are in the queue afterwards. 422 `plan-refused` says what keeps it from being run."""
     matrix = owned(team_matrices(), matrix_id)
+    require_build_scope(bearer_in(request), matrix.builds)
     try:
         submit(matrix, bearer_in(request).user)
     except PlanError as refused:
@@ -242,6 +245,7 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[dict[str, Any]]:
     says what keeps the plan from being tried.
     """
     matrix = owned(team_matrices(), matrix_id)
+    require_build_scope(bearer_in(request), matrix.builds)
     start_trial(matrix, bearer_in(request).user)
     return Status(201, _trial(matrix))
 

@@ -1,14 +1,17 @@
 """A plan as programs write it: names or ids of rows, which become a draft of a matrix."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from benchsite.accounts.models import Team
+from benchsite.accounts.models import Scope, Team
+from benchsite.accounts.tokens import Bearer
+from benchsite.rest.authentication import require_scope
 from benchsite.rest.problems import Fault
 from benchsite.rest.schemas import RequestSchema, Word
+from runs.builds import has_own_builds
 from runs.catalog import load_catalog
 from runs.catalog.records import UnknownName
 from runs.identifiers import parse_uuid
@@ -164,6 +167,12 @@ def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]
         exclusions=[row.rule() for row in exclusions],
     )
     return draft, []
+
+
+def require_build_scope(bearer: Bearer, builds: Sequence[Mapping[str, Any]]) -> None:
+    """Raises Problem where servers of own builds would be started for a token that may not."""
+    if has_own_builds(builds):
+        require_scope(bearer, [Scope.BUILDS_RUN])
 
 
 def list_faults(problems: Iterable[Problem]) -> list[Fault]:

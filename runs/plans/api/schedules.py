@@ -18,6 +18,7 @@ from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusal
 from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule
+from runs.plans.api.plans import require_build_scope
 from runs.plans.schedules import due_schedules, schedule_changes
 from runs.plans.schedules.times import DAYS, Rule, in_words
 
@@ -124,6 +125,7 @@ def list_schedules(request: HttpRequest, page: Query[PageQuery]) -> Slice[Schedu
 def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpResponse) -> Status[Schedule]:
     """`conflict`: the team has as many schedules as it may."""
     matrix = owned(Matrix.objects.select_related("team"), plan.matrix)
+    require_build_scope(bearer_in(request), matrix.builds)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
     made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
     response["Location"] = f"{ROOT}/schedules/{made.pk}"
@@ -179,7 +181,9 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     """Beside its times, which stay as they are, and whether it is paused or not. `conflict`: what it submitted before
     has not finished. `plan-refused` says what keeps the matrix from being run.
     """
-    return due_schedules.run_now(_schedule(schedule_id), bearer_in(request).user)
+    schedule = _schedule(schedule_id)
+    require_build_scope(bearer_in(request), schedule.matrix.builds)
+    return due_schedules.run_now(schedule, bearer_in(request).user)
 
 
 @schedules.get(

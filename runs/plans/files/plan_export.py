@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from runs.builds import has_own_builds
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
@@ -36,7 +37,9 @@ ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
 
 
 def export_plan(matrix: Matrix) -> str:
-    """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export."""
+    """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export, or own builds."""
+    if has_own_builds(matrix.builds):
+        raise PlanRefused("This plan has own builds, which are files of its machines: export it with names.")
     return as_text(build_plan_file(matrix))
 
 

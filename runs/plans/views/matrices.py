@@ -32,8 +32,8 @@ def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
     cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
     rows: list[dict[str, object]] = []
     above = None
-    for entry in plan.entries:
-        key = (entry.database.id, entry.mode)
+    entries = {(entry.database.id, entry.mode): entry for entry in plan.entries}
+    for key, entry in entries.items():
         rows.append(
             {
                 "database": entry.database.name,

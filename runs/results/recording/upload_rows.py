@@ -11,6 +11,7 @@ from typing import Final
 
 from django.db.models import Max, Model
 
+from runs.builds import read_commit_time
 from runs.checks import CheckResult, compute_verdict
 from runs.models import Artifact, ClientRun, Run, Sweep, Upload
 from runs.queue import lifecycle
@@ -122,6 +123,7 @@ def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sw
         config_key=config_key(uploaded.spec),
         commit=metadata.commit,
         branch=metadata.branch,
+        committed_at=read_commit_time(metadata.committed_at),
         session=(metadata.session or metadata.ci_url)[:MAX_SESSION],
         system=sweep.system,
         mode=sweep.mode,

@@ -94,6 +94,10 @@ class Administration(Protocol):
     def server_version(self) -> str:
         """The version number, as the server says it."""
 
+    def read_commit(self) -> str:
+        """The commit that the server says it was built of; empty: it does not say. By default it does not."""
+        return ""
+
     def data_folder(self) -> str:
         """The folder the server keeps its data in, by which ours is told from another on the same port."""
 

@@ -85,6 +85,11 @@ class RedisAdministration(Administration):
         with self.connect() as client:
             return product_version(client.info("server"))
 
+    def read_commit(self) -> str:
+        with self.connect() as client:
+            commit = str(client.info("server").get("redis_git_sha1", ""))
+        return commit if commit.strip("0") else ""
+
     def data_folder(self) -> str:
         return self.read_settings(["dir"])["dir"]
 

@@ -1,0 +1,105 @@
+"""Three builds of Redis in one plan by the client, one of them slower: told apart and named by commit, for real."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from benchsite.accounts import tokens
+from benchsite.accounts.models import Role, Scope
+from benchsite.tests.live_site import LiveSite
+from benchsite.tests.planted_builds import plant
+from benchsite_client.tests.installed import Installed, installed, packages
+from runs.models import Deployment, Machine, Matrix, Run
+from runs.models.run import Phase, Status
+from runs.tests.factories import make_cluster, make_database, make_team, make_user, make_workload
+from workers.generator.host_identity import host_key
+from workers.systems.build import build
+
+__all__ = ["installed", "packages"]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(not shutil.which("cc"), reason="The slower build is compiled: install a C compiler."),
+]
+PLAN = """\
+format = "benchsite-plan"
+version = 3
+
+[matrix]
+name = "pull request"
+purpose = "demo"
+entries = [{ database = "Redis", mode = "off" }]
+workloads = ["A"]
+rungs = [8]
+repeats = 5
+order = "randomised"
+stops_early = false
+warmup_s = 1
+measure_s = 3
+"""
+COMMITS = {"this": "7" * 40, "base": "b" * 40, "main": "a" * 40}
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> Path:
+    folder = tmp_path / "builds"
+    plant(folder / "this", spin_ns=40_000, commit=COMMITS["this"], branch="feature")
+    plant(folder / "base", commit=COMMITS["base"], branch="main", committed_at="2026-03-01T12:00:00Z")
+    plant(folder / "main", committed_at="2026-03-02T12:00:00Z")
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path, builds: Path) -> Iterator[LiveSite]:
+    build(settings.YCSB_DIR, ["redis"])
+    live = LiveSite(tmp_path)
+    live.parts["conductor"].env["BENCHSITE_OWN_BUILD_FOLDERS"] = str(builds)
+    with live:
+        yield live
+
+
+def test_slower_build_is_named_by_its_commit(site: LiveSite, builds: Path, installed: Installed) -> None:
+    team = make_team()
+    user = make_user(team=team, role=Role.BUILDER)
+    machine = Machine.objects.get(host_key=host_key())
+    assert machine.facts["own_build_folder"]["value"] == "available"
+    make_database(team=team, cluster=make_cluster(team=team, machines=[machine]), name="Redis", system="redis")
+    properties = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0.5"}
+    make_workload(team=team, name="A", properties=properties)
+    token = tokens.make(team, user, name="CI", scopes=[Scope.MATRICES_RUN, Scope.BUILDS_RUN, Scope.RUNS_READ])
+    installed.environment = {"BENCHSITE_URL": f"http://127.0.0.1:{site.port}", "BENCHSITE_TOKEN": token}
+    (installed.home / "plan.toml").write_text(PLAN)
+    options = [
+        "--build", "this", f"folder={builds / 'this'}", "ci_url=https://ci.example/7",
+        "--build", "base", f"folder={builds / 'base'}",
+        "--build", "main", f"folder={builds / 'main'}", f"commit={COMMITS['main']}", "branch=main",
+    ]  # fmt: skip
+
+    code, printed, complaints = installed.run("builds", "plan.toml", *options, "--json", timeout_s=350)
+
+    assert complaints == ""
+    answer = json.loads(printed)
+    matrix = Matrix.objects.get()
+    failures = Run.objects.filter(matrix=matrix).exclude(status=Status.SUCCEEDED)
+    assert list(failures.values_list("name", "reason_detail")) == []
+    runs = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE)
+    assert runs.count() == 15 and runs.values("config_key").distinct().count() == 1
+    assert {run.spec["build"]["name"]: run.commit for run in runs} == COMMITS
+    assert {run.committed_at.day for run in runs if run.committed_at} == {1, 2}
+    assert Deployment.objects.filter(matrix=matrix).count() == 3
+    assert len({build["digest"] for build in answer["builds"]}) == 3
+
+    assert (code, answer["verdict"], answer["pending"]) == (1, "regression", False), printed
+    this, *_, main = answer["comparisons"]
+    sides = [this["tests"][0][side]["commit"] for side in ("new", "base")]
+    assert sides == [COMMITS["this"], COMMITS["base"]]
+    throughput = this["tests"][0]["metrics"][0]
+    assert throughput["state"] == "regressed" and throughput["high"] < 1 and throughput["new_sessions"] == 5
+    assert "5 blocks against 5" in throughput["reason"]
+    # Twice the same program: no loss is claimed.
+    assert (main["new"], main["base"]) == ("main", "base") and main["verdict"] not in ("regression", "mixed")
