@@ -23,7 +23,7 @@ from reports.published.api import reports
 from reports.published.links import LinkRevoked, LinkUnknown
 from reports.published.publication import ContentRefused, PublishRefused
 from reports.published.rights import NotAllowed
-from reports.trends.api import badges, baselines, verdicts
+from reports.trends.api import badges, baselines, openmetrics, verdicts
 from reports.trends.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
 from runs.api import routers as measuring
 from runs.catalog.api import load_generators, systems as catalog
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
 ENDPOINTS = (
     uploads, runs, results, files, matrices, schedules, plan_files, load_generators, sweeps, catalog,
-    resources, apply, verdicts, baselines, reports, badges,
+    resources, apply, verdicts, baselines, reports, badges, openmetrics,
 )  # fmt: skip
 
 

@@ -271,9 +271,17 @@ class Webhook(Row):
     plainly; where they say something they are the newer ones, until the deliverer seals them.
     """
 
+    class Shape(models.TextChoices):
+        """What the body of its POST is; a page says the label."""
+
+        PLAIN = "plain", "every field, as JSON"
+        SLACK = "slack", "a message for Slack"
+        TEAMS = "teams", "a card for Microsoft Teams"
+
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=80)
     url = models.CharField(max_length=500)
+    shape = models.CharField(max_length=10, choices=Shape, default=Shape.PLAIN, db_default=Shape.PLAIN.value)
     # None and not "", so that the previous release fails where it finds none and does not sign with an empty key.
     secret = models.CharField(max_length=80, null=True, blank=True)
     sealed = models.TextField(blank=True, default="", db_default="")

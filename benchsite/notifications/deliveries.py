@@ -4,14 +4,13 @@ At least once: whoever tries one puts it off first and writes down afterwards wh
 tried again when that time comes, and receivers tell doubles by the notice's id.
 """
 
-import json
 import logging
 import smtplib
 import threading
 from collections import Counter
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -24,7 +23,8 @@ from benchsite.core.addresses import LOOKUP_TIMEOUT_S
 from benchsite.core.encryption import CannotOpen
 from benchsite.core.http_client import RequestFailed, post
 from benchsite.notifications import webhooks
-from benchsite.notifications.notices import absolute, build_message, mail_works
+from benchsite.notifications.notices import build_message, mail_works
+from benchsite.notifications.payloads import build_body
 
 log = logging.getLogger(__name__)
 # Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.
@@ -137,21 +137,6 @@ def expire() -> None:
     Notice.objects.filter(at__lt=Now() - RETENTION).exclude(deliveries__state=Delivery.State.WAITING).delete()
 
 
-def build_body(notice: Notice) -> bytes:
-    """What a webhook is told, as JSON."""
-    content: dict[str, Any] = {
-        "id": str(notice.pk),
-        "kind": notice.kind,
-        "team": notice.team.slug,
-        "subject": notice.subject,
-        "text": notice.text,
-        "url": absolute(notice.path) if notice.path else None,
-        "data": notice.data,
-        "at": notice.at.isoformat().replace("+00:00", "Z"),
-    }
-    return json.dumps(content, ensure_ascii=False).encode()
-
-
 class NeverArrives(RequestFailed):
     """It will not arrive later either."""
 
@@ -164,7 +149,7 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     except webhooks.WebhookRefused as refused:
         raise RequestFailed(str(refused)) from None
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
-    body = build_body(notice)
+    body = build_body(notice, webhook.shape)
     try:
         signed = webhooks.signed_headers(webhook, str(notice.pk), body)
     except CannotOpen as error:

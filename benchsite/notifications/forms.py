@@ -6,7 +6,7 @@ from django import forms
 from django.core.validators import validate_email
 from django.db import transaction
 
-from benchsite.accounts.models import Membership, NoticeKind, Preference, User
+from benchsite.accounts.models import Membership, NoticeKind, Preference, User, Webhook
 from benchsite.notifications.webhooks import WebhookRefused, check_url
 
 SENTENCES = [
@@ -58,11 +58,15 @@ class WebhookForm(forms.Form):
         label="URL", max_length=500, help_text="It gets a signed POST.",
         widget=forms.URLInput(attrs={"placeholder": "e.g. https://hooks.example.org/benchsite"}),
     )  # fmt: skip
+    shape = forms.ChoiceField(label="Send", choices=Webhook.Shape.choices, required=False)
     kinds = forms.MultipleChoiceField(label="Tell it when", choices=SENTENCES, widget=forms.CheckboxSelectMultiple)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # It stands on one page with one's own choice of kinds.
         super().__init__(*args, **{"auto_id": "id_hook_%s", **kwargs})
+
+    def clean_shape(self) -> str:
+        return self.cleaned_data["shape"] or Webhook.Shape.PLAIN.value
 
     def clean_url(self) -> str:
         """Refused here, so that the sentence stands at the field."""

@@ -77,9 +77,7 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         data = form.cleaned_data
         try:
-            hook, secret = webhooks.make(
-                get_team(request), get_user(request), name=data["name"], url=data["url"], kinds=data["kinds"]
-            )
+            hook, secret = webhooks.make(get_team(request), get_user(request), **data)
         except WebhookRefused as refused:
             form.add_error(None, str(refused))
         else:
@@ -96,8 +94,7 @@ def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _webhook(request, hook, form, status=422)
-    data = form.cleaned_data
-    webhooks.change(hook, get_user(request), name=data["name"], url=data["url"], kinds=data["kinds"])
+    webhooks.change(hook, get_user(request), **form.cleaned_data)
     messages.success(request, "The webhook is changed.")
     return redirect("webhook", pk=pk)
 
@@ -142,7 +139,7 @@ def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _filled(webhook: Webhook) -> WebhookForm:
-    return WebhookForm(initial={"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds})
+    return WebhookForm(initial={name: getattr(webhook, name) for name in WebhookForm.base_fields})
 
 
 def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:

@@ -59,7 +59,9 @@ def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Ta
 
 
 @transaction.atomic
-def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -> tuple[Webhook, str]:
+def make(
+    team: Team, by: User, *, name: str, url: str, kinds: Collection[str], shape: str = Webhook.Shape.PLAIN
+) -> tuple[Webhook, str]:
     """A new webhook and its secret, which no page shows again. Raises WebhookRefused."""
     target, _ = check_url(url)
     limits.lock(team)
@@ -67,17 +69,17 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
         raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = new_secret()
     webhook = Webhook.objects.create(
-        team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
+        team=team, name=name, url=url, shape=shape, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
     audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
     return webhook, secret
 
 
 @transaction.atomic
-def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection[str]) -> None:
-    """Another name, address or choice of kinds. Raises WebhookRefused."""
+def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection[str], shape: str) -> None:
+    """Another name, address, choice of kinds or shape. Raises WebhookRefused."""
     target, _ = check_url(url)
-    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, kinds=sorted(set(kinds)))
+    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, shape=shape, kinds=sorted(set(kinds)))
     audit.note("webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
 
 

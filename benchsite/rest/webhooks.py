@@ -23,6 +23,10 @@ Url = Annotated[
     AfterValidator(plain),
     Field(description="https, to a public address; others only where the operator allows them."),
 ]
+Shape = Annotated[
+    Webhook.Shape,
+    Field(description="`plain`: every field. `slack`, `teams`: a message that incoming webhooks there show."),
+]
 Kinds = Annotated[list[NoticeKind], Field(min_length=1, max_length=20, description="What it is told of.")]
 
 router = Router(tags=["Webhooks"], auth=Needs(Scope.WEBHOOKS_WRITE))
@@ -32,6 +36,7 @@ class WebhookPlan(RequestSchema):
     name: Name
     url: Url
     kinds: Kinds
+    shape: Shape = Webhook.Shape.PLAIN
 
 
 class WebhookChange(RequestSchema):
@@ -40,6 +45,7 @@ class WebhookChange(RequestSchema):
     name: Name | None = None
     url: Url | None = None
     kinds: Kinds | None = None
+    shape: Shape | None = None
     is_active: bool | None = Field(None, description="false: it is told nothing, nor what waits for it.")
 
 
@@ -50,6 +56,7 @@ class WebhookAnswer(Schema):
     name: str
     url: str
     kinds: list[str]
+    shape: str
     is_active: bool
     off_because: str = Field(description="Why the site switched it off; empty where a person paused it.")
     failures: int = Field(description="Notices in a row that were given up; three switch it off.")
@@ -108,7 +115,12 @@ def list_webhooks(request: HttpRequest) -> dict[str, object]:
 def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[dict[str, object]]:
     """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
     webhook, secret = verbs.make(
-        team_in(request), bearer_in(request).user, name=plan.name, url=plan.url, kinds=set(plan.kinds)
+        team_in(request),
+        bearer_in(request).user,
+        name=plan.name,
+        url=plan.url,
+        kinds=set(plan.kinds),
+        shape=plan.shape,
     )
     response["Location"] = f"{ROOT}/webhooks/{webhook.pk}"
     return Status(201, {"secret": secret, "webhook": webhook})
@@ -126,7 +138,7 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
     webhook, me = _webhook(webhook_id), bearer_in(request).user
-    values = {"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds}
+    values = {name: getattr(webhook, name) for name in ("name", "url", "kinds", "shape")}
     changes = {key: value for key in values if (value := getattr(change, key)) is not None}
     with transaction.atomic():
         if changes:

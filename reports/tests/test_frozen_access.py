@@ -121,3 +121,16 @@ def test_nobody_can_write_to_it(team, client):
     for part in PARTS:
         assert client.post(f"/r/{token}{part}").status_code == 405
         assert client.delete(f"/r/{token}{part}").status_code == 405
+
+
+@pytest.mark.parametrize(("access", "allowed"), [("public", "*"), ("unlisted", None), ("private", None)])
+def test_other_sites_read_the_json_of_public_reports_alone(team, viewer, access, allowed):
+    token = find_link(published(team, access=access)).token
+    for part in (".json", "@1.json", "@1/figures/ceilings.json"):
+        answer = viewer.get(f"/r/{token}{part}")
+        assert answer.get("Access-Control-Allow-Origin") == allowed, part
+        assert "Access-Control-Allow-Credentials" not in answer
+        again = viewer.get(f"/r/{token}{part}", headers={"If-None-Match": answer["ETag"]})
+        assert (again.status_code, again.get("Access-Control-Allow-Origin")) == (304, allowed)
+    for part in ("", ".html", ".md", ".zip"):
+        assert "Access-Control-Allow-Origin" not in viewer.get(f"/r/{token}{part}"), part

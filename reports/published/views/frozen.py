@@ -147,7 +147,11 @@ def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = 
     response.headers["ETag"] = etag
     response.headers["Last-Modified"] = http_date(opened.changed_at.timestamp())
     checked = get_conditional_response(request, etag, int(opened.changed_at.timestamp()), response)
-    return marked(opened, checked or response, fixed=fixed)
+    answered = marked(opened, checked or response, fixed=fixed)
+    if opened.is_listed and file.content_type.startswith(JSON):
+        # Pages of other sites read what is public: without cookies, which this header does not permit.
+        answered.headers["Access-Control-Allow-Origin"] = "*"
+    return answered
 
 
 def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> HttpResponse:
