@@ -6,6 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.conf import settings
 
 from benchsite_client.tests.installed import installed, packages
 from runs.tests.factories import make_run, make_sweep
@@ -128,3 +129,25 @@ def test_an_answer_that_breaks_off_leaves_no_file(installed, name):
         3, "benchsite: The site's answer ended early: nothing was written. Run it again.\n",
     )  # fmt: skip
     assert list(installed.home.glob("runs*")) == []
+
+
+def test_notebook_draws_both_figures(signed_in, team, monkeypatch):
+    """Its cells as they stand, with the Parquet of the client."""
+    sweep = make_sweep(team=team)
+    for threads, rates in {2: (1000.0, 1100.0, 1200.0), 4: (1500.0, 1600.0, 1700.0)}.items():
+        for repeat, rate in enumerate(rates, 1):
+            make_run(sweep, threads=threads, repeat=repeat, throughput=rate)
+    make_run(sweep, threads=4, repeat=9, throughput=99_999.0, excluded_reason="another job ran")
+    assert signed_in.run("export", "-o", "runs.parquet")[0] == 0
+    monkeypatch.setenv("BENCHSITE_PARQUET", str(signed_in.home / "runs.parquet"))
+    notebook = json.loads((settings.BASE_DIR / "docs" / "notebooks" / "figures.ipynb").read_text())
+    names: dict[str, object] = {}
+
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+
+    latency, ceilings = names["latency"].to_dict(), names["ceilings"].to_dict()
+    (curve,), (bar,) = latency["data"], ceilings["data"]
+    assert list(curve["x"]) == [1100, 1600] and list(curve["error_x"]["array"]) == [100, 100]
+    assert list(bar["y"]) == [1600] and "n = 3, the last rung" in bar["text"][0]
