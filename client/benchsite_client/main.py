@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "verdict": "judge runs of a site against a baseline; the exit code is the verdict",
     "upload": "upload results and end as the verdict says",
     "export": "write runs as CSV, JSON or Parquet",
+    "mcp": "answer the questions of an assistant about results and plans (Model Context Protocol)",
     "open": "open a run, a sweep or a plan in the browser",
     "completion": "print the completion of a shell",
 }

@@ -167,3 +167,57 @@ def _name_build(build: Mapping[str, Any]) -> str:
 
 def escape_markdown(text: str) -> str:
     return "".join(f"\\{sign}" if sign in MARKED else sign for sign in " ".join(text.split()))
+
+
+NO_MCP: Final = 'The server needs the MCP SDK: pipx install "./client[mcp]".'
+INSTRUCTIONS: Final = (
+    "Results of database benchmarks on a Benchsite. Every measured number comes with n (how many runs it is made of), "
+    "its 95 % interval or why it has none, its verdict, and the durability mode it was measured in. Repeat all four "
+    "with the number. n = 1 supports no comparison. Numbers of different durability modes promise different things. To say "
+    "which of two is faster, ask compare or judge_builds: never compare numbers yourself."
+)
+NO_INTERVAL: Final = {
+    "none": "No run counts.",
+    "single": "One run says nothing of how much the next would differ.",
+    "alike": "The runs agree to the last digit, which says nothing of how much the next would differ.",
+    "upper": "An upper end only: a run that failed by itself has none.",
+}
+NO_SWEEP: Final = "Your team has no curve with the id {name}."
+NO_POINT: Final = "The curve has no load {load}. It has: {loads}."
+NO_OPERATION: Final = "No counted run measured {operation} {statistic}. Measured: {measured}."
+NOT_COMPARED: Final = "Nothing of both sides can be compared."
+
+
+def describe_load(threads: int, target_ops_s: int | None) -> str:
+    if target_ops_s is None:
+        return f"{threads} threads"
+    return f"{threads} threads, {target_ops_s} ops/s offered"
+
+
+def describe_quantity(value: float | None, unit: str, low: float | None, high: float | None, n: str) -> str:
+    if value is None:
+        return f"no value, n = {n}"
+    interval = ""
+    if low is not None and high is not None:
+        interval = f" [{_write(low)}, {_write(high)}]"
+    return f"{_write(value)} {unit}{interval}, n = {n}".replace("  ", " ")
+
+
+def _write(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def describe_preview(preview: Mapping[str, Any]) -> list[str]:
+    """What a plan would make and cost, without a measured number."""
+    lines = [
+        f"{preview['runs']} measured runs and {preview['loads']} loads, about {preview['hours']:.2f} h (predicted)",
+        *(f"problem: {problem['pointer']}: {problem['detail']}" for problem in preview["problems"]),
+        *(f"warning: {warning}" for warning in preview["warnings"]),
+    ]
+    return [*lines, *(f"{cell['database']} {cell['mode']} {cell['workload']}" for cell in preview["cells"])]
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number)

@@ -56,6 +56,27 @@ def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """The geometric mean of a cell's values with its 95 % interval; None: fewer than two values, or all alike."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def compute_mean_interval(values: Sequence[float]) -> MeanInterval:
+    """exp(mean of logarithms ± t · s / √n) of the values of one cell, all of them positive."""
+    from scipy.special import stdtrit
+
+    mean = math.fsum(math.log(value) for value in values) / len(values)
+    noise = repeatability([values])
+    if noise is None or not noise.sd_log:
+        return MeanInterval(math.exp(mean), None, None)
+    reach = float(stdtrit(noise.degrees, 0.975)) * noise.sd_log / math.sqrt(len(values))
+    return MeanInterval(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach))
+
+
 def drift(first: float, again: float) -> float | None:
     """How much the bracket differs from the first run of its cell, as a share of it: -0.1 is 10 % less.
 
