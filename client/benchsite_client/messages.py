@@ -173,8 +173,8 @@ NO_MCP: Final = 'The server needs the MCP SDK: pipx install "./client[mcp]".'
 INSTRUCTIONS: Final = (
     "Results of database benchmarks on a Benchsite. Every measured number comes with n (how many runs it is made of), "
     "its 95 % interval or why it has none, its verdict, and the durability mode it was measured in. Repeat all four "
-    "with the number. n = 1 supports no comparison. Numbers of different durability modes promise different things. To say "
-    "which of two is faster, ask compare or judge_builds: never compare numbers yourself."
+    "with the number. n = 1 supports no comparison. Numbers of different durability modes promise different things. "
+    "To say which of two is faster, ask compare or judge_builds: never compare numbers yourself."
 )
 NO_INTERVAL: Final = {
     "none": "No run counts.",
