@@ -91,5 +91,6 @@ urlpatterns: Patterns = [
     path("baselines/<uuid:pk>/unset/", baselines.unset, name="baseline-unset"),
     path("badges/new/", baselines.badge_add, name="badge-add"),
     path("badges/<str:token>/revoke/", baselines.badge_revoke, name="badge-revoke"),
+    path("matrices/<uuid:pk>/builds/", baselines.builds_verdict, name="matrix-builds"),
     path("runs/<uuid:pk>/verdict/", baselines.run_verdict, name="run-against"),
 ]

@@ -1,6 +1,8 @@
 """Webhooks made and looked after by programs: what pages do, for tokens of admins alone."""
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from benchsite.accounts import tokens
 from benchsite.accounts.models import AuditEntry, Role, Scope, Webhook
@@ -128,3 +130,21 @@ def test_a_field_that_nobody_knows_is_refused(program):
     refused = problem(program.ask("POST", "/webhooks", {**PLAN, "secret": "mine"}), 400, "validation-error")
     assert refused["errors"][0]["pointer"] == "#/secret"
     assert program.said("/webhooks")["items"] == []
+
+
+def test_page_and_api_choose_the_shape(team):
+    admin = make_user(team=team, role=Role.ADMIN, username="ada")
+    client = Client()
+    client.force_login(admin)
+    with receiving() as receiver:
+        sent = {"name": "chat", "url": receiver.url, "kinds": ["matrix_finished"]}
+        assert client.post(reverse("webhook-add"), {**sent, "shape": "slack"}).status_code == 200
+        hook = Webhook.objects.get()
+        assert hook.shape == "slack"
+        program = make_program(team, "webhooks:write")
+        changed = program.ask("PATCH", f"/webhooks/{hook.pk}", {"shape": "teams"})
+        assert (changed.status_code, changed.json()["shape"]) == (200, "teams")
+        assert program.ask("POST", "/webhooks", {**sent, "shape": "smoke signals"}).status_code == 400
+        # What says nothing of the shape leaves it, or gets every field.
+        assert program.ask("PATCH", f"/webhooks/{hook.pk}", {"name": "talk"}).json()["shape"] == "teams"
+        assert program.ask("POST", "/webhooks", sent).json()["webhook"]["shape"] == "plain"

@@ -76,8 +76,8 @@ def against_badge(verdict: object) -> SafeString:
 
 
 @register.filter
-def named_run(names: Mapping[UUID, str], pk: UUID) -> str:
-    """What a run is called; the beginning of its id where it was deleted meanwhile."""
+def named_run(names: Mapping[UUID | str, str], pk: UUID | str) -> str:
+    """What a run or a test is called; the beginning of its id where it was deleted meanwhile."""
     return names.get(pk, f"{str(pk)[:13]}…")
 
 

@@ -7,7 +7,6 @@ import pytest
 from django.utils import timezone
 
 from benchsite.accounts.models import Role
-from reports.trends.queries.history import get_runs
 from runs.builds import is_same_commit, read_statement
 from runs.models import Matrix, Run
 from runs.plans import PlanError, preview, stored_plan, submit
@@ -15,7 +14,7 @@ from runs.plans.files.plan import PlanRefused
 from runs.plans.files.plan_export import export_plan
 from runs.plans.submission import clone
 from runs.queue.lifecycle import run_again
-from runs.tests.factories import make_run, make_sweep, make_user
+from runs.tests.factories import make_user
 from runs.tests.planning_world import a_matrix
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
@@ -196,18 +195,6 @@ def test_nonsense_is_refused_at_its_place(team, stated, part):
     (fault,) = refused.json()["errors"]
     assert refused.status_code in (400, 422) and part in fault["detail"]
     assert fault["pointer"].endswith(f"builds/0/{next(iter(stated))}")
-
-
-def test_history_is_in_the_order_of_commits(team):
-    now = timezone.now()
-    sweep = make_sweep(team=team)
-    first = make_run(sweep, status="succeeded", finished_at=now, repeat=1, config_key="k", commit="new1")
-    old = make_run(
-        sweep, status="succeeded", finished_at=now + dt.timedelta(hours=1), repeat=2, config_key="k", commit="old1",
-        committed_at=now - dt.timedelta(days=9),
-    )  # fmt: skip
-
-    assert list(get_runs(team.pk, "k")) == [old, first]
 
 
 @pytest.mark.parametrize(

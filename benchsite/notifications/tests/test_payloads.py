@@ -3,16 +3,11 @@
 import json
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
-from benchsite.accounts.models import Role, Webhook
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.notices import note
 from benchsite.notifications.payloads import MAX_SLACK_HEADER, MAX_SLACK_TEXT
 from benchsite.notifications.tests.receivers import receiving
-from benchsite.tests.asking import make_program
-from runs.tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 KIND = "matrix_finished"
@@ -23,7 +18,6 @@ HOSTILE = "<!channel> *bold* [x](https://evil.example) & <https://evil.example|c
 def loopback_allowed(settings):
     settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
     settings.SITE_URL = "https://bench.example.org"
-    settings.API_REQUESTS_PER_MINUTE = 0
 
 
 def deliver(team, user, shape, **notice):
@@ -91,21 +85,3 @@ def test_slack_texts_are_cut_at_its_limits(team, user):
 
     header, text = (block["text"]["text"] for block in message["blocks"])
     assert (len(header), len(text)) == (MAX_SLACK_HEADER, MAX_SLACK_TEXT) and header.endswith("…")
-
-
-def test_page_and_api_choose_the_shape(team):
-    admin = make_user(team=team, role=Role.ADMIN, username="ada")
-    client = Client()
-    client.force_login(admin)
-    with receiving() as receiver:
-        sent = {"name": "chat", "url": receiver.url, "kinds": [KIND]}
-        assert client.post(reverse("webhook-add"), {**sent, "shape": "slack"}).status_code == 200
-        hook = Webhook.objects.get()
-        assert hook.shape == "slack"
-        program = make_program(team, "webhooks:write")
-        changed = program.ask("PATCH", f"/webhooks/{hook.pk}", {"shape": "teams"})
-        assert (changed.status_code, changed.json()["shape"]) == (200, "teams")
-        assert program.ask("POST", "/webhooks", {**sent, "shape": "smoke signals"}).status_code == 400
-        # What says nothing of the shape leaves it, or gets every field.
-        assert program.ask("PATCH", f"/webhooks/{hook.pk}", {"name": "talk"}).json()["shape"] == "teams"
-        assert program.ask("POST", "/webhooks", sent).json()["webhook"]["shape"] == "plain"

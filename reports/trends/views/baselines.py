@@ -24,9 +24,10 @@ from reports.trends.verdicts.baseline_selection import (
     compared,
     verdict_of_run,
 )  # fmt: skip
+from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid
-from runs.models import Run, Sweep
+from runs.models import Matrix, Run, Sweep
 from runs.results.pages.lists import get_page
 
 PER_PAGE = 50
@@ -138,6 +139,19 @@ def versions(request: HttpRequest) -> HttpResponseBase:
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
     }
     return render(request, "reports/versions.html", context)
+
+
+@team_required("GET")
+def builds_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The builds of one plan against each other."""
+    matrix = get_object_or_404(Matrix.objects.select_related("team"), pk=pk)
+    try:
+        answer = judge_builds(matrix)
+    except NoSuchBuild as error:
+        raise Http404(str(error)) from error
+    rows = History.objects.filter(config_key__in=[test.test for each in answer.comparisons for test in each.tests])
+    context = {"matrix": matrix, "answer": answer, "tests": {row.config_key: str(row) for row in rows}}
+    return render(request, "reports/builds.html", context)
 
 
 @team_required("POST", role=Role.ADMIN)
