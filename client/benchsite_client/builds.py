@@ -27,7 +27,7 @@ from benchsite_client.upload import (
 from benchsite_client.watch import watch
 
 FIELDS: Final = ("folder", "image", "artifact", "version", "commit", "branch", "committed_at", "ci_url")
-STATED_BY_CI: Final = ("commit", "branch", "ci_url")
+STATED_BY_CI: Final = ("commit", "branch", "committed_at", "ci_url")
 MAX_NAME: Final = 120
 # This event gives code of forks the secrets of the repository.
 UNSAFE_EVENT: Final = "pull_request_target"
@@ -108,9 +108,8 @@ def _read_builds(stated: list[list[str]]) -> list[dict[str, str]]:
             build[key] = value
         builds.append(build)
     ci = continuous_integration(os.environ)
-    for field in STATED_BY_CI:
-        if ci[field] and not builds[0].get(field):
-            builds[0][field] = ci[field]
+    if builds[0].get("commit", ci["commit"]) == ci["commit"]:
+        builds[0] = {**{field: ci[field] for field in STATED_BY_CI if ci[field]}, **builds[0]}
     return builds
 
 

@@ -20,7 +20,7 @@ FILTERS: Final = (
     "matrix", "sweep", "since", "until",
 )  # fmt: skip
 INTEGERS: Final = ("threads", "target_ops_s", "repeat")
-TIMES: Final = ("created_at", "started_at", "finished_at")
+TIMES: Final = ("created_at", "started_at", "finished_at", "committed_at")
 NUMBERS: Final = ("_us", "throughput_ops_s")  # how the names of columns with fractions end
 
 

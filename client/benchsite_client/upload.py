@@ -35,8 +35,8 @@ WAIT_AT_ONCE_S = 30  # for which the site lets one request wait
 CHUNK = 1 << 16
 # The options that are fields of the manifest.
 STATED = (
-    "system", "mode", "database", "database_version", "workload", "purpose", "notes", "commit", "branch", "ci_url",
-    "session", "threads", "target", "warmup", "repeat",
+    "system", "mode", "database", "database_version", "workload", "purpose", "notes", "commit", "branch",
+    "committed_at", "ci_url", "session", "threads", "target", "warmup", "repeat",
 )  # fmt: skip
 VERSION = "1"
 
@@ -133,6 +133,7 @@ def add_manifest_options(parser: argparse.ArgumentParser) -> None:
         ("workload", "name of a workload, such as 'YCSB A'"), ("hardware", "what it ran on"),
         ("purpose", "measured, smoke, tuning ..."), ("notes", "text shown with the run"),
         ("commit", "commit that was measured (default: the CI's)"), ("branch", "its branch (default: the CI's)"),
+        ("committed-at", "when, with its zone: its place in histories (default: the CI's)"),
         ("ci-url", "address of the build (default: the CI's)"),
         ("session", "job that measured; its runs count as one session (default: the CI's job)"),
         ("runner", "label of the machines: the variation between sessions is estimated for each"),
@@ -206,6 +207,7 @@ def continuous_integration(env: Any) -> dict[str, str]:
         return {
             "ids": ":".join(["gitlab", *ids]),
             "commit": env.get("CI_COMMIT_SHA", ""),
+            "committed_at": env.get("CI_COMMIT_TIMESTAMP", ""),
             "branch": branch,
             "ci_url": env.get("CI_JOB_URL", ""),
             "session": ":".join(["gitlab", *ids]),
@@ -219,11 +221,12 @@ def continuous_integration(env: Any) -> dict[str, str]:
         return {
             "ids": ":".join(["jenkins", *ids]),
             "commit": env.get("GIT_COMMIT", ""),
+            "committed_at": "",
             "branch": branch,
             "ci_url": env.get("BUILD_URL", ""),
             "session": ":".join(["jenkins", *ids]),
         }
-    return {"ids": "local", "commit": "", "branch": "", "ci_url": "", "session": ""}
+    return {"ids": "local", "commit": "", "committed_at": "", "branch": "", "ci_url": "", "session": ""}
 
 
 def github(env: Any) -> dict[str, str]:
@@ -238,9 +241,10 @@ def github(env: Any) -> dict[str, str]:
         env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME", ""),
         env.get("GITHUB_RUN_ID", ""),
     )
-    theirs = mine
+    theirs, head = mine, event.get("head_commit") or {}
     if env.get("GITHUB_EVENT_NAME") == "workflow_run":
         before = event.get("workflow_run") or {}
+        head = before.get("head_commit") or {}
         commit, branch, run_id = (
             before.get("head_sha", commit),
             before.get("head_branch", branch),
@@ -249,15 +253,16 @@ def github(env: Any) -> dict[str, str]:
         attempt = before.get("run_attempt", attempt)
         theirs = (before.get("head_repository") or {}).get("full_name", mine)
     elif event.get("pull_request"):
-        head = event["pull_request"].get("head") or {}
-        commit, branch = head.get("sha", commit), head.get("ref", branch)
-        theirs = (head.get("repo") or {}).get("full_name", "fork")
+        source = event["pull_request"].get("head") or {}
+        commit, branch = source.get("sha", commit), source.get("ref", branch)
+        theirs = (source.get("repo") or {}).get("full_name", "fork")
     if theirs != mine:
         branch = f"{theirs}:{branch}"
     ids = ["github", mine, run_id, env.get("GITHUB_JOB", "")]
     return {
         "ids": ":".join(ids),
         "commit": commit,
+        "committed_at": str(head.get("timestamp") or "") if head.get("id") == commit else "",
         "branch": branch,
         "ci_url": f"{server}/{mine}/actions/runs/{run_id}",
         "session": ":".join([*ids, str(attempt)]),
@@ -288,6 +293,8 @@ def build_manifest(options: argparse.Namespace, ci: dict[str, str]) -> dict[str,
     for name, longest in (("commit", 64), ("branch", 120), ("ci_url", 500), ("session", 200)):
         if not manifest.get(name) and ci[name]:
             manifest[name] = ci[name][:longest]
+    if ci.get("committed_at") and manifest.get("commit") == ci["commit"]:
+        manifest.setdefault("committed_at", ci["committed_at"])
     return dict(manifest)
 
 

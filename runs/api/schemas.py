@@ -108,6 +108,7 @@ class RunAnswer(OnPage):
     excluded_reason: str = Field(description="Why it is left out of comparisons; empty: it is not.")
     commit: str = Field(description="Of the code that was measured.")
     branch: str
+    committed_at: datetime | None = Field(description="Its place in histories; null: when the run finished.")
     labels: list[str] = Field(validation_alias="tags")
     notes: str
     created_at: datetime

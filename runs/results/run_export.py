@@ -27,6 +27,7 @@ COLUMNS: Final = {
     "verdict_override": "verdict_override", "throughput_ops_s": "throughput_ops_s",
     "excluded_reason": "excluded_reason", "tags": "tags", "created_at": "created_at", "started_at": "started_at",
     "finished_at": "finished_at", "notes": "notes", "commit": "commit", "branch": "branch", "test": "config_key",
+    "committed_at": "committed_at",
 }  # fmt: skip
 TEXTS: Final = frozenset({
     "name", "matrix", "database", "version", "mode", "workload", "excluded_reason", "tags", "notes", "commit", "branch",
