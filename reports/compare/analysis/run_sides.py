@@ -131,6 +131,18 @@ def _spec(path: str, text: Callable[[Any], str] = str) -> Callable[[RunSide], st
     return read
 
 
+def _own_build(key: str) -> Callable[[RunSide], object]:
+    """What is known of the own build that was started; None where it was none."""
+
+    def read(side: RunSide) -> object:
+        build = side.run.evidence.get("build")
+        if not isinstance(build, Mapping):
+            return None
+        return build.get(key)
+
+    return read
+
+
 def _container(key: str, absent: str | None = None) -> Callable[[RunSide], object]:
     """A value of the container that the server ran in; None where it ran in none."""
 
@@ -215,7 +227,8 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "Docker": _container("engine"),
             "commit": attrgetter("run.commit"),
             "branch": attrgetter("run.branch"),
-            "build": _spec("stated.ci_url"),
+            "build": lambda side: _spec("stated.ci_url")(side) or _spec("build.ci_url")(side),
+            "own build, by its digest": _own_build("digest"),
             "labels": lambda side: ", ".join(side.run.tags),
             "copies of the data": _spec("database.replication_factor"),
             "provisioner": _spec("cluster.provisioner"),
