@@ -67,7 +67,6 @@ def test_slower_build_is_named_by_its_commit(site: LiveSite, builds: Path, insta
     team = make_team()
     user = make_user(team=team, role=Role.BUILDER)
     machine = Machine.objects.get(host_key=host_key())
-    assert machine.facts["own_build_folder"]["value"] == "available"
     make_database(team=team, cluster=make_cluster(team=team, machines=[machine]), name="Redis", system="redis")
     properties = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0.5"}
     make_workload(team=team, name="A", properties=properties)

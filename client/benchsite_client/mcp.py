@@ -163,22 +163,20 @@ class Tools:
     def read_run(self, run: str) -> Answer:
         """One run: its throughput and latencies, and what the validity checks say of it."""
         row = self.client.get(f"runs/{run}")
-        findings = self.client.get(f"runs/{run}/findings")["findings"]
-        answer = self._describe_run(row)
-        answer["checks"] = [
-            {**_pick(finding, ("check_id", "severity", "message")), "n": "1", "mode": row["mode"]}
-            for finding in findings
-            if finding["severity"] in ("warn", "reject")
-        ]
-        answer["latencies"] = {}
-        if row["status"] == "succeeded":
-            for each in self.client.get(f"runs/{run}/measurements")["measurements"]:
-                for statistic in STATISTICS:
-                    if each.get(f"{statistic}_us") is not None:
-                        name = f"{each['operation']} {statistic}, {each['latency_kind']} time"
-                        answer["latencies"][name] = build_quantity(
-                            [each[f"{statistic}_us"]], "µs", verdict=row["verdict"], mode=row["mode"]
-                        )
+        answer = {**self._describe_run(row), "checks": [], "latencies": {}}
+        if row["status"] != "succeeded":
+            return answer
+        for finding in self.client.get(f"runs/{run}/findings")["findings"]:
+            if finding["severity"] in ("warn", "reject"):
+                check = _pick(finding, ("check_id", "severity", "message"))
+                answer["checks"].append({**check, "n": "1", "mode": row["mode"]})
+        known = {"verdict": row["verdict"], "mode": row["mode"]}
+        for each in self.client.get(f"runs/{run}/measurements")["measurements"]:
+            for statistic in STATISTICS:
+                value = each.get(f"{statistic}_us")
+                if value is not None:
+                    name = f"{each['operation']} {statistic}, {each['latency_kind']} time"
+                    answer["latencies"][name] = build_quantity([value], "µs", **known)
         return answer
 
     # --- Verdicts

@@ -8,7 +8,16 @@ from django.urls import reverse
 
 from reports.tests.verdicts import headers
 from runs.models import Matrix, Run
-from runs.tests.factories import make_matrix, make_run, make_spec, make_sweep, make_team, make_user
+from runs.tests.factories import (
+    make_database,
+    make_matrix,
+    make_run,
+    make_spec,
+    make_sweep,
+    make_team,
+    make_user,
+    make_workload,
+)
 from runs.tests.pages import get_text
 from runs.tests.test_own_builds_in_plans import BASE, THIS, build
 
@@ -38,7 +47,10 @@ def measure(matrix, levels, *, threads=8, repeats=5, **fields):
 
 @pytest.fixture
 def matrix(team):
-    return make_matrix(team=team, builds=[THIS, BASE, MAIN], repeats=5, order="interleaved")
+    return make_matrix(
+        team=team, entries=[(make_database(team=team), "always")], workloads=[make_workload(team=team)],
+        builds=[THIS, BASE, MAIN], repeats=5, order="interleaved",
+    )  # fmt: skip
 
 
 def judge(matrix, user, **query):
@@ -51,7 +63,7 @@ def test_loss_is_seen_through_the_noise_that_blocks_share(matrix, user):
 
     answer = judge(matrix, user).json()
 
-    assert (answer["verdict"], answer["pending"]) == ("regression", True)  # The plan was never submitted.
+    assert (answer["verdict"], answer["pending"]) == ("regression", False)
     assert [(each["new"], each["base"], each["verdict"]) for each in answer["comparisons"]] == [
         ("this", "base", "regression"), ("this", "main", "regression"), ("main", "base", "pass")
     ]  # fmt: skip

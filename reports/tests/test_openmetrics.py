@@ -45,7 +45,7 @@ def test_newest_commit_of_each_test_with_its_runs(team, user):
     newest = Run.objects.get(repeat=3)
     again = make_run(
         sweep, spec=newest.spec, threads=8, repeat=4, throughput=950.0, commit=newest.commit, branch="main",
-        config_key=key, started_at=newest.started_at + dt.timedelta(hours=1),
+        started_at=newest.started_at + dt.timedelta(hours=1),
     )  # fmt: skip
     for run, p99_us in ((newest, 2000.0), (again, 4000.0)):
         current = MeasurementSet.objects.filter(run=run, is_current=True).first()

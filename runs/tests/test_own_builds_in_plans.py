@@ -16,9 +16,10 @@ from runs.plans.submission import clone
 from runs.queue.lifecycle import run_again
 from runs.tests.factories import make_user
 from runs.tests.planning_world import a_matrix
-from runs.tests.test_plan_files_over_rest import ROOT, program
+from runs.tests.programs import Program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+ROOT = "/api/v1"
 NOTHING = dict.fromkeys(
     ("name", "folder", "image", "artifact", "version", "commit", "branch", "committed_at", "ci_url"), ""
 )
@@ -140,7 +141,7 @@ def test_copies_keep_the_code(team, user):
 
 def test_plan_file_of_roles_has_no_builds(team):
     with pytest.raises(PlanRefused, match="builds"):
-        export_plan(with_builds(team, THIS), "")
+        export_plan(with_builds(team, THIS))
 
 
 def send(program, matrix, *builds):
@@ -158,19 +159,19 @@ def test_tokens_need_their_own_scope(team):
     matrix = with_builds(team)
     own = {"name": "this", "folder": "/srv/this"}
     user = make_user(team=team, role=Role.BUILDER)
-    runner = program(team, user, "matrices:run")
+    runner = Program(team, user, "matrices:run")
     refused = send(runner, matrix, own)
     assert refused.status_code == 403 and "builds:run" in refused.json()["detail"]
     assert send(runner, matrix, {"commit": "abcd1234"}).status_code == 201
 
-    builder = program(team, user, "matrices:run", "builds:run")
+    builder = Program(team, user, "matrices:run", "builds:run")
     stored = send(builder, matrix, own)
     assert stored.status_code == 201 and stored.json()["builds"][0]["folder"] == "/srv/this"
 
     submitted = runner.client.post(f"{ROOT}/matrices/{stored.json()['id']}/submit", headers=runner.headers())
     assert submitted.status_code == 403
     body = json.dumps({"matrix": stored.json()["id"]})
-    planner = program(team, user, "schedules:write")
+    planner = Program(team, user, "schedules:write")
     scheduled = planner.client.post(
         f"{ROOT}/schedules", body, content_type="application/json", headers=planner.headers()
     )
@@ -190,7 +191,7 @@ def test_tokens_need_their_own_scope(team):
 )
 def test_nonsense_is_refused_at_its_place(team, stated, part):
     user = make_user(team=team, role=Role.ADMIN)
-    refused = send(program(team, user, "matrices:run", "builds:run"), with_builds(team), {"name": "this", **stated})
+    refused = send(Program(team, user, "matrices:run", "builds:run"), with_builds(team), {"name": "this", **stated})
 
     (fault,) = refused.json()["errors"]
     assert refused.status_code in (400, 422) and part in fault["detail"]

@@ -198,12 +198,13 @@ def test_script_passes_each_line_as_one_build(tmp_path, signed_in):
     """The action's script with the installed client in the place of a fresh environment."""
     commands = tmp_path / "commands"
     commands.mkdir()
-    (commands / "python3").write_text(
-        '#!/bin/sh\nmkdir -p "$3/bin"\nprintf "#!/bin/sh\\n" > "$3/bin/pip"\n'
-        'printf "#!/bin/sh\\nprintf %%s\\\\\\\\n \\"\\$@\\"\\n" > "$3/bin/benchsite"\n'
-        'chmod +x "$3"/bin/*\n'
-    )
-    (commands / "python3").chmod(0o755)
+    for name, text in {
+        "python3": f'mkdir -p "$3/bin"; cp {commands}/pip {commands}/benchsite "$3/bin"',
+        "pip": "exit 0",
+        "benchsite": "printf '%s\\n' \"$@\"",
+    }.items():
+        (commands / name).write_text(f"#!/bin/sh\n{text}\n")
+        (commands / name).chmod(0o755)
     variables = {
         "PATH": f"{commands}:{os.environ['PATH']}", "PLAN": "plan file.toml", "COMMENT": "true", "STRICT": "false",
         "BUILDS": "this folder=/srv/* commit=$(id)\n\nbase folder=/srv/base\n",

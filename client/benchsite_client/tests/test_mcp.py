@@ -10,8 +10,8 @@ import pytest
 
 from benchsite.accounts.models import Role
 from benchsite_client.tests.installed import installed, packages
-from reports.models import Baseline, BaselineRun
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.baselines import set_baseline
 from runs.models import Matrix, Run
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.programs import get_token
@@ -88,8 +88,7 @@ def site(installed, live_server, team):
         for number in range(1, 9)
     ]
     new = commit_runs(test, "d" * 8, 800.0, days_ago=1, repeats=3, session="job 9")
-    pinned = Baseline.objects.create(team=team, name="release", set_by=user)
-    BaselineRun.objects.bulk_create(BaselineRun(baseline=pinned, run=run) for run in base[-1])
+    set_baseline(team, user, "release", base[-1], chosen="The runs of a release.")
     installed.environment = {"BENCHSITE_URL": live_server.url, "BENCHSITE_TOKEN": get_token(team, user, *SCOPES)}
     return {"curve": curve, "failed": failed, "new": new[0], "base": base[-1][0], "world": world}
 
