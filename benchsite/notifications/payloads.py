@@ -14,7 +14,7 @@ MAX_SLACK_HEADER: Final = 150
 LINK: Final = "Open in Benchsite"
 
 
-def build_body(notice: Notice, shape: str) -> bytes:
+def build_body(notice: Notice, shape: str = Webhook.Shape.PLAIN) -> bytes:
     """JSON in one of `Webhook.Shape`."""
     return json.dumps(SHAPES[shape](notice), ensure_ascii=False).encode()
 
