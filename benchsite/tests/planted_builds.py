@@ -19,7 +19,17 @@ def plant(folder: Path, *, spin_ns: int = 0, **stated: str) -> Path:
     shutil.copy2(program, folder / "redis-original")
     script = '#!/bin/sh\nfolder=$(dirname "$0")\n'
     if spin_ns:
-        command = ["cc", "-shared", "-fPIC", "-O2", f"-DSPIN_NS={spin_ns}L", "-o", folder / "slow.so", SOURCE, "-ldl"]
+        command = [
+            "cc",
+            "-shared",
+            "-fPIC",
+            "-O2",
+            f"-DSPIN_NS={spin_ns}L",
+            "-o",
+            str(folder / "slow.so"),
+            str(SOURCE),
+            "-ldl",
+        ]
         subprocess.run(command, check=True)
         script += 'LD_PRELOAD="$folder/slow.so" '
     (folder / PROGRAM).write_text(f'{script}exec "$folder/redis-original" "$@"\n')

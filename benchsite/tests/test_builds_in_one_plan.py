@@ -58,7 +58,8 @@ def builds(tmp_path: Path) -> Path:
 def site(tmp_path: Path, builds: Path) -> Iterator[LiveSite]:
     build(settings.YCSB_DIR, ["redis"])
     live = LiveSite(tmp_path)
-    live.parts["conductor"].env["BENCHSITE_OWN_BUILD_FOLDERS"] = str(builds)
+    conductor = live.parts["conductor"]
+    conductor.env = {**conductor.env, "BENCHSITE_OWN_BUILD_FOLDERS": str(builds)}
     with live:
         yield live
 

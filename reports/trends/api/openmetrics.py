@@ -90,6 +90,7 @@ def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
     for run_id, operation, kind, p99_us in rows.values_list(
         "measurement_set__run", "operation", "latency_kind", "p99_us"
     ):
+        assert p99_us is not None  # The filter has left out those.
         latencies[(*tests[run_id], operation, kind)].append(p99_us)
     family = GaugeMetricFamily(
         "benchsite_latency_p99_seconds", "Median over the runs of their 99th percentiles.", labels=(*TEST, *OPERATION)

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0056_open_load'),
+        ('runs', '0058_exporters'),
         ('teams', '0008_builder_role_and_scope'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
