@@ -1,7 +1,8 @@
 """Lines of a client that stand in scalars of YAML: results of Ansible, exports of log stores, dumps of any tool.
 
-A scalar stands behind a dash or a key, plain or between quotes, and goes on over further lines (YAML 1.2.2, chapter 7).
-The lines of literal blocks are those of the client already; those of folded blocks are parts of one.
+A scalar stands behind a dash or a key, or among others between brackets, plain or between quotes, and goes on over
+further lines (YAML 1.2.2, chapter 7). The lines of literal blocks are those of the client already; those of folded
+blocks are parts of one.
 """
 
 import re
@@ -12,7 +13,14 @@ from runs.ycsb.readers.wrapped_lines import CLIENT, opens_quote
 
 _KEY: Final = r"[\"']?[\w./-]{1,80}[\"']?:"
 _FRONT: Final = rf"([ \t]*)(?=- |{_KEY} )((?:- +)*)({_KEY} +)?"
-_OPENED: Final = re.compile(rf"{_FRONT}(['\"])(?:\d{{4}}-\d\d-\d\d [\d:]{{8,12}} )?".encode())
+_BARE: Final = rf"(?:\d{{4}}-\d\d-\d\d [\d:]{{8,12}} )?(?:{CLIENT.pattern.decode()})"  # a client's line
+_OPENED: Final = re.compile(rf"(?:^[ \t]+|- +|[\[{{,:][ \t]*)(['\"]){_BARE}".encode())
+_LINE: Final = re.compile(rf"[ \t]*{_BARE}")
+# A collection between brackets, and its parts: a bracket, a scalar between quotes, a plain one.
+_FLOW: Final = re.compile(rf"[ \t]*(?:- +)*(?:{_KEY} +)?(?=[\[{{])")
+_PART: Final = re.compile(r"([\[{])|([\]}])|(['\"])|([^\s,:\[\]{}](?:[^,:\[\]{}]|:(?! |$))*)")
+_IS_KEY: Final = re.compile(r"\s*:")
+_COMMENT: Final = re.compile(r"\s*(?:#.*)?")
 _SCALAR: Final = re.compile(_FRONT + r"(['\"]?)(.*)")
 _ENTRY: Final = re.compile(rf"[ \t]*(?:- |-$|{_KEY}(?: |$))")
 _FOLDED: Final = re.compile(r">[+-]?\d?[+-]?")
@@ -27,7 +35,7 @@ _MAX_SCALAR: Final = 1 << 20  # characters without an end of line
 
 
 def is_yaml(data: bytes) -> bool:
-    """Whether a line of a client stands behind a dash or a key, between quotes that not all end in that line.
+    """Whether a line of a client stands behind a dash, key or bracket, between quotes that not all end in that line.
 
     Double quotes that end in their line are those of JSON, too.
     """
@@ -38,10 +46,10 @@ def is_yaml(data: bytes) -> bool:
 
 
 def _opens_scalar(line: bytes) -> bool:
-    opened = _OPENED.match(line)
-    if opened is None or CLIENT.match(line, opened.end()) is None:
+    if b"'" not in line and b'"' not in line:
         return False
-    return opened[4] == b"'" or opens_quote(line)
+    opened = _OPENED.search(line)
+    return opened is not None and (opened[1] == b"'" or opens_quote(line))
 
 
 class YamlLines:
@@ -53,6 +61,7 @@ class YamlLines:
         self._is_block = False  # a folded one
         self._text = ""  # of the open scalar, behind its last whole line
         self._joins = False  # the line before ended with an escaped break
+        self._depth = 0  # brackets that are open
 
     def feed(self, block: Block) -> Block:
         """The block with its scalars as lines."""
@@ -77,14 +86,24 @@ class YamlLines:
             ended, self._quote = [self._text], None
         if self._quote is not None:
             self._add_break(line)
-            return self._take(self._quote, line.strip())
+            line = line.strip()
+            texts, end = self._take(self._quote, line)
+            return [*texts, *self._take_parts(line, end)[0]] or [""]
+        if self._depth and _LINE.match(line) is None:
+            return self._take_parts(line)[0] or [""]
+        self._depth = 0
+        if flow := _FLOW.match(line):
+            self._depth = 1
+            texts, end = self._take_parts(line, flow.end() + 1)
+            if self._depth or _COMMENT.fullmatch(line, end):
+                return [*ended, *texts] or [""]
         scalar = _SCALAR.match(line)
         if scalar is None:
             return [*ended, line]
         indent, dashes, key, quote, text = scalar.groups()
         self._text, self._joins = "", False
         if quote:
-            return [*ended, *self._take(quote, text)]
+            return [*ended, *(self._take(quote, text)[0] or [""])]
         self._is_block = _FOLDED.fullmatch(text) is not None
         if self._is_block:
             self._quote, self._indent = "", len(indent)
@@ -109,9 +128,24 @@ class YamlLines:
         elif self._text and not self._joins and not self._text.endswith("\n"):
             self._text += " "
 
-    def _take(self, quote: str, text: str) -> list[str]:
-        """The whole lines of the scalar so far; all of it where this text closes it."""
-        piece = _PIECES[quote].match(text)
+    def _take_parts(self, text: str, at: int = 0) -> tuple[list[str], int]:
+        """The lines of the scalars of a collection that end in this text, and where its last bracket closes."""
+        ended: list[str] = []
+        while self._depth and self._quote is None and (part := _PART.search(text, at)):
+            opening, closing, quote, plain = part.groups()
+            at = part.end()
+            self._depth += bool(opening) - bool(closing)
+            self._text, self._joins = "", False
+            texts = [plain.rstrip()] if plain else []
+            if quote:
+                texts, at = self._take(quote, text, at)
+            if not _IS_KEY.match(text, at):
+                ended += texts
+        return ended, at
+
+    def _take(self, quote: str, text: str, at: int = 0) -> tuple[list[str], int]:
+        """The whole lines of the scalar so far, or all of it where this text closes it; and where it ends there."""
+        piece = _PIECES[quote].match(text, at)
         assert piece is not None
         content, end = piece.groups()
         self._joins = end == "\\"
@@ -121,7 +155,7 @@ class YamlLines:
         if end == quote or len(self._text) > _MAX_SCALAR:
             lines.append(self._text)
             self._quote, self._text = None, ""
-        return lines or [""]
+        return lines, piece.end()
 
 
 def _unescape(escape: re.Match[str]) -> str:

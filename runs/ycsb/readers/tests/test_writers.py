@@ -60,6 +60,11 @@ FRONTS = {
     "grep": "results/run-{}.txt:",
     "spdlog": "[2026-03-01 00:00:{1:02}.062] [info] Task ycsb[{0}], stdout: ",
     "GNU parallel": "loader{}\t",
+    "logfmt": "host=loader{} msg=",
+    "columns": "loader{},2026-03-01T00:00:{:02}Z,",
+    "mpirun": "[1,{}]<stdout>:",
+    "RFC 5424": "<14>1 2026-03-01T00:00:{1:02}.1Z loader{0} ycsb 77 - - ",
+    "foreman": "09:00:{1:02} ycsb.{0} | ",
 }
 
 

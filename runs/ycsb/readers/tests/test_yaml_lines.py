@@ -14,30 +14,33 @@ LINES = client(1)
 STYLES = {"plain": None, "single": "'", "double": '"', "literal": "|", "folded": ">"}
 
 
-def ansible(host: str, result: object) -> str:
+def ansible(host: str, result: object, *, is_flow: bool = False) -> str:
     """As the callback plugins `yaml` and `default` with result_format=yaml print it."""
-    text = yaml.dump(result, width=1000, indent=4)
+    text = yaml.dump(result, width=1000, indent=4, default_flow_style=is_flow)
     return f"ok: [{host}] => \n" + "".join(f"    {line}\n" for line in text.splitlines())
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
 @pytest.mark.parametrize("width", [70, 80, 1000])
 @pytest.mark.parametrize("shape", ["lines", "text", "entries"])
-def test_reads_yaml_of_each_style(style: str | None, width: int, shape: str):
+@pytest.mark.parametrize("is_flow", [False, True], ids=["block", "flow"])
+def test_reads_yaml_of_each_style(style: str | None, width: int, shape: str, is_flow: bool):
     content = {
         "lines": {"changed": True, "stdout_lines": LINES},
         "text": {"rc": 0, "stdout": "\n".join(LINES)},
         "entries": [{"log": line, "stream": "stdout"} for line in LINES],
     }[shape]
 
-    (run,) = read(yaml.dump(content, default_style=style, width=width)).runs
+    (run,) = read(yaml.dump(content, default_style=style, width=width, default_flow_style=is_flow)).runs
 
     assert (run.throughput_ops_s, len(run.status), run.properties["threadcount"]) == (1100, 6, "4")
     assert run.operations["READ"].count == 66_000
 
 
-def test_takes_hosts_of_one_time_for_one_run():
-    text = "".join(ansible(f"loader{number}", {"out.stdout_lines": client(number)}) for number in (1, 2))
+@pytest.mark.parametrize("is_flow", [False, True], ids=["block", "flow"])
+def test_takes_hosts_of_one_time_for_one_run(is_flow: bool):
+    results = {f"loader{number}": {"out.stdout_lines": client(number)} for number in (1, 2)}
+    text = "".join(ansible(host, result, is_flow=is_flow) for host, result in results.items())
 
     (run,) = group([read(text)])
 
@@ -48,6 +51,26 @@ def test_literal_block_stays_as_it_is():
     text = "job:\n  stdout: |-\n" + "".join(f"    {line.rstrip()}\n" for line in LINES)
     (run,) = read(text).runs
     assert (run.throughput_ops_s, len(run.status)) == (1100, 6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # One collection for each line, as an array of a program is printed.
+        "".join(f"- {{at: {second}, line: '{line.strip()}'}}\n" for second, line in enumerate(LINES)),
+        # By hand: an entry in a line, keys between quotes, a comment, another key behind it.
+        "run: {'rc': 0,\n  'out': [  # of one client\n" + "".join(f"    '{line}',\n" for line in LINES)
+        + "  ], 'err': []}\nended: {}\n",
+        # Another collection in front, and the client's own brackets behind it.
+        "facts: [{cores: 4}, {cores: 8}]\nout: ['" + LINES[0] + "']\n" + "\n".join(LINES[1:]) + "\n",
+        "- ['" + "', '".join(LINES[:4]) + "'\n" + "\n".join(LINES[4:]) + "\n",
+    ],
+    ids=["lines", "by hand", "own lines behind", "never closed"],
+)  # fmt: skip
+def test_reads_collections_between_brackets(text: str):
+    (run,) = read(text).runs
+    assert (run.throughput_ops_s, len(run.status), run.properties["threadcount"]) == (1100, 6, "4")
+    assert run.operations["READ"].count == 66_000
 
 
 def test_cut_scalar_is_read_to_its_end():
@@ -66,11 +89,12 @@ def test_any_text_comes_out_of_any_yaml(seed: int):
     characters = "ab [],.:'\"\\#-0\t\N{LATIN SMALL LETTER E WITH ACUTE}\N{EURO SIGN}"
     lines = ["".join(chance.choices(characters, k=chance.randint(20, 200))).strip() for _ in range(20)]
     quoted = [line for line in lines if line[0] not in "ab0"]
-    text = yaml.dump({"stdout_lines": quoted}, width=chance.randint(30, 300), default_style=chance.choice("'\""))
+    style = {"default_style": chance.choice("'\""), "default_flow_style": chance.random() < 0.5}
+    text = yaml.dump({"stdout_lines": quoted}, width=chance.randint(30, 300), **style)
     written, reader, taken = text.splitlines(keepends=True), YamlLines(), b""
     while written:
         count = chance.randint(1, 4)
         taken += reader.feed(Block("".join(written[:count]).encode(), 1)).data
         written = written[count:]
 
-    assert [line for line in taken.decode().splitlines() if line][1:] == quoted
+    assert [line for line in taken.decode().splitlines() if line][not style["default_flow_style"] :] == quoted
