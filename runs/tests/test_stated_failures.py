@@ -38,6 +38,13 @@ def judge_run(text: str) -> JudgedRun:
         "Failed operations: 30000 (20.0%)",
         "Total errors: 30,000",
         "failures = 30000",
+        "[OVERALL], Timeouts, 30000",
+        "[OVERALL], aborted, 30000",
+        "[OVERALL], Success rate(%), 75",
+        "[OVERALL], SuccessRatio, 0.75",
+        "30,000 of 120,000 operations failed",
+        "30000 requests timed out.",
+        "30000 errors",
     ],
 )
 def test_counts_stated_failures(line: str):
@@ -58,11 +65,38 @@ def test_counts_failures_stated_twice_once():
 @pytest.mark.parametrize(
     "line",
     [
+        "panic: runtime error: index out of range [5]",
+        "fatal error: all goroutines are asleep - deadlock!",
+        "thread 'main' panicked at src/main.rs:10:5: connection reset",
+        "thread 4711 panic: reached unreachable code",
+        "error: ConnectionRefused",
+        "terminate called after throwing an instance of 'std::runtime_error'",
+        "Segmentation fault (core dumped)",
+        "==7==ERROR: AddressSanitizer: heap-use-after-free",
+        "Traceback (most recent call last):",
+    ],
+)
+def test_warns_of_crashes_of_ports(line: str):
+    """Go, Rust, Zig, C++, Python."""
+    run = judge_run(f"{_RUN}{line}\n")
+
+    assert "V29" in run.checks("warn")
+    assert line.split()[0] in run.findings["V29"].message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "[OVERALL], Errors, 0",
         "[OVERALL], ErrorLatency(us), 4000",
         "[READ], Retries, 30000",
         "Failed operations: 0",
         "12:00:01 ERROR: 30000 is no port",
+        "[OVERALL], Timeout(ms), 30000",
+        "[OVERALL], Success rate(%), 100",
+        "[OVERALL], Successful operations, 120000",
+        "0 errors",
+        "0 of 120,000 operations failed",
     ],
 )
 def test_leaves_healthy_runs_alone(line: str):

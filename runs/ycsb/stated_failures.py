@@ -6,8 +6,10 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|%")
 _FAILURES: Final = frozenset((
-    "failed", "failure", "failures", "fails", "error", "errors", "exception", "exceptions", "unsuccessful",
+    "failed", "failure", "failures", "fails", "error", "errors", "exception", "exceptions", "unsuccessful", "aborted",
+    "timeouts", "dropped", "rejected",
 ))  # fmt: skip
+_SUCCESSES: Final = frozenset(("success", "successful", "succeeded"))
 _SHARES: Final = frozenset(("rate", "ratio", "percent", "percentage", "%"))
 # With one of these the number counts no operations.
 _OTHERS: Final = frozenset((
@@ -15,11 +17,20 @@ _OTHERS: Final = frozenset((
     "code",
 ))  # fmt: skip
 _FAILURE: Final = "(?:total |number of )?(?:failed|failure|error|exception)"
-BEGINNING: Final = re.compile(rf"\W{{0,160}}{_FAILURE}".encode(), re.IGNORECASE)  # of such a line without its digits
+_DONE: Final = r"(?:of )?(?:operation|op|request|transaction)s? (?:have |had )?(?:failed|timed out)"
+BEGINNING: Final = re.compile(  # of such a line without its digits
+    rf"\W{{0,160}}(?:{_FAILURE}|{_DONE})".encode(), re.IGNORECASE
+)
+_NUMBER: Final = r"(\d{1,3}(?:,\d{3})+|\d{1,18})"
 _SENTENCE: Final = re.compile(
     rf"\W{{0,40}}({_FAILURE}s?"
     r"(?: (?:operation|op|request|transaction|count)s?)?)"
-    r"\s{0,20}[:=]\s{0,20}(\d{1,3}(?:,\d{3})+|\d{1,18})(?:\s{0,20}\(.{0,20}\))?\s{0,80}",
+    rf"\s{{0,20}}[:=]\s{{0,20}}{_NUMBER}(?:\s{{0,20}}\(.{{0,20}}\))?\s{{0,80}}",
+    re.IGNORECASE | re.ASCII,
+)
+_COUNTED: Final = re.compile(
+    rf"\W{{0,40}}{_NUMBER} (?:of [\d,]{{1,24}} )?((?:failed|failure|error|exception)s?"
+    rf"(?: (?:operation|op|request|transaction)s?)?|{_DONE})\W{{0,80}}",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -29,6 +40,9 @@ def read_sentence(line: str) -> tuple[str, float] | None:
     sentence = _SENTENCE.fullmatch(line)
     if sentence:
         return (sentence[1], float(sentence[2].replace(",", "")))
+    counted = _COUNTED.fullmatch(line)
+    if counted:
+        return (counted[2].replace("timed out", "timeouts"), float(counted[1].replace(",", "")))
     return None
 
 
@@ -39,9 +53,13 @@ def count_failures(totals: Mapping[str, float], operations: int) -> int:
 
 def _count(key: str, value: float, operations: int) -> int:
     words = {word.lower() for word in _WORD.findall(key)}
-    if not words & _FAILURES or words & _OTHERS or value < 0:
+    is_share = bool(words & _SHARES)
+    if words & _OTHERS or value < 0 or not (words & _FAILURES or (is_share and words & _SUCCESSES)):
         return 0
-    if not words & _SHARES:
+    if not is_share:
         return round(value)
     is_percent = bool(words & {"percent", "percentage", "%"}) or value > 1
-    return round(value * operations / (100 if is_percent else 1))
+    share = value / (100 if is_percent else 1)
+    if not words & _FAILURES:
+        share = max(1 - share, 0.0)
+    return round(share * operations)

@@ -61,6 +61,21 @@ _PHRASES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("insert", "an insert failed and its thread ended", ("Error inserting, not retrying any more",)),
     ("threads", "there are fewer operations than threads", ("the threadcount is bigger than recordcount",)),
     ("thread", "a thread of the client died", ("thread has thrown", "Exception in thread ")),
+    (
+        "crash",
+        "the client crashed",
+        (
+            r"^panic: ",
+            r"^fatal error: ",
+            r"^thread \S+ panic(?:ked at|:)",
+            r"^error: [A-Z][A-Za-z]+$",
+            "terminate called after",
+            "[Ss]egmentation fault",
+            r"\(core dumped\)",
+            "AddressSanitizer",
+            r"^Traceback \(most recent call last\)",
+        ),
+    ),
     ("stuck", "a thread did not stop when it should", ("Still waiting for thread",)),
     ("export", "the summary could not be written", ("Could not export measurements", "Failed to open hdr histogram")),
     (
@@ -80,7 +95,8 @@ _KNOWN: Final = tuple((kind, meaning, re.compile("|".join(phrases))) for kind, m
 WORDS: Final = (
     "BENCHSITE", "Error", "xception", "efused", "Could not", "could not", "Unrecognized VM", "No route", "timed out",
     "ailed", "denied", "NOAUTH", "WRONGPASS", "Unknown ", "Missing property", "Invalid combination", "threadcount is",
-    "has thrown", "waiting for thread",
+    "has thrown", "waiting for thread", "panic", "fatal error", "error: ", "terminate called", "egmentation fault",
+    "core dumped", "AddressSanitizer", "Traceback (",
 )  # fmt: skip
 
 
