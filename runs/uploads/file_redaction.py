@@ -8,13 +8,13 @@ import re
 from itertools import groupby
 from typing import Final
 
-from runs.ycsb.redact import redact, redact_keys
+from runs.ycsb.redact import TOKENS, TOOLS, redact, redact_keys
 
 # Without one of these nothing is a secret to `redact`; a test holds both together.
 CUES: Final = (
-    b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"requirepass", b"masterauth", b"bearer", b"basic",
-    b"://", b"string", b"signature", b"sas", b"pat", b"sig=", b"eyj", b"akia", b"-----begin",
-    b"jdbc:oracle", b"user", b"auth", b"login",
+    b"pass", b"pw", b"secret", b"token", b"key", b"credential", b"requirepass", b"masterauth", b"bearer", b"basic",
+    b"://", b"string", b"signature", b"sas", b"pat", b"-----begin", b"jdbc:oracle", b"user", b"auth", b"login",
+    *(word.encode() for word in (*TOKENS, *TOOLS)),
 )  # fmt: skip
 # Left as it is even where the code happens to spell a word: taken for a secret, it would be no histogram any more.
 _HISTOGRAM: Final = re.compile(rb"(?:Tag=[\w.-]{1,60},)?(?:[-+0-9.eE]{1,40},){3}HIST[A-Za-z0-9+/]+={0,2}\n?")

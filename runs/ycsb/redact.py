@@ -18,7 +18,7 @@ _BEYOND: Final = 1_000  # characters; the longest password that is found across 
 
 # "num_tokens" of Cassandra and "bypass" are none.
 _SECRET_WORD: Final = (
-    r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
+    r"(?:pass(?:word|wd|phrase|code)|(?<![a-z])(?:pass|pw)(?![a-z])|pwd|secret|token(?!s)"
     r"|(?:api|access|private)[-_]?key|credentials?|connection[-_]?string|shared[-_]?access[-_]?signature)"
 )
 _SECRET_NAME: Final = re.compile(_SECRET_WORD, re.IGNORECASE)
@@ -31,8 +31,9 @@ HARMLESS: Final = frozenset({
     "s3.sse",
 })  # fmt: skip
 _ENDING: Final = r"(?:[A-Za-z0-9_.-]{0,80}?(?:[Kk]ey|KEY|[-_.]sas|Sas|[-_.]pat|Pat))"
+_TO_END: Final = r"""(?:(?!(?:\\[rn])*["'](?:[\s,}\])]|$))\S)"""  # of a word, or of the string that it stands in
 # What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
-_IS: Final = r"""["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}"""
+_IS: Final = r"""(?:\\{0,3}["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}|["'][ \t]{0,20},[ \t]{0,20}(?=["']))"""
 _VALUE: Final = r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\(?:.|\n[ \t]{0,200})|[^\s,;&"'\\])+)"""
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(rf"(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}{_IS}){_VALUE}", re.IGNORECASE)
@@ -44,6 +45,17 @@ _LINE: Final = re.compile(
 )
 # A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
 _ENDING_NAME: Final = re.compile(rf"(?<![\w.-])(?P<full>{_ENDING})(?P<is>{_IS}){_VALUE}")
+# A line of a property file with a blank between name and value.
+_SPACED: Final = re.compile(
+    r"^(?P<front>[ \t]{0,20}\w[\w-]{0,80}(?:\.[\w-]{1,80}){1,8}[ \t]{1,20})(?P<value>[^\s=:].*)$", re.MULTILINE
+)
+# Elements and attributes of XML.
+_ELEMENT: Final = re.compile(
+    rf"(?P<front><(?P<name>[\w.-]{{0,80}}?{_SECRET_WORD}[\w.-]{{0,80}})>)(?P<value>[^<]+)(?=</)"
+    rf"""|(?P<front2>(?:name|key)=["'](?:{_ENDING}|[\w.-]{{0,80}}?{_SECRET_WORD}[\w.-]{{0,80}})["']"""
+    r"""(?:>|\s{1,20}value=["']))(?P<value2>[^<"']+)""",
+    re.IGNORECASE,
+)
 # user:password@ of an address; the user's name stays, because it helps to find what is wrong.
 _ADDRESS: Final = re.compile(
     r"(?P<front>\b[a-z][a-z0-9+.-]{0,40}://[^\s/?#:@\"']{0,200}:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
@@ -56,14 +68,24 @@ _USER_AND: Final = re.compile(
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _OPTION: Final = re.compile(
-    rf"(?P<front>(?:^|\s)(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|--?[\w-]{{1,80}}[-_]key|requirepass|masterauth)"
-    r"[ \t]+)(?P<value>[^\s-]\S*)",
+    rf"(?P<front>(?:^|[\s\"'])(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|--?[\w-]{{1,80}}[-_]key"
+    rf"|(?:--?)?(?:requirepass|masterauth))[ \t]+)(?P<value>[^\s-]{_TO_END}*)",
     re.IGNORECASE | re.MULTILINE,
+)
+# Of tools whose options have other names: the password of redis-cli -a, mysql -p, curl -u, sshpass -p. A value with an
+# equals sign is a property of YCSB.
+_TOOL: Final = re.compile(
+    r"(?P<front>\b(?:redis|valkey)-(?:cli|benchmark)\b[^\n|;]{0,300}?\s-a[ \t]+"
+    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb|mongo|mongosh|mongodump|cqlsh|sshpass)\b[^\n|;]{0,300}?\s-p[ \t]*"
+    r"|\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ \t]+[\"']?[^\s:\"']{1,100}:)"
+    rf"""(?P<value>(?:(?!=){_TO_END})+)(?![^\s"'\\])"""
 )
 # Values that are secret under any name: JSON web tokens, signatures of addresses, keys of Amazon and of files.
 _SHAPE: Final = re.compile(
     r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*|(?<=[?&;]sig=)[A-Za-z0-9%/+=_-]{16,}"
-    r"|\bAKIA[0-9A-Z]{16}\b"
+    r"|(?<=[?&]Signature=)[A-Za-z0-9%/+=_-]{16,}|(?<=-Signature=)[A-Za-z0-9%/+=_-]{16,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza|ya29\.|dop_v1_|sk_live_)[A-Za-z0-9_-]{16,}"
+    r"|(?<=https://)[A-Za-z0-9_-]{20,}(?=@)"
 )
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
@@ -124,6 +146,12 @@ def _without_key(match: re.Match[str]) -> str:
     return match[0]
 
 
+def _without_rest(match: re.Match[str]) -> str:
+    if is_secret(match["front"].strip()):
+        return match["front"] + HIDDEN
+    return match[0]
+
+
 def _hidden(value: str) -> str:
     """In the quotes of the value: in JSON it stays one."""
     quote = ""
@@ -169,13 +197,22 @@ def is_secret(name: str) -> bool:
     return lowered.endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None
 
 
+_WORDS: Final = ("pass", "pw", "secret", "token", "key", "cred", "string", "signature", "sas", "pat")
+TOKENS: Final = (
+    "eyj", "sig=", "signature=", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
+    "aiza", "ya29.", "dop_v1_", "sk_live_", "https://",
+)  # fmt: skip
+TOOLS: Final = ("redis-", "valkey-", "mysql", "mariadb", "mongo", "cqlsh", "sshpass", "curl")
 # Without one of its words a pattern matches nothing: looking for them is much faster.
 _STEPS: Final = (
     (("user", "auth", "login", "jdbc:oracle"), _USER_AND, _behind_front),
     (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature", "masterauth"), _OPTION, _behind_front),
+    (TOOLS, _TOOL, _behind_front),
+    (("</", "value="), _ELEMENT, _behind_front),
     (("bearer", "basic"), _BEARER, _behind_front),
-    (("eyj", "sig=", "akia"), _SHAPE, HIDDEN),
+    (TOKENS, _SHAPE, HIDDEN),
     (("key", "sas", "pat"), _ENDING_NAME, _without_key),
-    (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature"), _LINE, _without_value),
-    (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature"), _ASSIGNED, _without_value),
+    (_WORDS, _SPACED, _without_rest),
+    (_WORDS, _LINE, _without_value),
+    (_WORDS, _ASSIGNED, _without_value),
 )

@@ -40,6 +40,33 @@ from runs.ycsb.tests.samples import DATA
         "Endpoint=sb://h/;SharedAccessKeyName=n;SharedAccessKey=hunter2=",
         "STORAGE_KEY=hunter2",
         "--account-key hunter2",
+        "db.pw=hunter2",
+        "redis.passcode=hunter2",
+        # Property files with a blank in place of the equals sign.
+        "redis.password hunter2",
+        "  couchbase.password\thunter2 and hunter2",
+        "azure.key hunter2/abc==",
+        # As other programs print properties.
+        '{\\"redis.password\\":\\"hunter2\\"}',
+        "('redis.password', 'hunter2')",
+        '"redis.password", "hunter2"',
+        "<password>hunter2</password>",
+        '<property name="db.password" value="hunter2"/>',
+        '<entry key="azurecosmos.primaryKey">hunter2</entry>',
+        # Command lines of other tools.
+        "docker run redis:7 --requirepass hunter2 --save ''",
+        'REDIS_ARGS="--requirepass hunter2"',
+        "redis-cli -h db1 -a hunter2 info",
+        "mysql -h db1 -u root -phunter2 ycsb",
+        "mongosh -u admin -p hunter2 mongodb://db1",
+        "curl -fsS -u elastic:hunter2 http://db1:9200",
+        "sshpass -p hunter2 ssh loader1",
+        # Tokens by their beginnings.
+        "x=ghp_hunter2hunter2hunter2hunter2hunter2",
+        "glpat-hunter2hunter2hunter2",
+        "xoxb-hunter2-hunter2hunter2",
+        "git clone https://hunter2hunter2hunter2@git.example/x",
+        "https://a.example/c?X-Amz-Signature=hunter2hunter2hunter2&x=1",
         "event.sas=hunter2",
         "event.connectionString=hunter2",
         # User and password as one value.
@@ -68,6 +95,14 @@ def test_it_hides_secrets(text):
         ("mongodb://alice:s@localhost:27017/ycsb?w=1", "mongodb://alice:"),
         ("x?user=a&password=b&ssl=true", "&ssl=true"),
         ("db.passwd=a\ndb.user=b\n", "\ndb.user=b\n"),
+        ('{"log":"x --password s3cret\\n","stream":"stdout"}', '\\n","stream":"stdout"}'),
+        ('{"log":"x --requirepass s3cret","stream":"stdout"}', '","stream":"stdout"}'),
+        ("redis.password s\nredis.host h\n", "\nredis.host h\n"),
+        ("dynamodb.primaryKey id", "dynamodb.primaryKey id"),
+        ("bin/go-ycsb run mysql -P workloads/workloada -p mysql.host=h", "-P workloads/workloada -p mysql.host=h"),
+        ("bin/ycsb run mongo -p recordcount=1000 -p mongo.x=y", "-p recordcount=1000 -p mongo.x=y"),
+        ("redis-benchmark -p 6379 -a s -n 9", "-p 6379 -a [redacted] -n 9"),
+        ("the password is wrong, and the token has expired", "the password is wrong, and the token has expired"),
     ],
 )
 def test_it_keeps_what_stands_around_a_secret(text, kept):
