@@ -21,6 +21,7 @@ from runs.ycsb.readers.tests.test_writers import client, interleaved
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
+TWO_RUNS = summary() + b"\n" + summary(reads=40_000, updates=41_000)
 WRONG = verify(("OK", 49_000), ("UNEXPECTED_STATE", 1_000), count=50_000).encode()
 SECRETS = ("CosmosKey9==", "TableKey9", "ElasticPw9", "TlsKey9")
 COMMAND = (
@@ -42,6 +43,21 @@ def read_json(response, status: int):
 
 def cat(*numbers: int) -> bytes:
     return "".join(f"{line}\n" for number in numbers for line in client(number)).encode()
+
+
+def raw_points(count: int, *, begins_s: int = 0) -> bytes:
+    """Points of ten seconds, as measurementtype=raw appends them."""
+    first_ms = (1_772_355_600 + begins_s) * 1000
+    rows = (f"READ,{first_ms + place * 10_000 // count},{400 + place % 100}\n" for place in range(count))
+    return ("READ latency raw data: op, timestamp(ms), latency(us)\n" + "".join(rows)).encode()
+
+
+def summary_of_reads(count: int) -> bytes:
+    return (
+        f"[OVERALL], RunTime(ms), 10000\n[OVERALL], Throughput(ops/sec), {count / 10}\n"
+        f"[READ], Operations, {count}\n[READ], AverageLatency(us), 449.5\n[READ], MinLatency(us), 400\n"
+        f"[READ], MaxLatency(us), 499\n[READ], Return=OK, {count}\n"
+    ).encode()
 
 
 def test_wrong_data_is_rejected_on_both_ways(program, client_in):
@@ -78,6 +94,29 @@ def test_threads_of_all_clients_contradict_several_runs(program):
     assert [run["clients"] for run in answer["runs"]] == [2]
 
 
+def test_all_runs_of_one_file_are_stored_on_both_ways(program, client_in):
+    """YCSB appends: a second run stands behind the first."""
+    answer = read_json(program.post(("runs.txt", TWO_RUNS)), 201)
+    imported = save(client_in, bring(client_in, sent("again.txt", TWO_RUNS)))
+
+    assert [run["throughput_ops_s"] for run in answer["runs"]] == [10_000, 8_100]
+    assert [run.throughput_ops_s for run in imported.runs.order_by("position")] == [10_000, 8_100]
+
+
+def test_summary_picks_its_run_out_of_raw_points_on_both_ways(program, client_in):
+    """The points of the run before are not stored, and that is told."""
+    files = {"raw.csv": raw_points(3_000) + raw_points(2_000, begins_s=600), "out.txt": summary_of_reads(2_000)}
+
+    answer = read_json(program.post(*files.items(), threads=8), 201)
+    imported = save(client_in, bring(client_in, *(sent(*file) for file in files.items()))).runs.get()
+
+    (by_program,) = answer["runs"]
+    for run in (Run.objects.get(pk=by_program["id"]), imported):
+        measured = run.measurement_sets.get()
+        assert measured.measurements.get(operation="READ").ok == 2_000
+        assert "3,000" in measured.note and "not stored" in measured.note
+
+
 def test_what_is_not_stored_is_told(program, client_in):
     """A client that was killed, and its second attempt in the same file."""
     lines = [*client(1)[:5], *client(2, begins_s=120)]
@@ -88,13 +127,19 @@ def test_what_is_not_stored_is_told(program, client_in):
     assert "It is not stored." in run.measurement_sets.get().note
 
 
-def test_no_secret_is_kept_anywhere(program, client_in, caplog):
+@pytest.mark.parametrize("way", ["program", "page"])
+def test_no_secret_is_kept_anywhere(program, client_in, caplog, way):
     content = summary().replace(summary().split(b"\n")[0], COMMAND)
 
-    answer = program.post(("a.txt", content))
+    if way == "program":
+        texts = [program.post(("a.txt", content)).content.decode()]
+    else:
+        upload = bring(client_in, sent("a.txt", content))
+        texts = [client_in.get(f"/import/{upload.pk}/").content.decode(), json.dumps(upload.recognised)]
+        save(client_in, upload)
     run = Run.objects.get()
     kept = [
-        answer.content.decode(),
+        *texts,
         json.dumps(run.spec),
         *(json.dumps(row) for row in ClientRun.objects.values_list("order", flat=True)),
         *(artifacts.open_artifact(artifact).decode() for artifact in Artifact.objects.all()),
@@ -132,7 +177,7 @@ def test_script_uploads_what_the_api_takes(live_server, team, user, tmp_path):
     contents = {
         "verification.txt": summary() + WRONG,
         "clients.txt": cat(1, 2),
-        "runs.txt": summary() + b"\n" + summary(reads=40_000, updates=41_000),
+        "runs.txt": TWO_RUNS,
         "secrets.txt": summary(reads=30_000).replace(summary().split(b"\n")[0], COMMAND),
     }
     (tmp_path / "benchsite.json").write_text(json.dumps(MANIFEST))
