@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles
@@ -49,21 +50,29 @@ def summarised_run(run: RunFiles) -> SummarisedRun | None:
     # What a single client states of itself is no bound.
     bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
     summarised = summarise([_summary_client(client) for client in run.clients], notes=(*bounds, *map(str, run.notes)))
-    evidence = collect_evidence(run.clients)
+    steps = {client.number: client.status_clock_steps for client in summarised.clients}
+    evidence = collect_evidence(run.clients, steps)
     clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
     return replace(summarised, clients=clients)
 
 
 def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRun:
     """The run with what its clients' files say beside its numbers."""
-    evidence = collect_evidence(clients)
+    steps = {}
+    for client in clients:
+        progress = get_progress(_summary_client(client))
+        if progress is not None:
+            steps[client.number] = progress.clock_steps
+    evidence = collect_evidence(clients, steps)
     return replace(
         merged, clients=tuple(replace(client, evidence=evidence[client.number]) for client in merged.clients)
     )
 
 
-def collect_evidence(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
-    """By client number."""
+def collect_evidence(
+    clients: Sequence[ClientFiles], clock_steps: Mapping[int, Sequence[ClockStep]]
+) -> dict[int, ClientEvidence]:
+    """By client number; `clock_steps` are those of the status lines."""
     numbers = {}
     if clients[1:]:
         numbers = {client.number: collect_numbers(client.summary, client.logs) for client in clients}
@@ -71,18 +80,20 @@ def collect_evidence(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence
     options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
     first = next(filter(None, map(get_servers, options.values())), frozenset())
     return {
-        client.number: _evidence(client, options[client.number], copies.get(client.number), first) for client in clients
+        client.number: replace(
+            _evidence(client, options[client.number], first),
+            copy_of=copies.get(client.number),
+            clock_steps=clock_steps.get(client.number, ()),
+        )
+        for client in clients
     }
 
 
-def _evidence(
-    client: ClientFiles, options: Mapping[str, str], copy_of: int | None, first: frozenset[str]
-) -> ClientEvidence:
+def _evidence(client: ClientFiles, options: Mapping[str, str], first: frozenset[str]) -> ClientEvidence:
     run = client.summary
     if run is None:
-        return ClientEvidence(copy_of=copy_of)
+        return ClientEvidence()
     servers = get_servers(options)
-    progress = get_progress(_summary_client(client))
     own = {name: options[name] for name in OWN if name in options}
     version = {}
     if run.exact_version:
@@ -96,8 +107,6 @@ def _evidence(
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
         gc_share=_gc_share(run.process),
         elsewhere=bool(servers) and not servers & first,
-        copy_of=copy_of,
-        clock_steps=progress.clock_steps if progress is not None else (),
     )
 
 

@@ -21,7 +21,7 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import build_workload, stated_options
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.names import MeasurementName, parse_name, printed_name
-from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress
+from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress, may_change_zone
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_counts import SummaryClient, collect_operations, counts_operations, interpret_name
 from runs.ycsb.symptoms import Symptom
@@ -601,7 +601,8 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
             if offset_s > 0:
                 code = "behind_other"
             mine.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
-        if run.progress is not None and run.progress.zone_change_s:
+        is_moved = run.summary is not None and may_change_zone(run.summary.status)
+        if is_moved and run.progress is not None and run.progress.zone_change_s:
             hours = abs(run.progress.zone_change_s) / 3600
             mine.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
         offset_s -= run.utc_offset_s or 0.0

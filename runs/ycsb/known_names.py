@@ -1,6 +1,7 @@
 """The names of the properties that YCSB's core, its bindings and go-ycsb read, by their sources and documents."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -132,8 +133,14 @@ def misspelt(options: Mapping[str, str]) -> list[tuple[str, str]]:
         (name[:100], near)
         for name in options
         if name not in NAMES and name not in _NO_PROPERTIES and not name.startswith(_FAMILIES)
-        if (near := _MEANT.get(name.lower()) or nearest(name, NAMES, _LIKE)) is not None and near not in options
+        if (near := _find_near(name)) is not None and near not in options
     ]
+
+
+@lru_cache(maxsize=1024)
+def _find_near(name: str) -> str | None:
+    """Kept, since the runs of a team have the same properties."""
+    return _MEANT.get(name.lower()) or nearest(name, NAMES, _LIKE)
 
 
 def effect(name: str) -> str:

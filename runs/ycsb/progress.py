@@ -120,6 +120,15 @@ def get_progress(client: SummaryClient) -> Progress | None:
     )
 
 
+def may_change_zone(lines: Sequence[StatusLine]) -> bool:
+    """Whether the dates move against the seconds by as much as time zones do; cheaper than finding where."""
+    if not lines:
+        return False
+    elapsed_s, _, dates = _table(lines)
+    apart_s = dates - elapsed_s
+    return bool(np.nanmax(apart_s, initial=-np.inf) - np.nanmin(apart_s, initial=np.inf) >= ZONE_STEP_S - _MAX_DRIFT_S)
+
+
 def _zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
     """At each line by how much dates have jumped: daylight saving time moves them, and not the seconds beside them."""
     drift = np.diff(dates - elapsed_s, prepend=dates[0] - elapsed_s[0])

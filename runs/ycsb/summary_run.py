@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
@@ -95,6 +96,7 @@ class SummarisedClient:
     status_operations: int | None = None  # that they count, beside those of its summary
     status_coverage: float | None = None  # the part of its summary that they count line by line
     evidence: ClientEvidence | None = None
+    status_clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its start
 
     @property
     def covered_s(self) -> float:
@@ -318,6 +320,7 @@ class _Part:
             status_interval_s=status_interval_s,
             status_operations=status_operations,
             status_coverage=status_coverage(progress, run.operations) if progress is not None else None,
+            status_clock_steps=progress.clock_steps if progress is not None else (),
         )
 
 
