@@ -1,6 +1,7 @@
 """The home page: what runs now, what waits, who is up, and what to do first."""
 
 import datetime as dt
+import re
 
 import pytest
 from django.test import Client
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.site.views import latest_sweeps
+from reports.models import Report
 from reports.tests.verdicts import commit_runs, make_test
 from runs.models import Run
 from runs.queue import live
@@ -169,6 +171,10 @@ def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
     assert result["matrix"] == finished and "1 run each" in page
     assert [figure.src.split("?")[0] for figure in result["figures"]] == ["/figures/ceilings/", "/figures/latency/"]
     assert f"/compare/?v=1&amp;matrix={finished.pk}" in page
+    query = re.search(r'name="query" value="([^"]+)"', page)
+    assert query is not None and query[1].replace("&amp;", "&") == f"v=1&matrix={finished.pk}"
+    client_in.post(reverse("report-add"), {"query": query[1].replace("&amp;", "&"), "title": "Finished study"})
+    assert str(finished.pk) in Report.objects.get().draft["query"]
 
 
 def test_states_what_is_left_of_a_going_matrix(client_in, team):

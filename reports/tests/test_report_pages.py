@@ -84,7 +84,8 @@ def test_it_is_looked_at_again_where_the_numbers_changed(client_in, report, matr
 
 def test_who_may_read_it_is_chosen_where_it_is_published(client_in, report):
     page = client_in.get(f"/reports/{report.pk}/publish/").content.decode()
-    assert 'value="unlisted"' in page and re.search(r'value="private"[^>]*checked', page)
+    assert 'value="unlisted"' in page
+    assert re.search(r'button--primary" name="access"\s+value="private"', page)
 
     client_in.post(f"/reports/{report.pk}/publish/", {"seen": seen(client_in, report), "access": "unlisted"})
 

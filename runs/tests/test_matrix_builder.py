@@ -83,6 +83,23 @@ def test_it_previews_runs_time_and_disk(client_in, plan):
     assert not Matrix.objects.exists()
 
 
+def test_one_click_picks_a_mode_for_each_loss(client_in, plan, parts):
+    """Any loss, some seconds, none: the modes of the other database and everything else stay."""
+    page = get_text(client_in.post(reverse("matrix-add"), {**plan, "pick": str(parts["redis"].pk)}))
+
+    ticked = re.findall(r'name="entries" value="([^"]+)" checked', page)
+    modes = [f"{parts['redis'].pk}:{slug}" for slug in ("off", "everysec", "always")]
+    assert sorted(ticked) == sorted([*modes, f"{parts['postgresql'].pk}:on"])
+    assert 'value="2, 4 16"' in page
+    assert not Matrix.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["", "nothing", "00000000-0000-0000-0000-000000000000"])
+def test_unknown_pick_changes_nothing(client_in, plan, key):
+    page = get_text(client_in.post(reverse("matrix-add"), {**plan, "pick": key}))
+    assert sorted(re.findall(r'name="entries" value="([^"]+)" checked', page)) == sorted(plan["entries"])
+
+
 def test_it_previews_without_javascript_too(client_in, plan):
     page = get_text(client_in.post(reverse("matrix-add"), {**plan, "preview": "1"}))
     assert '<span class="stat__value">36</span>' in page

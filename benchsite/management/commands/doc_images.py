@@ -110,7 +110,7 @@ class Command(BaseCommand):
         page.fill("input[name=title]", "Quick study: what durability costs Redis and PostgreSQL")
         page.click("button[name=look]")
         page.wait_for_load_state("networkidle")
-        page.click("button[name=publish]")
+        page.click("button[name=access][value=private]")
         page.wait_for_load_state("networkidle")
         link = re.search(r"https?://[^\s\"<]+/r/([\w-]+)", page.content())
         if link is None:

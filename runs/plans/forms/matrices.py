@@ -47,6 +47,24 @@ class DatabaseChoice:
     system: System | None
     modes: tuple[ModeChoice, ...]
 
+    @property
+    def one_of_each_loss(self) -> dict[str, str]:
+        """The first mode of one node in each class of loss at a power failure (any, some seconds, none): slug -> value.
+
+        Empty where that is no choice.
+        """
+        offered = [mode for mode in self.modes if not mode.mode.replicas_needed and not mode.mode.no_client]
+        first: dict[str, ModeChoice] = {}
+        for mode in offered:
+            loss_s = mode.mode.durability.loss_window_s
+            loss = "any"
+            if loss_s is not None:
+                loss = "some" if loss_s else "none"
+            first.setdefault(loss, mode)
+        if len(first) < 2:
+            return {}
+        return {mode.mode.slug: mode.value for mode in first.values()}
+
 
 class MatrixForm(GeneratorsForm):
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
@@ -86,6 +104,8 @@ class MatrixForm(GeneratorsForm):
         if self.extension:
             kwargs["initial"] |= self.extension.initial()
         super().__init__(*args, **kwargs)
+        if "pick" in self.data:
+            self.data = self._pick_modes(self.data["pick"])
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         self.fields["patience_ms"].required = False
@@ -123,6 +143,19 @@ class MatrixForm(GeneratorsForm):
             "load_generators": load_generators,
             "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
         }
+
+    def _pick_modes(self, key: str) -> QueryDict:
+        """What was sent, with one mode for each loss of this database in place of its others."""
+        posted: QueryDict = self.data.copy()  # type: ignore[attr-defined]
+        picked = [
+            database_choice(database, set()).one_of_each_loss.values()
+            for database in self.databases
+            if str(database.pk) == key
+        ]
+        others = [value for value in posted.getlist("entries") if not value.startswith(f"{key}:")]
+        if picked:
+            posted.setlist("entries", [*others, *picked[0]])
+        return posted
 
     @property
     def database_choices(self) -> list[DatabaseChoice]:
