@@ -81,7 +81,13 @@ def table_rows(
                 against=row,
                 ratio=ratios.get("throughput"),
                 latencies=[
-                    {"at": at, "how": latency_text(at), "ratio": ratios.get(name), "is_best": key in best.get(name, ())}
+                    {
+                        "name": name,
+                        "at": at,
+                        "how": latency_text(at),
+                        "ratio": ratios.get(name),
+                        "is_best": key in best.get(name, ()),
+                    }
                     for name, at in latencies.items()
                 ],
                 within=within,
