@@ -39,17 +39,20 @@ def is_yaml(data: bytes) -> bool:
 
     Double quotes that end in their line are those of JSON, too.
     """
-    data = data[:_LOOKED_AT]
-    if b"'" not in data and b'"' not in data:
+    beginning = data[:_LOOKED_AT]
+    if b"'" not in beginning and b'"' not in beginning:
         return False
-    return any(map(_opens_scalar, data.split(b"\n")))
+    *lines, last = beginning.split(b"\n")
+    is_whole = len(beginning) == len(data)
+    return any(_opens_scalar(line, is_whole=True) for line in lines) or _opens_scalar(last, is_whole=is_whole)
 
 
-def _opens_scalar(line: bytes) -> bool:
+def _opens_scalar(line: bytes, *, is_whole: bool) -> bool:
     if b"'" not in line and b'"' not in line:
         return False
     opened = _OPENED.search(line)
-    return opened is not None and (opened[1] == b"'" or opens_quote(line))
+    # Where a line is cut off, the quote may have ended behind it.
+    return opened is not None and (opened[1] == b"'" or (is_whole and opens_quote(line)))
 
 
 class YamlLines:

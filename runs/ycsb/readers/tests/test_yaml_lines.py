@@ -1,5 +1,6 @@
 """Output in scalars of YAML gives the numbers of the output itself, however the YAML was written."""
 
+import json
 import random
 
 import pytest
@@ -80,6 +81,15 @@ def test_cut_scalar_is_read_to_its_end():
     (run,) = read(cut.rstrip().removesuffix("'")).runs
 
     assert run.operations["READ"].count == 66_000
+
+
+@pytest.mark.parametrize("length", range(0, 400, 40))
+def test_long_json_is_no_yaml(length: int):
+    """Whichever part of a line the beginning of the file that is looked at ends in."""
+    entries = [json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in client(1, runtime_s=3000)]
+    file = read(json.dumps({"log": "x" * length}) + "\n" + "\n".join(entries) + "\n")
+
+    assert [len(run.status) for run in file.runs] == [300]
 
 
 @pytest.mark.parametrize("seed", range(20))
