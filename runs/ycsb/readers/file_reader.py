@@ -19,7 +19,7 @@ from runs.ycsb.readers.raw import RawReader
 from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal
 from runs.ycsb.readers.results import Format, Reader, ReadFile, ReadRun
 from runs.ycsb.readers.totals import TotalsReader
-from runs.ycsb.readers.wrapped_lines import is_wrapped, unwrapped
+from runs.ycsb.readers.wrapped_lines import is_printed, is_wrapped, unwrapped, unwrapped_printed
 from runs.ycsb.readers.yaml_lines import YamlLines, is_yaml
 
 _HELD: Final = 4 * MIB  # of a file in which nothing was recognised yet
@@ -106,6 +106,8 @@ class _Front:
         self._read(block)
 
     def _find_unwrapping(self, data: bytes) -> Callable[[Block], Block] | None:
+        if is_printed(data):
+            return unwrapped_printed
         if is_yaml(data):
             return self._yaml.feed
         if is_wrapped(data):

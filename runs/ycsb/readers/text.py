@@ -23,7 +23,7 @@ from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
 
 _METRIC: Final = re.compile(r"[A-Za-z][\w.%-]{0,79}", re.ASCII)
-_BRACKETED: Final = re.compile(r"(?<=[ \t|:>=,;])\[[A-Za-z][\w.%-]{0,79}\],", re.ASCII)
+_BRACKETED: Final = re.compile(r"(?<=[ \t|:>=,;+])\[[A-Za-z][\w.%-]{0,79}\],", re.ASCII)
 _STOCK_KEY: Final = re.compile(
     r">?\d{1,18}|Operations|Total Operations|Retries|Return=\S{1,80}|(?:Average|Min|Max)(?:Latency\((?:us|ms)\))?"
     r"|LatencyVariance\(us\)|[\d.]{1,12}(?:st|nd|rd|th)?PercentileLatency\((?:us|ms)\)|p[\d.]{1,8}"

@@ -1,4 +1,5 @@
-"""Lines of a client that stand in JSON strings: docker's json-file, exports of log stores, results of Ansible.
+"""Lines of a client that stand in strings: of JSON (docker's json-file, exports of log stores, results of Ansible), and
+as Python prints its own.
 
 Nothing here knows a product: a string that holds what a client writes is a line of it, or several.
 """
@@ -22,6 +23,13 @@ _QUOTE: Final = re.compile(rb'\\.|(")')
 _MAX_TRIES: Final = 20
 _LOOKED_AT: Final = 1 << 16  # bytes of a block
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_PRINTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|" + _STRING.pattern)
+_OPENS_PRINTED: Final = re.compile(rb"(?:^|[\s\[({,:=b])'(?:" + _TEXT + rb")[^\n]*\\n")
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+_CONTROLS: Final = {
+    "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "N": "\x85",
+    "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
 # Whose line it is, where an entry says so beside it.
 _WRITER: Final = re.compile(
     r'"(?:[\w./-]*(?:pod|container|host|instance|task|source|unit|logstream|stream_name|service)[\w./-]*)"\s*:\s*'
@@ -38,6 +46,37 @@ def is_wrapped(data: bytes) -> bool:
     if b'"' not in data or b'"metric"' in data:
         return False
     return any(opens_quote(front) for front in islice(_fronts(data), _MAX_TRIES))
+
+
+def is_printed(data: bytes) -> bool:
+    """Whether lines of a client stand in strings as Python prints them, with their ends as escapes."""
+    data = data[:_LOOKED_AT]
+    return b"\\n" in data and _OPENS_PRINTED.search(data) is not None
+
+
+def unwrapped_printed(block: Block) -> Block:
+    """The block with the lines of each string of Python that a client wrote."""
+    lines = block.data.decode(errors="replace").split("\n")
+    return Block("\n".join(map(_unwrapped_printed, lines)).encode(), block.first_line, block.unterminated)
+
+
+def _unwrapped_printed(line: str) -> str:
+    texts = [unescape(string[1:-1]) for string in _PRINTED.findall(line)]
+    own = [text.rstrip("\n") for text in texts if "\n" in text or _is_text(text, len(texts))]
+    return "\n".join(own) or line
+
+
+def unescape(text: str) -> str:
+    """Escapes of YAML and Python, which has some of them."""
+    return _ESCAPE.sub(_unescape, text)
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    *codes, character = escape.groups()
+    code = next(filter(None, codes), "")
+    if code:
+        return chr(min(int(code, 16), 0x10FFFF))
+    return _CONTROLS.get(character, character)
 
 
 def _fronts(data: bytes) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from runs.ycsb.block import Block
-from runs.ycsb.readers.wrapped_lines import CLIENT, opens_quote
+from runs.ycsb.readers.wrapped_lines import CLIENT, opens_quote, unescape
 
 _KEY: Final = r"[\"']?[\w./-]{1,80}[\"']?:"
 _FRONT: Final = rf"([ \t]*)(?=- |{_KEY} )((?:- +)*)({_KEY} +)?"
@@ -25,11 +25,6 @@ _SCALAR: Final = re.compile(_FRONT + r"(['\"]?)(.*)")
 _ENTRY: Final = re.compile(rf"[ \t]*(?:- |-$|{_KEY}(?: |$))")
 _FOLDED: Final = re.compile(r">[+-]?\d?[+-]?")
 _PIECES: Final = {"'": re.compile(r"((?:[^']|'')*)('?)"), '"': re.compile(r'((?:[^"\\]|\\.)*)([\\"]?)')}
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
-_CONTROLS: Final = {
-    "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "N": "\x85",
-    "_": "\xa0", "L": "\u2028", "P": "\u2029",
-}  # fmt: skip
 _LOOKED_AT: Final = 1 << 16  # bytes of a block
 _MAX_SCALAR: Final = 1 << 20  # characters without an end of line
 
@@ -152,18 +147,10 @@ class YamlLines:
         assert piece is not None
         content, end = piece.groups()
         self._joins = end == "\\"
-        self._text += content.replace("''", "'") if quote == "'" else _ESCAPE.sub(_unescape, content)
+        self._text += content.replace("''", "'") if quote == "'" else unescape(content)
         *lines, self._text = self._text.split("\n")
         self._quote = quote
         if end == quote or len(self._text) > _MAX_SCALAR:
             lines.append(self._text)
             self._quote, self._text = None, ""
         return lines, piece.end()
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    *codes, character = escape.groups()
-    code = next(filter(None, codes), "")
-    if code:
-        return chr(min(int(code, 16), 0x10FFFF))
-    return _CONTROLS.get(character, character)

@@ -131,6 +131,13 @@ def test_refuses_mixed_status_lines(dated: bool):
     assert re.match(r"Several clients wrote into this file at once: line \d+ goes on from none", file.error)
 
 
+@pytest.mark.parametrize("front", ["+", "> ", "null_resource.ycsb (remote-exec): "])
+def test_reads_behind_any_front(front: str):
+    """A difference, a quotation, a provisioner."""
+    (run,) = read("".join(f"{front}{line}\n" for line in client(1))).runs
+    assert (len(run.status), run.throughput_ops_s, run.operations["READ"].count) == (6, 1100, 66_000)
+
+
 def test_labels_are_no_writers():
     """`-l` stands in front of status lines alone."""
     lines = [f"first try {line}" if " sec: " in line else line for line in client(1)]
