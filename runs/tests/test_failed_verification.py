@@ -98,6 +98,22 @@ def test_rejects_result_codes_of_old_versions():
     assert "25 of 1,000" in finding.message
 
 
+@pytest.mark.parametrize("has_summary", [True, False], ids=["summary without it", "killed"])
+def test_rejects_wrong_data_that_status_lines_count(has_summary):
+    statuses = [
+        f"2026-03-01 09:0{second // 60}:{second % 60:02}:000 {second} sec: {4000 * second} operations; 4000 current "
+        "ops/sec; [READ: Count=20000, Max=9, Min=1, Avg=5, 90=6, 99=7, 99.9=8, 99.99=9] "
+        "[VERIFY-UNEXPECTED_STATE: Count=500, Max=9, Min=1, Avg=5, 90=6, 99=7, 99.9=8, 99.99=9] "
+        for second in range(10, 181, 10)
+    ]
+    command, *summary = output("").splitlines()
+
+    run = judged("\n".join([command, *statuses, *(summary if has_summary else [])]) + "\n")
+
+    assert run.findings["V33"].severity == "reject"
+    assert "9,000" in run.findings["V33"].message
+
+
 def test_accepts_right_data():
     run = judged(output(verify(("OK", 360_000))))
 

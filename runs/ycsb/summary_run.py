@@ -20,7 +20,7 @@ from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.names import VERIFY, LatencyKind
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
@@ -314,7 +314,7 @@ class _Part:
             started_s=started_s,
             ended_s=ended_s,
             cleanup_s=cleanup_s(run.operations),
-            verified=verification_codes(run.operations),
+            verified=verification_codes(run.operations) or _verification_of_lines(progress),
             complete=run.complete,
             format=run.format,
             status_interval_s=status_interval_s,
@@ -322,6 +322,13 @@ class _Part:
             status_coverage=status_coverage(progress, run.operations) if progress is not None else None,
             status_clock_steps=progress.clock_steps if progress is not None else (),
         )
+
+
+def _verification_of_lines(progress: Progress | None) -> Mapping[str, int] | None:
+    """By the status lines, where a client was killed before its summary, or that was cut."""
+    if progress is None or not any(VERIFY in name for name in progress.names):
+        return None
+    return verification_codes(counted_so_far(progress))
 
 
 def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
