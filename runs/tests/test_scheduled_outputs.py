@@ -69,7 +69,7 @@ def add_earlier_log(outputs: list[Path]) -> None:
 ADDITIONS = [add_earlier_summary, add_summary_of_the_other, add_log_of_the_other, add_earlier_log]
 
 
-def measure(team, outputs: list[Path]) -> tuple[dict[str, int], set[str]]:
+def measure(team, outputs: list[Path]) -> tuple[dict[str, int | None], set[str]]:
     """The successful operations by name, and the checks that reject."""
     try:
         run = recorded_run(team, *map(str, outputs))

@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 import pytest
 import yaml
@@ -99,7 +100,7 @@ def test_any_text_comes_out_of_any_yaml(seed: int):
     characters = "ab [],.:'\"\\#-0\t\N{LATIN SMALL LETTER E WITH ACUTE}\N{EURO SIGN}"
     lines = ["".join(chance.choices(characters, k=chance.randint(20, 200))).strip() for _ in range(20)]
     quoted = [line for line in lines if line[0] not in "ab0"]
-    style = {"default_style": chance.choice("'\""), "default_flow_style": chance.random() < 0.5}
+    style: Any = {"default_style": chance.choice("'\""), "default_flow_style": chance.random() < 0.5}
     text = yaml.dump({"stdout_lines": quoted}, width=chance.randint(30, 300), **style)
     written, reader, taken = text.splitlines(keepends=True), YamlLines(), b""
     while written:
