@@ -127,9 +127,9 @@ class Command(BaseCommand):
     def _keep(self, report: dict[str, Any], name: str) -> None:
         folder = Path(settings.VAR_DIR) / "studies-small"
         folder.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(f"{report['url']}.html", timeout=REQUEST_TIMEOUT_S) as page:
+        with urllib.request.urlopen(f"{report['permalink']}.html", timeout=REQUEST_TIMEOUT_S) as page:
             (folder / name).write_bytes(page.read())
-        self.stdout.write(f"Report: {report['url']}, as one file: {folder / name}")
+        self.stdout.write(f"Report: {report['permalink']}, as one file: {folder / name}")
 
 
 def list_reports(small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
