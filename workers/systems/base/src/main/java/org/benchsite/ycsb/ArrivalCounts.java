@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -15,19 +16,20 @@ import java.util.concurrent.TimeUnit;
 /**
  * How many operations of each kind were due in each second, and what became of them, as a CSV file.
  *
- * <p>Arrivals come in the order in which they were due, so a second is complete when one of a later second comes. Lines
- * are written by a thread of its own: a slow disk delays no arrival.
+ * <p>Threads count an arrival when they begin it, nearly in the order in which they were due: a second is written when one
+ * of the second but one after it comes, and once more where a thread was later than that. Lines are written by a thread of
+ * their own: a slow disk delays no arrival.
  */
 final class ArrivalCounts {
     private static final String HEADER = "second,operation,offered,started,dropped,gaps,squares\n";
     private static final String END = "";
     private static final long END_TIMEOUT_S = 10;
 
-    private final Map<String, Row> rows = new TreeMap<>();
+    private final NavigableMap<Long, Map<String, Row>> rows = new TreeMap<>();
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     private final Thread writer;
     private long epochOffsetUs;
-    private long second;
+    private long newest;
 
     /** `file` may be null: nothing is written. */
     ArrivalCounts(String file) {
@@ -45,13 +47,13 @@ final class ArrivalCounts {
     }
 
     /** Of an arrival: its gap is that to the one before, at rate 1. */
-    void add(String operation, long dueNs, boolean isDropped, double gap) {
-        long dueSecond = Math.floorDiv(epochOffsetUs + dueNs / 1000, 1_000_000L);
-        if (dueSecond != second) {
-            endSecond();
-            second = dueSecond;
+    synchronized void add(String operation, long dueNs, boolean isDropped, double gap) {
+        long second = Math.floorDiv(epochOffsetUs + dueNs / 1000, 1_000_000L);
+        if (second > newest) {
+            newest = second;
+            endSeconds(second - 1);
         }
-        Row row = rows.computeIfAbsent(operation, name -> new Row());
+        Row row = rows.computeIfAbsent(second, any -> new TreeMap<>()).computeIfAbsent(operation, any -> new Row());
         row.offered++;
         if (isDropped) {
             row.dropped++;
@@ -63,8 +65,8 @@ final class ArrivalCounts {
     }
 
     /** No more arrivals come. */
-    void end() {
-        endSecond();
+    synchronized void end() {
+        endSeconds(Long.MAX_VALUE);
         lines.add(END);
         if (writer == null) {
             return;
@@ -76,16 +78,15 @@ final class ArrivalCounts {
         }
     }
 
-    private void endSecond() {
+    /** Those before `limit`. */
+    private void endSeconds(long limit) {
+        Map<Long, Map<String, Row>> ended = rows.headMap(limit);
         StringBuilder text = new StringBuilder();
-        rows.forEach((operation, row) -> {
-            if (row.offered > 0) {
-                text.append(second).append(',').append(measuredName(operation)).append(',').append(row.offered)
-                    .append(',').append(row.started).append(',').append(row.dropped).append(',').append(row.gaps)
-                    .append(',').append(row.squares).append('\n');
-            }
-        });
-        rows.clear();
+        ended.forEach((second, operations) -> operations.forEach((operation, row) ->
+            text.append(second).append(',').append(measuredName(operation)).append(',').append(row.offered)
+                .append(',').append(row.started).append(',').append(row.dropped).append(',').append(row.gaps)
+                .append(',').append(row.squares).append('\n')));
+        ended.clear();
         if (text.length() > 0) {
             lines.add(text.toString());
         }

@@ -1,6 +1,8 @@
 package org.benchsite.ycsb;
 
 import java.util.Properties;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,9 +17,12 @@ import site.ycsb.measurements.Measurements;
 /**
  * Offers operations that do not wait for each other: they arrive at a rate, whatever the database does.
  *
- * <p>All threads of a client share one schedule. A free thread takes the next arrival, waits until it is due, and begins
- * it; its intended start is when it was due. While all threads are busy arrivals wait. One that is taken later than the
- * patience allows is dropped: it is counted, never begun, and in no latency.
+ * <p>All threads of a client share one schedule, under a lock. A free thread takes the next arrival, waits until it is
+ * due, and begins it; its intended start is when it was due. While all threads are busy arrivals wait. One that is taken
+ * later than the patience allows is dropped: it is counted, never begun, and in no latency.
+ *
+ * <p>Each free thread waits for an arrival of its own, without the lock: arrivals are taken in the order in which they
+ * are due, so none could begin earlier with another thread, and no thread has to wake the next one.
  *
  * <p>YCSB measures service time (from the begin) and response time (from when the operation was due). Measured beside
  * them are {@link #START_LAG}, from due to begin of every operation, and {@link #CLIENT_LAG}, by how much arrivals were
@@ -42,12 +47,11 @@ public final class OpenWorkload extends Workload {
     static final String CLIENT_LAG = "CLIENT-LAG";
     private static final double SECOND_NS = 1e9;
     private static final long MAX_CONNECTING_S = 10;
-    /** A thread that waits looks so often whether the client stops. */
-    private static final long LOOK_NS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicInteger free = new AtomicInteger();
     private final ThreadLocal<Boolean> isConnected = ThreadLocal.withInitial(() -> false);
+    private final Queue<Thread> threads = new ConcurrentLinkedQueue<>();
     private CountDownLatch connecting;
     private volatile long allBusyUntilNs = Long.MIN_VALUE;
     private OperationWorkload operations;
@@ -89,17 +93,25 @@ public final class OpenWorkload extends Workload {
         if (free.getAndIncrement() == 0) {
             allBusyUntilNs = System.nanoTime();
         }
-        String operation = takeArrival();
-        if (operation == null) {
+        Arrival arrival = awaitArrival();
+        free.decrementAndGet();
+        if (arrival == null) {
             return false;
         }
-        operations.execute(db, operation);
+        operations.execute(db, arrival.operation);
         return true;
+    }
+
+    @Override
+    public void requestStop() {
+        super.requestStop();
+        threads.forEach(LockSupport::unpark);
     }
 
     /** Nothing arrives before all threads have connected, or so long after the first that one of them may have failed. */
     private void awaitOthers() {
         isConnected.set(true);
+        threads.add(Thread.currentThread());
         connecting.countDown();
         try {
             connecting.await(MAX_CONNECTING_S, TimeUnit.SECONDS);
@@ -109,7 +121,21 @@ public final class OpenWorkload extends Workload {
     }
 
     /** Waits for the next arrival that is not dropped; null where the client stops. */
-    private String takeArrival() {
+    private Arrival awaitArrival() {
+        Arrival arrival = takeArrival();
+        while (arrival != null && arrival.isDropped) {
+            count(arrival);
+            arrival = takeArrival();
+        }
+        if (arrival == null || !await(arrival.dueNs)) {
+            return null;
+        }
+        count(arrival);
+        return arrival;
+    }
+
+    /** The next arrival, which may not be due yet; null where the client stops or nothing arrives any more. */
+    private Arrival takeArrival() {
         lock.lock();
         try {
             if (!hasBegun) {
@@ -118,31 +144,26 @@ public final class OpenWorkload extends Workload {
                 allBusyUntilNs = beganNs;
                 counts.begin(beganNs);
             }
-            while (!isStopRequested()) {
+            if (!isStopRequested()) {
                 schedule.advance();
-                String operation = operations.chooseOperation();
                 double dueS = schedule.dueS();
-                if (dueS == Double.POSITIVE_INFINITY) {
-                    awaitStop();
-                    return null;
-                }
-                long dueNs = beganNs + (long) (dueS * SECOND_NS);
-                // Taken before it is due it is not dropped, however late the thread wakes up.
-                boolean isDropped = System.nanoTime() - dueNs > patienceNs;
-                if (!await(dueNs)) {
-                    return null;
-                }
-                counts.add(operation, dueNs, isDropped, schedule.gap());
-                measureLag(dueNs, System.nanoTime() - dueNs, isDropped);
-                if (!isDropped) {
-                    return operation;
+                if (dueS < Double.POSITIVE_INFINITY) {
+                    long dueNs = beganNs + (long) (dueS * SECOND_NS);
+                    // Taken before it is due it is not dropped, however late the thread wakes up.
+                    boolean isDropped = System.nanoTime() - dueNs > patienceNs;
+                    return new Arrival(operations.chooseOperation(), dueNs, isDropped, schedule.gap());
                 }
             }
-            return null;
         } finally {
-            free.decrementAndGet();
             lock.unlock();
         }
+        await(Long.MAX_VALUE / 2);
+        return null;
+    }
+
+    private void count(Arrival arrival) {
+        counts.add(arrival.operation, arrival.dueNs, arrival.isDropped, arrival.gap);
+        measureLag(arrival.dueNs, System.nanoTime() - arrival.dueNs, arrival.isDropped);
     }
 
     private void measureLag(long dueNs, long lateNs, boolean isDropped) {
@@ -167,17 +188,11 @@ public final class OpenWorkload extends Workload {
             if (spins) {
                 Thread.onSpinWait();
             } else {
-                LockSupport.parkNanos(Math.min(left, LOOK_NS));
+                LockSupport.parkNanos(left);
             }
             left = dueNs - System.nanoTime();
         }
         return true;
-    }
-
-    private void awaitStop() {
-        while (!isStopRequested()) {
-            LockSupport.parkNanos(LOOK_NS);
-        }
     }
 
     @Override
@@ -189,5 +204,20 @@ public final class OpenWorkload extends Workload {
     public void cleanup() throws WorkloadException {
         counts.end();
         operations.cleanup();
+    }
+
+    /** One operation that is to be done. */
+    private static final class Arrival {
+        private final String operation;
+        private final long dueNs;
+        private final boolean isDropped;
+        private final double gap;
+
+        Arrival(String operation, long dueNs, boolean isDropped, double gap) {
+            this.operation = operation;
+            this.dueNs = dueNs;
+            this.isDropped = isDropped;
+            this.gap = gap;
+        }
     }
 }
