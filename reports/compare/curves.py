@@ -265,6 +265,7 @@ class Setup:
     measure_s: int | None = None  # None: as long as it lasted
     processes: int = 1
     arrivals: str = ""  # of an open load: how operations arrive; empty: each thread waits for its answer
+    groups: Mapping[str, str] = field(default_factory=dict)  # beside the ladder: their loads by name
     cluster_name: str = ""
     cluster_machines: tuple[MachineFacts, ...] = ()
     generators: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from reports.published.content import Source
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
-from runs.checks.spec_facts import cluster_facts, get_key_shares, shared_machine
+from runs.checks.spec_facts import cluster_facts, describe_groups, get_key_shares, shared_machine
 from runs.queue.spec import MachineSpec
 from runs.results.measures.sustained_load import SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -168,6 +168,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "digest of the binding": lambda run: run.spec["client"]["digest"][:12],
     "load generators": lambda run: len(run.spec["generators"]) or None,
     "client processes on each": "load.processes",
+    "client groups beside the ladder": lambda run: "; ".join(map(": ".join, describe_groups(run.spec).items())),
     "processor of the load generators": _generator("cpu_model"),
     "cores of the load generators": _generator("cores"),
     "clients ran on the database's machines": lambda run: YES_OR_NO[shared_machine(run.spec)],

@@ -57,6 +57,7 @@ def test_equal_sides_are_comparable():
 CASES: list[tuple[Any, str, str]] = [
     (side(mode="off"), "mode", "durability modes"),
     (side("Memcached", system="memcached", system_name="Memcached"), "database", "databases differ"),
+    (side(setup={"groups": {"scans": "Scans, 4 threads"}}), "groups", "none and scans"),
     (side(setup={"nodes": 6}), "nodes", "number of nodes"),
     (side(setup={"nodes": 6, "records": 60_000_000}), "nodes", "number of records"),
     (side(setup={"version": "7.4"}), "version", "versions differ"),

@@ -4,7 +4,18 @@ from dataclasses import replace
 from typing import Final
 
 # Each registers its checks.
-from runs.checks import arithmetic, arrivals, clients, concurrency, duration, environment, evidence, load, steadiness
+from runs.checks import (
+    arithmetic,
+    arrivals,
+    clients,
+    concurrency,
+    duration,
+    environment,
+    evidence,
+    groups,
+    load,
+    steadiness,
+)
 from runs.checks.check import RUN_CHECKS, Check
 from runs.checks.fact_collection import Surroundings, collect_facts
 from runs.checks.facts import (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from runs.checks.results import Severity
 from runs.queue.spec import OpenLoadSpec
 from runs.results.facts import NUMBERS, fact_problem
 from runs.results.measures.host import HostSamples
@@ -149,6 +150,18 @@ class InsertedRecords:
     present: int  # counted on the server, key by key
 
 
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """A client group beside the ladder."""
+
+    name: str
+    is_measured: bool  # its findings count for the run
+    problem: str  # why nothing of it could be merged
+    share: float  # of its planned time that its window is
+    succeeded: int  # operations
+    findings: tuple[tuple[Severity, str, str], ...]  # warnings and rejections: severity, id and title of the check
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
     """What is known of a run as a whole beside its output."""
@@ -166,6 +179,7 @@ class RunContext:
     background_work: Mapping[str, float] = field(default_factory=dict)  # that the servers had left when it began
     has_faults: bool = False  # planned ones were applied while it was measured
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
+    groups: tuple[GroupFacts, ...] = ()
     open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
 

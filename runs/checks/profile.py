@@ -100,6 +100,9 @@ class Profile:
     exceeded_warn: float = _threshold("V31", "factor", 1.02, "times the target in the window: more warns", least=1)
     exceeded_reject: float = _threshold("V31", "factor", 1.1, "times the target in the window: more rejects", least=1)
 
+    group_warn: float = _threshold("V40", "share", 0.95, "of its time a client group stood: less warns", most=1)
+    group_reject: float = _threshold("V40", "share", 0.80, "of its time a client group stood: less rejects", most=1)
+
     window_short: Severity = "reject"  # what E01 says of a shorter window
     # How severe a check may become at most under this purpose.
     at_most: Mapping[str, Severity] = field(default_factory=dict)

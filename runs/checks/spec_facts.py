@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from benchsite.core.formatting import counted, exact, throughput
 from runs.catalog import OWN_FLAVOUR, count_servers, load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
-from runs.queue.spec import RunSpec, max_warmup_s
+from runs.queue.spec import GroupSpec, RunSpec, list_generators, list_groups, max_warmup_s
 from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 
@@ -31,7 +32,7 @@ def shared_machine(spec: RunSpec) -> bool | None:
     hosts = {machine["id"] for machine in spec["cluster"]["machines"]}
     if not hosts or not spec["generators"]:
         return None
-    return any(generator["machine"]["id"] in hosts for generator in spec["generators"])
+    return any(generator["machine"]["id"] in hosts for generator in list_generators(spec))
 
 
 def get_key_shares(spec: RunSpec) -> KeyShares | None:
@@ -47,6 +48,27 @@ def get_key_shares(spec: RunSpec) -> KeyShares | None:
         warmup_s=max_warmup_s(spec["window"]),
         measure_s=spec["window"]["min_measure_s"],
     )
+
+
+def describe_groups(spec: RunSpec) -> dict[str, str]:
+    """By name what stands beside the ladder: "Scans, 4 threads, 5 ops/s"; equal for loads that are alike."""
+    return {group["name"]: _describe_group(group) for group in list_groups(spec)}
+
+
+def _describe_group(group: GroupSpec) -> str:
+    load = group["load"]
+    parts = [group["workload"]["name"], counted(load["threads"], "thread")]
+    if load["target_ops_s"]:
+        parts.append(throughput(load["target_ops_s"]))
+    if "open" in load:
+        patience_ms = load["open"]["patience_ms"]
+        parts.append(load["open"]["arrivals"])
+        parts.append("none dropped" if patience_ms is None else f"dropped after {exact(patience_ms)} ms")
+    if group["start_s"] is not None:
+        parts.append(f"from second {exact(group['start_s'])}")
+    if group["length_s"] is not None:
+        parts.append(f"for {exact(group['length_s'])} s")
+    return ", ".join(parts)
 
 
 def side_facts(

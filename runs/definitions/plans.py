@@ -37,6 +37,7 @@ def describe_plan(draft: Draft) -> Definition:
         "search": search,
         "faults": matrix.faults,
         "builds": matrix.builds,
+        "groups": matrix.groups,
         "between_rungs": matrix.resets.get("rung", Matrix.Reset.KEEP.value),
         "records_rule": sizes.get_rule(matrix.overrides),
         "entries": [{"database": database.name, "mode": mode} for database, mode in draft.entries],

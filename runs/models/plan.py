@@ -325,6 +325,7 @@ class Matrix(Row):
         default=list, db_default=[], blank=True
     )  # of every measured run: `runs.queue.spec.FaultSpec`
     builds = models.JSONField(default=list, db_default=[], blank=True)  # an axis: `runs.queue.spec.BuildSpec`
+    groups = models.JSONField(default=list, db_default=[], blank=True)  # of `runs.plans.plan_spec.PlanGroup`
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False

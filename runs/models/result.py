@@ -57,6 +57,8 @@ class MeasurementSet(Row):
     clients = models.JSONField(default=list, blank=True)  # per client: number, throughput, runtime, start, operations
     # Of an open load: `runs.ycsb.arrivals.Arrivals.as_dict`.
     arrivals = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
+    # Of the client groups beside the ladder: `runs.results.recording.groups.GroupResult`.
+    groups = models.JSONField(default=list, blank=True, db_default=Value([], models.JSONField()))
     # Servers and machines in the window: `runs.results.measures.server_use.summary`. Empty: not sampled.
     server_use = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     reader_version = models.PositiveSmallIntegerField(default=1)

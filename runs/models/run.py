@@ -361,6 +361,8 @@ class ClientRun(Row):
     load_generator = models.ForeignKey(LoadGenerator, null=True, on_delete=models.PROTECT, related_name="client_runs")
     number = models.PositiveSmallIntegerField()  # 0 .. generators x processes - 1, over the whole run
     process_number = models.PositiveSmallIntegerField(default=0)  # on its generator
+    # The client group of `runs.queue.spec.GroupSpec`; empty: that of the ladder.
+    group = models.CharField(max_length=40, blank=True, default="", db_default="")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
     reason_detail = models.TextField(blank=True)

@@ -4,13 +4,14 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
-from runs.plans.plan_spec import PlanColumns
+from runs.plans.plan_spec import PlanColumns, PlanGroup
 from runs.ycsb.command import TAIL_S
-from runs.ycsb.properties import Dataset, check_workload, dataset, inserts, warm_up_s
+from runs.ycsb.properties import Dataset, check_workload, dataset, inserts, move_to_data_set, warm_up_s
 
 # What the name of a bracket's run ends with.
 BRACKET = " bracket"
@@ -25,6 +26,16 @@ class PlannedSweep:
     entry: Entry
     workload: PlannedWorkload
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """The clients of a group in one run, one on each of its generators."""
+
+    group: PlanGroup
+    workload: PlannedWorkload
+    properties: dict[str, str]
+    generators: tuple[PlannedGenerator, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +56,18 @@ class PlannedRun:
     processes: int  # clients on each generator
     prediction: Prediction | None = None  # None: a load
     is_bracket: bool = False
+    groups: tuple[PlannedGroup, ...] = ()
 
     @property
     def clients(self) -> int:
+        """Those of the ladder."""
         return len(self.generators) * self.processes
+
+    @property
+    def all_generators(self) -> tuple[PlannedGenerator, ...]:
+        """With those of its groups, each once."""
+        groups = chain.from_iterable(group.generators for group in self.groups)
+        return tuple({generator.id: generator for generator in (*self.generators, *groups)}.values())
 
     @property
     def phase(self) -> str:
@@ -135,7 +154,8 @@ def sweep_name(plan: Plan, entry: Entry, what: str) -> str:
 
 def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Draft | ExcludedCell]:
     key = ("measure", entry.database.id, entry.mode, workload.id, entry.build_name)
-    sweep = PlannedSweep(key, "measure", entry, workload, sweep_name(plan, entry, workload.short_name))
+    name = sweep_name(plan, entry, f"{workload.short_name}{_name_groups(plan)}")
+    sweep = PlannedSweep(key, "measure", entry, workload, name)
     axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
     ladder = _overridden(plan, axes).get("rungs", plan.rungs)
     if plan.search is not None:  # Only its first trial is known.
@@ -148,6 +168,16 @@ def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Dra
                 yield ExcludedCell(entry, workload, rung, repeat, reasons[0])
             else:
                 yield _draft(plan, sweep, cell, rung, repeat)
+
+
+def _name_groups(plan: Plan) -> str:
+    """ " + scans", or " + 3 groups"."""
+    if not plan.groups:
+        return ""
+    name = f"{len(plan.groups)} groups"
+    if len(plan.groups) == 1:
+        name = plan.groups[0].name
+    return f" + {name}"
 
 
 def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, object]:
@@ -166,7 +196,7 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
     changes.pop("rungs", None)
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
-    generators = tuple(g for g in plan.generators if names is None or g.name in names)  # type: ignore[operator]
+    generators = tuple(g for g in plan.ladder_generators if names is None or g.name in names)  # type: ignore[operator]
     target = None
     if plan.ladder == "target" and plan.search is None:
         target = rung
@@ -274,8 +304,16 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
     return PlannedRun(
         draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
         generators, needs, warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s, processes,
-        prediction, draft.is_bracket,
+        prediction, draft.is_bracket, tuple(_groups(plan, draft)),
     )  # fmt: skip
+
+
+def _groups(plan: Plan, draft: _Draft) -> Iterator[PlannedGroup]:
+    """Over the records of the run, whatever an override makes of them."""
+    for group in plan.groups:
+        workload = plan.group_workloads[group.workload]
+        properties = move_to_data_set(check_workload(workload.properties), draft.properties)
+        yield PlannedGroup(group, workload, properties, plan.own_generators(group) or draft.generators)
 
 
 def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:

@@ -14,7 +14,7 @@ from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import AVAILABLE, KINDS
-from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns
+from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
 from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
 from runs.ycsb.command import TAIL_S
@@ -160,14 +160,31 @@ class Plan(PlanColumns):
     search: Mapping[str, Any] | None = None  # `runs.queue.spec.SearchSpec`; None: the rungs are fixed
     faults: Sequence[FaultSpec] = ()
     builds: Sequence[BuildSpec] = ()
+    groups: Sequence[PlanGroup] = ()
+    group_workloads: Mapping[str, PlannedWorkload] = {}  # by their names, as far as they exist
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = {}
     overheads: Mapping[tuple[str, str], Overhead] = {}  # (database, mode), from a trial run
 
     @property
     def clients(self) -> int:
-        """How many YCSB processes each run has."""
-        return len(self.generators) * self.processes_per_generator
+        """How many YCSB processes each run has for its ladder."""
+        return len(self.ladder_generators) * self.processes_per_generator
+
+    @property
+    def ladder_generators(self) -> tuple[PlannedGenerator, ...]:
+        """Those that no group has for itself."""
+        own = sum(group.generators or 0 for group in self.groups)
+        return self.generators[: max(len(self.generators) - own, 0)]
+
+    def own_generators(self, group: PlanGroup) -> tuple[PlannedGenerator, ...]:
+        """Those that the group has for itself, from the end of the list; empty where it shares those of the ladder."""
+        end = len(self.generators)
+        for other in self.groups:
+            if other == group:
+                break
+            end -= other.generators or 0
+        return self.generators[max(end - (group.generators or 0), 0) : max(end, 0)]
 
     @property
     def machine_ids(self) -> set[str]:
@@ -216,17 +233,31 @@ def build_plan(
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
     return Plan.model_construct(
         **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, *UNSHARED)},
+        groups=tuple(PlanGroup.model_construct(**group) for group in matrix.groups),
+        group_workloads=_find_group_workloads(matrix),
         entries=tuple(
             Entry(planned, mode, build)
             for planned, mode in ((_database(database), mode) for database, mode in entries)
             for build in matrix.builds or [None]
         ),
-        workloads=tuple(PlannedWorkload(str(w.pk), w.name, w.short_name, w.properties) for w in workloads),
+        workloads=tuple(map(_workload, workloads)),
         generators=tuple(_generator(generator) for generator in generators),
         exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
         overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
+
+
+def _workload(workload: Workload) -> PlannedWorkload:
+    return PlannedWorkload(str(workload.pk), workload.name, workload.short_name, workload.properties)
+
+
+def _find_group_workloads(matrix: Matrix) -> dict[str, PlannedWorkload]:
+    if not matrix.groups:
+        return {}
+    names = [group["workload"] for group in matrix.groups]
+    rows = Workload.objects.filter(team=matrix.team_id, name__in=names)
+    return {workload.name: _workload(workload) for workload in rows}
 
 
 def _measured_ops_s(

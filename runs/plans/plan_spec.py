@@ -40,6 +40,8 @@ MAX_REPEATS: Final = 50
 MAX_POINTS: Final = 10_000
 MAX_PERCENT: Final = 10_000.0
 MAX_PATIENCE_MS: Final = 86_400_000.0
+MAX_GROUPS: Final = 8  # with that of the ladder
+MAX_GROUP_NAME_LENGTH: Final = 40
 CLOSED: Final = ""
 ARRIVALS: Final = {
     CLOSED: "wait for a free thread",
@@ -268,6 +270,48 @@ class PlanBuild(Table):
     ci_url: Link = Field(default="", description="Where the build is shown; http or https. It is never fetched.")
 
 
+class PlanGroup(Table):
+    """Clients that stand beside those of the ladder in every measured run, with a workload and a load of their own."""
+
+    name: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_GROUP_NAME_LENGTH),
+        AfterValidator(plain),
+    ]
+    workload: Annotated[str, StringConstraints(max_length=80), AfterValidator(plain)] = Field(
+        description="The name of a workload over the plan's data set that inserts and deletes nothing."
+    )
+    threads: Annotated[int, Between(1, MAX_THREADS)] = Field(description="Of all its clients.")
+    target_ops_s: Count | None = Field(
+        default=None, description="Of all its clients; null: as many as its threads are served."
+    )
+    arrivals: Annotated[str, OneOf(ARRIVALS)] = Field(
+        default=CLOSED, description="Of a target: whether operations wait for a free thread."
+    )
+    patience_ms: Annotated[FiniteFloat, Between(0.001, MAX_PATIENCE_MS)] | Literal["never"] = Field(
+        default=1.0, description="Of arrivals that do not wait: when one is dropped."
+    )
+    generators: Annotated[int, Between(1, 1000)] | None = Field(
+        default=None,
+        description="How many of the load generators it has for itself, the last first; null: those of the ladder, "
+        "with one client more on each.",
+    )
+    start_s: Annotated[int, Between(0, MAX_SECONDS)] | None = Field(
+        default=None, description="Of the measured window; null: with the ladder, before the warm-up."
+    )
+    length_s: Annotated[int, Between(1, MAX_SECONDS)] | None = Field(
+        default=None, description="From `start_s`; null: until the end."
+    )
+    measured: bool = Field(default=False, description="Whether its checks count for the run; else it is background.")
+
+    @property
+    def patience(self) -> float | None:
+        """In milliseconds; None: no arrival is dropped."""
+        if isinstance(self.patience_ms, str):
+            return None
+        return self.patience_ms
+
+
 class PlanSpec(Table):
     """What the builder, a program and a plan file say of a plan alike, by the names of the columns of `Matrix`.
 
@@ -378,6 +422,11 @@ class PlanRequest(PlanSpec):
         description="Every entry is measured with each of them. Empty: what the machines have. A source needs the "
         "scope `builds:run`.",
     )
+    groups: list[PlanGroup] = Field(
+        default=[],
+        max_length=MAX_GROUPS - 1,
+        description="Clients beside those of the ladder. Ceilings and comparisons are those of the ladder.",
+    )
     between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = Field(
         default="keep", description="Page caches are emptied by the operator's command."
     )
@@ -415,4 +464,5 @@ class PlanRequest(PlanSpec):
             "stops_early": self.stops_early and not self.search and not self.faults,
             "faults": [fault.model_dump() for fault in self.faults],
             "builds": [build.model_dump() for build in self.builds],
+            "groups": [group.model_dump() for group in self.groups],
         }

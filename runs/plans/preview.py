@@ -26,6 +26,7 @@ from runs.models import Database
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
+from runs.plans.groups import describe_plan_group, list_group_problems
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.plans.plan_spec import MAX_SECONDS, RESETS
@@ -72,6 +73,7 @@ class Preview:
     orders: str = ""  # what another order would cost
     profile: str = ""  # of an open load: the corners of its line, in a box of 100 by 100
     profile_peak: float = 100.0  # % of a rung
+    groups: tuple[str, ...] = ()  # beside every measured run
     is_bound: bool = False  # of a search: the most runs, loads, time and results that it may need
 
     @property
@@ -135,6 +137,7 @@ def preview(plan: Plan) -> Preview:
         orders=orders,
         profile=_draw_profile(plan),
         profile_peak=find_peak_percent(plan.profile),
+        groups=tuple(describe_plan_group(plan, group) for group in plan.groups),
         is_bound=plan.search is not None,
     )
 
@@ -206,6 +209,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     yield from (Problem("faults", message) for message in plan_problems(plan))
     yield from (Problem("builds", message) for message in builds.list_problems(plan.builds, plan.looks))
     yield from (Problem(field, message) for field, message in _arrival_problems(plan))
+    yield from (Problem("groups", message) for message in list_group_problems(plan))
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     yield from _duration_problems(plan)
@@ -621,4 +625,5 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
 
 def _result_bytes(run: PlannedRun) -> int:
     kinds = 2 * (2 if run.target_ops_s else 1)
-    return int(run.clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)
+    clients = run.clients + sum(len(group.generators) for group in run.groups)
+    return int(clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)

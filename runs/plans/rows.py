@@ -8,10 +8,10 @@ from runs.builds import read_commit_time
 from runs.catalog import load_catalog, secret_properties
 from runs.catalog.generators import generator_key
 from runs.models import Matrix, Run, RunEvent, Sweep
-from runs.plans.expansion import Expansion, PlannedRun, PlannedSweep, measure_s
+from runs.plans.expansion import Expansion, PlannedGroup, PlannedRun, PlannedSweep, measure_s
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.plan import Plan
-from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
+from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, GroupSpec, LoadSpec, RunSpec
 from runs.results.denormalised_columns import config_key, sweep_columns
 
 
@@ -87,12 +87,17 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs
         sweep=sweep,
         needs=needs,
         cluster_id=UUID(planned.sweep.entry.database.cluster_id),
-        generator_key=generator_key(generator.id for generator in planned.generators),
+        generator_key=generator_key(generator.id for generator in planned.all_generators),
     )
 
 
 def build_spec(
-    plan: Plan, planned: PlannedRun, *, client: ClientSpec, cluster: ClusterSpec, generators: list[GeneratorSpec]
+    plan: Plan,
+    planned: PlannedRun,
+    *,
+    client: ClientSpec,
+    cluster: ClusterSpec,
+    generators: Mapping[str, GeneratorSpec],
 ) -> RunSpec:
     """The immutable description of one run: everything that decides its result, as it stands now."""
     catalog = load_catalog()
@@ -143,7 +148,7 @@ def build_spec(
         },
         "client": client,
         "cluster": cluster,
-        "generators": generators,
+        "generators": [generators[generator.id] for generator in planned.generators],
         "load_policy": plan.load_policy,
         "resets": dict(plan.resets),
         "priming": dict(plan.priming) if plan.priming else None,
@@ -159,6 +164,29 @@ def build_spec(
         }
     if build:
         spec["build"] = build
+    if planned.groups:
+        spec["load"]["groups"] = [_build_group(group, generators) for group in planned.groups]
     if plan.faults and planned.phase == "measure":
         spec["faults"] = sorted(plan.faults, key=lambda fault: fault["at_s"])
     return spec
+
+
+def _build_group(planned: PlannedGroup, generators: Mapping[str, GeneratorSpec]) -> GroupSpec:
+    group, workload = planned.group, planned.workload
+    load: LoadSpec = {"threads": group.threads, "target_ops_s": group.target_ops_s, "processes": 1}
+    if group.arrivals:
+        load["open"] = {"arrivals": group.arrivals, "patience_ms": group.patience, "profile": []}
+    return {
+        "name": group.name,
+        "workload": {
+            "id": workload.id,
+            "name": workload.name,
+            "short_name": workload.short_name,
+            "properties": planned.properties,
+        },
+        "load": load,
+        "generators": [generators[generator.id] for generator in planned.generators],
+        "start_s": group.start_s,
+        "length_s": group.length_s,
+        "measured": group.measured,
+    }

@@ -89,7 +89,7 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     through.objects.bulk_create(
         through(run_id=runs[planned.position].pk, loadgenerator_id=UUID(generator.id))
         for planned in expansion.runs
-        for generator in planned.generators
+        for generator in planned.all_generators
     )
 
 
@@ -140,7 +140,7 @@ def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
             "ycsb_version": facts.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
         },
         cluster=facts.clusters[database.cluster_id],
-        generators=[facts.generators[generator.id] for generator in planned.generators],
+        generators=facts.generators,
     )
 
 

@@ -47,6 +47,7 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
         exclusions=[*locked.exclusions, *_untouchable(locked)],
         overrides=list(_overrides(locked)),
         tags=[*dict.fromkeys([*locked.tags, TAG])],
+        groups=[{**group, "start_s": None, "length_s": None} for group in locked.groups],
         **{**TRIAL, "rungs": _ends(locked.rungs), **loads},
     )
     submit(trial, user)

@@ -4,7 +4,7 @@ Both are written once, at submission or when the clients are ordered, and never 
 uploaded run has the same shape, with what its uploader stated; what nobody knows is None or empty there.
 """
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
 SPEC_VERSION = 1
 
@@ -47,11 +47,24 @@ class OpenLoadSpec(TypedDict):
     profile: list[list[float]]  # [second of the window, % of the target]; empty: 100 % all the time
 
 
+class GroupSpec(TypedDict):
+    """Clients beside those of the ladder, with a workload and a load of their own."""
+
+    name: str
+    workload: "WorkloadSpec"
+    load: "LoadSpec"
+    generators: "list[GeneratorSpec]"
+    start_s: int | None  # of the latest window that settling allows; None: with the ladder, before the warm-up
+    length_s: int | None  # None: until the end
+    measured: bool  # its checks count for the run; else it is background
+
+
 class LoadSpec(TypedDict):
     threads: int  # the total over all clients
     target_ops_s: int | None  # the total over all clients
     processes: int  # client processes on each load generator; of an upload: in all
     open: NotRequired[OpenLoadSpec]
+    groups: NotRequired[list[GroupSpec]]  # beside these clients
 
 
 class WindowSpec(TypedDict):
@@ -157,6 +170,35 @@ class RunSpec(TypedDict):
     stated: NotRequired[StatedSpec]  # of an uploaded run
 
 
+def build_group_spec(spec: RunSpec, group: GroupSpec) -> RunSpec:
+    """The run as it would be if the group were its only clients."""
+    window = spec["window"]
+    if group["start_s"] is not None:
+        assert window["min_measure_s"] is not None  # Only of uploads nobody knows it.
+        length_s = window["min_measure_s"] - group["start_s"]
+        if group["length_s"] is not None:
+            length_s = group["length_s"]
+        window = {"warmup_s": 0, "min_measure_s": length_s, "max_measure_s": length_s, "min_operations": 0}
+    own = {name: group[name] for name in ("workload", "load", "generators")}
+    return cast(RunSpec, {**spec, **own, "window": window})
+
+
+def find_group_start_s(spec: RunSpec, group: GroupSpec) -> int:
+    """How many seconds after the clients of the ladder it begins."""
+    if group["start_s"] is None:
+        return 0
+    return max_warmup_s(spec["window"]) + group["start_s"]
+
+
+def list_groups(spec: RunSpec) -> list[GroupSpec]:
+    return spec["load"].get("groups", [])
+
+
+def list_generators(spec: RunSpec) -> list[GeneratorSpec]:
+    """Those of the ladder, and of each group; some more than once."""
+    return [*spec["generators"], *(generator for group in list_groups(spec) for generator in group["generators"])]
+
+
 SLO_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")
 SLO_STATISTICS = ("p50", "p95", "p99", "p999")
 MAX_TRIALS_LIMIT = 50
@@ -199,3 +241,4 @@ class ClientOrder(TypedDict):
     site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name
     cpus: NotRequired[list[int]]  # that it may use; empty: all
     has_faults: NotRequired[bool]  # planned ones: stalls and errors end nothing
+    start_s: NotRequired[float]  # how long after the common start it begins

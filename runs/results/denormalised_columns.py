@@ -7,7 +7,7 @@ from typing import Any, Final
 from runs.catalog import Durability
 from runs.checks.pairs import waits_for
 from runs.checks.spec_facts import cluster_facts
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, list_groups
 
 LONGEST: Final = 120  # characters; names are shorter, what an uploader states is cut
 
@@ -52,4 +52,8 @@ def config_key(spec: RunSpec) -> str:
     ]
     if open_load := spec["load"].get("open"):
         says.append(open_load)
+    for group in list_groups(spec):
+        places = len(group["generators"])
+        says.append([group["name"], group["workload"]["properties"], group["load"], places, group["start_s"],
+                     group["length_s"]])  # fmt: skip
     return hashlib.sha256(json.dumps(says, separators=(",", ":")).encode()).hexdigest()[:32]

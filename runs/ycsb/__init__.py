@@ -5,4 +5,4 @@ from typing import Final
 # Counts up when a reader gives another result for the same bytes; every stored number carries it.
 READER_VERSION: Final = 4
 # Counts up when the merge or a check gives another result for the same reading.
-ALGORITHM_VERSION: Final = 10
+ALGORITHM_VERSION: Final = 11

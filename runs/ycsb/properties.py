@@ -498,6 +498,12 @@ def dataset(properties: Mapping[str, str]) -> Dataset:
     )
 
 
+def move_to_data_set(properties: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """The workload over the records of another one. Both are checked."""
+    own = {name: value for name, value in properties.items() if name not in _LOADED}
+    return own | {name: value for name, value in other.items() if name in _LOADED}
+
+
 def _zipfian_mean(least: int, most: int) -> float:
     """The mean of YCSB's zipfian numbers (constant 0.99) between both, by the integrals instead of the long sums."""
     count = most - least + 1

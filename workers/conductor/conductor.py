@@ -46,7 +46,7 @@ from workers.conductor.run_faults import FaultInjector
 from workers.conductor.settling import await_settled
 from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
-from workers.generator.client_commands import check_slots, client_orders, ready_deadline_s
+from workers.generator.client_commands import check_slots, order_clients, ready_deadline_s
 from workers.generator.clock import Clock
 from workers.generator.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.probe.exporter_sampler import ExporterSampler
@@ -214,7 +214,7 @@ class Conductor:
 
     def _provision(self) -> None:
         self._note(Stage.PROVISIONING)
-        check_slots(self.run.load_generators.all(), self.spec["load"]["processes"])
+        check_slots(self.run.load_generators.all(), self.spec)
         self._standing = stand(self.run, self.heartbeat.check)
         server = self.standing.server
         self._evidence(server_version=server.version)
@@ -308,7 +308,7 @@ class Conductor:
         self.standing.note_inserts(self.run, self._inserts_by_client())
 
     def _inserts_by_client(self) -> list[int | None]:
-        return [client.facts.get("inserts") for client in self._clients()]
+        return [client.facts.get("inserts") for client in self._clients().filter(group="")]
 
     def _collect(self) -> None:
         """Merge the clients' output, once it can be read."""
@@ -347,9 +347,9 @@ class Conductor:
         """One row per client process; the message to its load generator is sent while it is not claimed."""
         if self._clients().exists():
             return  # An earlier attempt was committed although its answer was lost.
-        orders = client_orders(
+        orders = order_clients(
             self.spec,
-            self.standing.server.client_properties(self.spec["workload"]["properties"]),
+            self.standing.server.client_properties,
             seed=str(self.run.pk),
             nodes_are_sampled=bool(self.standing.process_ids),
             node_cpus=self.standing.cpus.get("clients", ()),

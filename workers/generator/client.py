@@ -326,11 +326,14 @@ class Client:
         if instant is not None and not self.begun and self.running is not None:
             # The JVM waits by the host's clock as it is now.
             self.told_at_s = self.clock.local_s()
+            start_s = self.order.get("start_s", 0.0)
+            instant += start_s
             self.running.write_line(f"START {round((instant - self.clock.offset_s + self.clock.stepped_s()) * 1000)}")
             self.begun = True
             if not self.order.get("has_faults"):  # Planned faults stall the run and fail its operations.
                 # go-ycsb reports nothing while it warms up.
-                self.guard = ProgressGuard(time.monotonic() + int(self.order["properties"].get("warmuptime", 0)))
+                silent_s = int(self.order["properties"].get("warmuptime", 0)) + start_s
+                self.guard = ProgressGuard(time.monotonic() + silent_s)
             self._report(state="running")
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())

@@ -1,12 +1,13 @@
 """What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 
 from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
 from runs.queue.reasons import Reason
-from runs.queue.spec import RunSpec, max_warmup_s
+from runs.queue.spec import RunSpec, build_group_spec, find_group_start_s, list_groups, max_warmup_s
 from runs.ycsb.command import (
     TAIL_S,
     client_properties_for_run,
@@ -25,9 +26,13 @@ RUN_GRACE_S = 45
 SLOWEST_LOAD_RECORDS_S = 100
 
 
-def check_slots(generators: Iterable[LoadGenerator], processes: int) -> None:
+def check_slots(generators: Iterable[LoadGenerator], spec: RunSpec) -> None:
     """Raises RunFailed where a load generator runs fewer clients at once than it did when the run was submitted."""
+    clients = Counter({generator["id"]: spec["load"]["processes"] for generator in spec["generators"]})
+    for group in list_groups(spec):
+        clients.update(generator["id"] for generator in group["generators"])
     for generator in generators:
+        processes = clients[str(generator.pk)]
         if generator.slots < processes:
             raise RunFailed(
                 Reason.BAD_PLAN,
@@ -40,7 +45,50 @@ def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
     if spec["phase"] != "measure":
         return READY_DEADLINE_S
-    return READY_DEADLINE_S + warm_up_s(spec["workload"]["properties"])
+    workloads = [spec["workload"], *(group["workload"] for group in list_groups(spec))]
+    return READY_DEADLINE_S + max(warm_up_s(workload["properties"]) for workload in workloads)
+
+
+def order_clients(
+    spec: RunSpec,
+    find_properties: Callable[[Mapping[str, str]], Mapping[str, str]],
+    *,
+    seed: str,
+    nodes_are_sampled: bool,
+    node_cpus: Sequence[int],
+    first_insert: int | None,
+) -> list[ClientRun]:
+    """The clients of the ladder and then those of each group, numbered through. `find_properties` answers the binding's
+    properties for a workload.
+    """
+    sampled = set[str]()
+    if nodes_are_sampled:
+        sampled |= {machine["id"] for machine in spec["cluster"]["machines"]}
+    orders = client_orders(
+        spec,
+        find_properties(spec["workload"]["properties"]),
+        seed=seed,
+        sampled=sampled,
+        node_cpus=node_cpus,
+        first_insert=first_insert,
+    )
+    for place, group in enumerate(list_groups(spec), start=spec["load"]["processes"]):
+        own = build_group_spec(spec, group)
+        clients = client_orders(
+            own,
+            find_properties(group["workload"]["properties"]),
+            seed=f"{seed} {group['name']}",
+            sampled=sampled,
+            node_cpus=node_cpus,
+        )
+        start_s = find_group_start_s(spec, group)
+        for client in clients:
+            client.group, client.process_number = group["name"], place
+            client.number += len(orders)
+            client.order["start_s"] = start_s
+            client.order["deadline_s"] += start_s + ready_deadline_s(spec) - ready_deadline_s(own)
+        orders += clients
+    return orders
 
 
 def client_orders(
@@ -48,15 +96,15 @@ def client_orders(
     binding_properties: Mapping[str, str],
     *,
     seed: str = "",
-    nodes_are_sampled: bool = False,
+    sampled: set[str] | None = None,
     node_cpus: Sequence[int] = (),
     first_insert: int | None = None,
 ) -> list[ClientRun]:
     """One unsaved row per load generator and process; shares differ by at most one thread, op/s or record.
 
-    Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
-    node use `node_cpus` of it; empty: all. `first_insert` is of a data set that has grown; other clients than
-    Benchsite's begin behind the loaded records. The arrivals of an open load follow from `seed`.
+    Each machine is sampled by its first client, unless it is in `sampled`, which it joins. Clients on a node use
+    `node_cpus` of it; empty: all. `first_insert` is of a data set that has grown; other clients than Benchsite's begin
+    behind the loaded records. The arrivals of an open load follow from `seed`.
     """
     clients = list(product(spec["generators"], range(spec["load"]["processes"])))
     threads = split(spec["load"]["threads"], len(clients), noun="threads")
@@ -73,9 +121,7 @@ def client_orders(
     if spec["phase"] == "measure":
         duration_s = expected_s = max_warmup_s(spec["window"]) + measure_s + TAIL_S
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
-    sampled = set[str]()
-    if nodes_are_sampled:
-        sampled |= nodes
+    sampled = set() if sampled is None else sampled
     orders = []
     for number, (generator, process) in enumerate(clients):
         machine = generator["machine"]["id"]

@@ -224,17 +224,18 @@ def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID
 
     With it come the client's progress (`state`, and columns in REPORTED) and its status lines for the live view.
     """
-    # The most frequent request: it reads three columns and builds no models.
-    row = _rows(name, pk).values_list("run_id", "number", "run__starts_at").first()
+    # The most frequent request: it reads four columns and builds no models.
+    row = _rows(name, pk).values_list("run_id", "number", "group", "run__starts_at").first()
     if row is None:
         raise _not_there(name, pk)
-    run_id, number, starts_at = row
+    run_id, number, group, starts_at = row
     fields = body.model_dump(include=REPORTED, exclude_unset=True)
     if body.state:
         goes_on = client_lifecycle.advance(pk, body.claim, ClientRun.State(body.state), **fields)
     else:
         goes_on = client_lifecycle.beat(pk, body.claim, **fields)
-    if goes_on:
+    # The live view is that of the ladder.
+    if goes_on and not group:
         for line in body.lines[:MAX_LINES]:
             live.publish(run_id, number, **line.model_dump())
     return {"goes_on": goes_on, "starts_at": starts_at.timestamp() if starts_at else None}

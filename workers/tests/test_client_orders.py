@@ -35,7 +35,9 @@ def test_orders_every_process_within_the_limit():
 def test_refuses_a_generator_that_lost_slots():
     """Its worker was restarted with fewer after the run had been submitted."""
     generators = [make_load_generator(slots=2), make_load_generator(name="lab-7", slots=1)]
-    check_slots(generators, 1)
+    spec = make_spec(make_sweep(), generators=generators)
+    check_slots(generators, spec)
+    spec["load"]["processes"] = 2
     with pytest.raises(RunFailed, match="lab-7 now runs 1 at a time") as failure:
-        check_slots(generators, 2)
+        check_slots(generators, spec)
     assert failure.value.reason == Reason.BAD_PLAN

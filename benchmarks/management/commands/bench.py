@@ -7,9 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmarks.calibration.server import HOST as TOKEN_BUCKET_HOST
 from benchmarks.private_site import restart_with_private_site
 from benchmarks.speed import (
     browser,
+    client_groups,
     corpus,
     driver,
     fleet_queue,
@@ -32,6 +34,8 @@ ON_A_SITE: dict[str, Callable[[Site], Report]] = {
     "overhead": overhead.measure,
     "uploads": uploads.measure,
     "generators": idle_generators.measure,
+    "groups": client_groups.measure_shares,
+    "scans": client_groups.measure_scans,
 }
 IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "driver": driver.measure,
@@ -58,7 +62,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # What is measured is how many uploads the site can take, and not how many it lets one token make.
         no_limit = {"BENCHSITE_API_UPLOADS_PER_MINUTE": "0", "BENCHSITE_API_REQUESTS_PER_MINUTE": "0"}
-        restart_with_private_site(SITE_FOLDER, **no_limit)
+        # The token bucket is a server of others.
+        restart_with_private_site(SITE_FOLDER, **no_limit, BENCHSITE_EXTERNAL_NETWORKS=f"{TOKEN_BUCKET_HOST}/32")
         wanted = options["names"] or NAMES
         try:
             for name in IN_PROCESSES:

@@ -10,6 +10,7 @@ The axes and what each implies:
 | version | the version of one system, and the name of the database where it says the version |
 | data | the number of records and their size, how they fit in memory |
 | generators | the number of clients, and where they run |
+| groups | the client groups beside the ladder |
 
 What nobody knows stops nothing, and is said.
 """
@@ -23,7 +24,7 @@ from reports.compare.curves import Curve, collect_measured
 from runs.checks import CheckResult
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
-VARIES: Final = ("mode", "database", "nodes", "version", "data", "generators")
+VARIES: Final = ("mode", "database", "nodes", "version", "data", "generators", "groups")
 # How far the records of two clusters may be from growing with their nodes.
 SCALED_WITHIN: Final = 0.01
 DATA_PROPERTIES: Final = frozenset(
@@ -34,7 +35,7 @@ NO_MIX: Final = DATA_PROPERTIES | {"operationcount", "insertcount", "maxexecutio
 # What a check of pairs says differs -> the axes that imply it; what is not here is implied by none.
 OF_PAIRS: Final[Mapping[str, tuple[str, ...]]] = {
     "memory_fit": ("nodes", "data"),
-    "hit_ratio": ("nodes", "data"),
+    "hit_ratio": ("nodes", "data", "groups"),
     "durability": ("mode",),
     "version": ("version", "database"),
     "placement": ("generators",),
@@ -121,6 +122,13 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
         axes = ("mode",) if one_system else ("mode", "database")
         yield _Differs("mode", f"The durability modes differ: {a.mode} and {b.mode}.", axes)
     yield from _sizes(a, b)
+    if a.setup.groups != b.setup.groups:
+        names = [", ".join(side.setup.groups) or "none" for side in (a, b)]
+        how = "The client groups beside the ladder differ"
+        sentence = f"{how}: {names[0]} and {names[1]}."
+        if names[0] == names[1]:
+            sentence = f"{how} in their load: {names[0]}."
+        yield _Differs("groups", sentence, ("groups",))
     if a.setup.clients != b.setup.clients:
         sentence = f"The number of clients differs: {a.setup.clients} and {b.setup.clients}."
         yield _Differs("clients", sentence, ("generators",))
@@ -256,5 +264,6 @@ def _where(curve: Curve) -> dict[str, object]:
         "version": (curve.system, setup.version),
         "data": (setup.records, setup.record_bytes),
         "generators": (setup.clients, setup.client_on_database_host),
+        "groups": tuple(setup.groups.items()),
         "rest": (curve.workload, curve.phase, curve.ladder, curve.publishable),
     }

@@ -78,6 +78,10 @@ def _hottest_keys(curve: Curve) -> str:
     )
 
 
+def _groups(curve: Curve) -> str:
+    return "; ".join(f"{name} ({text})" for name, text in curve.setup.groups.items()) or "none"
+
+
 def _properties(curve: Curve) -> str:
     """The workload without what the data set says of its own."""
     return ", ".join(
@@ -90,6 +94,7 @@ EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("workload", lambda curve: curve.workload),
     ("data set", _data_set),
     ("ladder", _rungs),
+    ("client groups", _groups),
     ("measured window", _window),
     ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})"),
     ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN),

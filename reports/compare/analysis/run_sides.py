@@ -12,7 +12,7 @@ from reports.compare.curves import Curve, Point
 from runs.checks import CheckResult, SideFacts
 from runs.checks.facts import fact
 from runs.checks.pairs import waits_for
-from runs.checks.spec_facts import get_key_shares
+from runs.checks.spec_facts import describe_groups, get_key_shares
 from runs.queue.spec import MachineSpec, RunSpec
 from runs.ycsb.redact import is_secret
 
@@ -256,6 +256,7 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
         {
             "threads": _spec("load.threads"),
             "target": lambda side: _spec("load.target_ops_s", "{:,} ops/s".format)(side) or "as fast as it goes",
+            "client groups": lambda side: "; ".join(map(": ".join, describe_groups(side.spec).items())) or "none",
         },
         (),
     ),

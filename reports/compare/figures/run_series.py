@@ -55,6 +55,15 @@ class Band:
     high_ops_s: Array
 
 
+@dataclass(frozen=True, slots=True)
+class GroupCurve:
+    """Successful operations per second of a client group, at seconds of the axis."""
+
+    name: str
+    seconds: Array
+    rate_ops_s: Array
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Offered:
     """Of an open load, all operations by when they were due. Seconds count from the clients' common start."""
@@ -138,8 +147,10 @@ class RunSeriesFigure(Figure):
         events: Sequence[Event] = (),
         faults: Sequence[FaultBand] = (),
         offered: Offered | None = None,
+        groups: Sequence[GroupCurve] = (),
     ) -> None:
         self.offered = offered
+        self.groups = groups
         self.name = name
         self.series = series
         self.window = window
@@ -175,6 +186,7 @@ class RunSeriesFigure(Figure):
             data += _arrivals(self.offered, frame)
         elif self.window.target_ops_s and seconds.size:
             data.append(_target(seconds, self.window.target_ops_s, frame))
+        data += _groups(self.groups, frame)
         if seconds.size:
             data += _events(self.events, layout, frame)
         return {"data": data, "layout": layout}
@@ -190,6 +202,7 @@ class RunSeriesFigure(Figure):
             f"p99 of each {self.every} by itself: their mean would mean nothing",
             f"Coloured bands are planned faults: {faults}" if faults else "",
             "Offered and dropped count when an operation was due" if self.offered is not None else "",
+            f"Beside the ladder: {', '.join(group.name for group in self.groups)}" if self.groups else "",
             "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
             f"Happened meanwhile: {happened}" if happened else "",
         )
@@ -205,6 +218,9 @@ class RunSeriesFigure(Figure):
             for name, array in (("offered", self.offered.offered_ops_s), ("dropped", self.offered.dropped_ops_s)):
                 columns.append(f"{name} (ops/s)")
                 values.append(dict(zip(at, _cells(array), strict=True)))
+        for group in self.groups:
+            columns.append(f"{group.name} (ops/s)")
+            values.append(dict(zip(group.seconds.tolist(), _cells(group.rate_ops_s), strict=True)))
         for stored in self.series:
             for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
                 columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
@@ -299,6 +315,24 @@ def _arrivals(offered: Offered, frame: Frame) -> list[Trace]:
             connectgaps=False,
         )
         for name, values, line in styles
+    ]
+
+
+def _groups(groups: Sequence[GroupCurve], frame: Frame) -> list[Trace]:
+    """The throughput of each client group beside that of the ladder."""
+    colours = frame.theme.series
+    return [
+        scatter(
+            coordinates(group.seconds),
+            coordinates(group.rate_ops_s),
+            escaped(group.name),
+            hover=[formatting.throughput(value) for value in group.rate_ops_s],
+            hovertemplate=f"%{{text}}<extra>{escaped(group.name)}</extra>",
+            mode="lines" if group.seconds.size > 1 else "markers",
+            line={"color": colours[(place + 2) % len(colours)], "width": 1.5, "dash": "dashdot"},
+            connectgaps=False,
+        )
+        for place, group in enumerate(groups)
     ]
 
 

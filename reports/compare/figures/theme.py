@@ -180,6 +180,7 @@ def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:
 
 DISTINCTIONS: tuple[Callable[[Curve], str], ...] = (
     lambda curve: curve.workload,
+    lambda curve: "".join(f"+ {name} " for name in curve.setup.groups).strip(),
     lambda curve: curve.setup.version,
     lambda curve: curve.commit[:SHORT_COMMIT],
     lambda curve: curve.branch,

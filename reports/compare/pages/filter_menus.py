@@ -18,6 +18,7 @@ AXIS_SAYS = {
     "version": "version",
     "data": "size of the data set",
     "generators": "load generators",
+    "groups": "client groups",
 }
 TITLES = {
     "system": "System",

@@ -39,7 +39,7 @@ from reports.compare.queries.computed_cache import build_key, stored_values
 from reports.models import StoredCurve
 from runs.checks import CLIENT_LIMITS
 from runs.checks.facts import fact, parse_number
-from runs.checks.spec_facts import cluster_facts
+from runs.checks.spec_facts import cluster_facts, describe_groups
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
 from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec, max_warmup_s
@@ -495,6 +495,7 @@ def build_setup(spec: RunSpec) -> Setup:
         measure_s=window["min_measure_s"],
         processes=spec["load"]["processes"],
         arrivals=_describe_arrivals(spec["load"].get("open")),
+        groups=describe_groups(spec),
         cluster_name=spec["cluster"]["name"],
         cluster_machines=_machines(spec["cluster"]["machines"]),
         nodes=cluster_facts(spec).nodes,

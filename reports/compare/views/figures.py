@@ -32,7 +32,7 @@ from reports.compare.queries import StoredSeries, build_key, chosen, curves, run
 from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, exporter_metrics, server_metrics
 from reports.compare.selection import read
-from reports.trends.queries.over_time import fault_bands, get_events, get_offered, over_time
+from reports.trends.queries.over_time import fault_bands, get_events, get_group_curves, get_offered, over_time
 from runs.models import Matrix, Phase, Run, Sweep
 
 DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as", "width", "height")
@@ -170,6 +170,7 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     last_s = max(
         (float(samples.seconds[-1]) + samples.interval_s for samples in series if samples.seconds.size), default=0.0
     )
+    first_s = min((float(samples.seconds[0]) for samples in series if samples.seconds.size), default=0.0)
     band = None
     if stored.finest:
         band = compute_band(over_time(stored.finest, stored.base_s), stored.interval_s)
@@ -181,6 +182,7 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
         faults=fault_bands(run, stored.base_s),
         band=band,
         offered=get_offered(run, stored.base_s, stored.interval_s),
+        groups=get_group_curves(run, stored.base_s, first_s, last_s),
     )
 
 

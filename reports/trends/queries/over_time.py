@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from reports.compare.figures.run_series import Event, FaultBand, Offered, OverTime
-from runs.models import Run
+from reports.compare.figures.run_series import Event, FaultBand, GroupCurve, Offered, OverTime
+from runs.models import MeasurementSet, Run
 from runs.plans.faults import KINDS
 from runs.results.recording.arrivals import read_client_arrivals
 from runs.ycsb.arrivals import sum_by_second
@@ -51,7 +51,7 @@ def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
     """What an open load offered in each interval of the axis; None of other loads. Reads its clients' counts."""
     if "open" not in run.spec["load"]:
         return None
-    seconds = sum_by_second(read_client_arrivals(run.client_runs.prefetch_related("artifacts")))
+    seconds = sum_by_second(read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts")))
     if not seconds:
         return None
     at = np.array(list(seconds), dtype=np.float64) - round(base_s)
@@ -59,6 +59,23 @@ def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
     offered = np.bincount(place, [count.offered for count in seconds.values()]) / interval_s
     dropped = np.bincount(place, [count.dropped for count in seconds.values()]) / interval_s
     return Offered(begins + (interval_s - 1) / 2, offered, dropped)
+
+
+def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> list[GroupCurve]:
+    """The client groups beside the ladder, between two seconds of the axis; one query."""
+    kept = MeasurementSet.objects.filter(run=run, is_current=True).first()
+    if kept is None or run.starts_at is None:
+        return []
+    shift = round(run.starts_at.timestamp() - base_s)
+    curves = []
+    for group in kept.groups:
+        if group["curve"] is None:
+            continue
+        seconds = np.array(group["curve"]["second"], dtype=np.float64) + shift
+        inside = (seconds >= begin_s) & (seconds < end_s)
+        rate = np.array(group["curve"]["rate_ops_s"])[inside]
+        curves.append(GroupCurve(group["name"], seconds[inside], rate))
+    return curves
 
 
 def fault_bands(run: Run, base_s: float) -> list[FaultBand]:

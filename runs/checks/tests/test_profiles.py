@@ -92,8 +92,8 @@ def test_every_number_of_the_profile_is_a_threshold_of_a_check():
     numbers = {field.name for field in fields(thresholds) if isinstance(getattr(thresholds, field.name), float)}
     assert numbers == set(THRESHOLDS)
     assert (
-        len({about.check_id for about in THRESHOLDS.values()}) == 26
-    )  # E01, V01 to V23, V25, V30, V31 and V36, but V19 and V20 know no number.
+        len({about.check_id for about in THRESHOLDS.values()}) == 27
+    )  # E01, V01 to V23, V25, V30, V31, V36 and V40, but V19 and V20 know no number.
 
 
 def test_there_is_no_other_threshold():

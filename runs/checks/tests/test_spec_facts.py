@@ -21,6 +21,7 @@ def spec(machines: int = 1, provisioner: str = "external", **changes: Any) -> An
         "database": {"version": "7.2", "replication_factor": 2, "settings": {}},
         "mode": {"record": RECORD},
         "dataset": {"records": 1_000, "record_bytes": 500},
+        "load": {"threads": 1, "target_ops_s": None, "processes": 1},
         "client": {"flavour": "ycsb", "ycsb_version": "0.17.0"},
         "cluster": {"provisioner": provisioner, "machines": [machine(number) for number in range(1, machines + 1)]},
         "generators": [{"machine": machine(9)}],

@@ -106,6 +106,7 @@ class PlanAnswer(OnPage):
     search: dict[str, Any] | None = Field(description="As in the plan; null: the rungs are fixed.")
     faults: list[dict[str, Any]] = Field(description="As in the plan.")
     builds: list[dict[str, Any]] = Field(description="As in the plan.")
+    groups: list[dict[str, Any]] = Field(description="As in the plan.")
     priority: int
     notes: str
     created_by: Username

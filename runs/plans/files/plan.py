@@ -31,6 +31,7 @@ from runs.plans.expansion import PlannedRun
 from runs.plans.faults import MAX_FAULTS, list_problems
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
 from runs.plans.plan_spec import (
+    MAX_GROUPS,
     MAX_RUNGS,
     MAX_TAG_LENGTH,
     MAX_TAGS,
@@ -41,6 +42,7 @@ from runs.plans.plan_spec import (
     OneOf,
     PlanColumns,
     PlanFault,
+    PlanGroup,
     PlanSearch,
     Reset,
     Rungs,
@@ -322,14 +324,21 @@ class PlanFile(Table):
     thresholds: Annotated[dict[str, float], AfterValidator(_check_thresholds), InOrder] = _optional(dict)
     search: PlanSearch | None = None  # None: the rungs are fixed
     faults: Annotated[list[PlanFault], Field(max_length=MAX_FAULTS)] = _optional(list)
+    groups: Annotated[list[PlanGroup], Field(max_length=MAX_GROUPS - 1)] = _optional(list)
+    # Those of the groups, of which no cell is made, by the names that the groups use.
+    group_workloads: Annotated[dict[str, PlanWorkload], Field(max_length=MAX_GROUPS)] = _optional(dict)
 
     @property
     def procedure(self) -> dict[str, Any]:
-        """Search and faults as a matrix stores them."""
+        """Search, faults and groups as a matrix stores them."""
         search = None
         if self.search:
             search = self.search.to_stored(self.matrix.ladder)
-        return {"search": search, "faults": [fault.model_dump() for fault in self.faults]}
+        return {
+            "search": search,
+            "faults": [fault.model_dump() for fault in self.faults],
+            "groups": [group.model_dump() for group in self.groups],
+        }
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
@@ -338,6 +347,8 @@ class PlanFile(Table):
             raise problem(f"rungs must be 1 to {MAX_RUNGS} whole numbers", "matrix", "rungs")
         for message in list_problems(self.procedure["faults"], self.matrix.min_measure_s):
             raise problem(message, "faults")
+        for group in self.groups:
+            _require_known(group.workload, self.group_workloads, "groups", "workload")
         for role, generator in self.generators.items():
             for cluster in generator.shares:
                 _require_known(cluster, self.clusters, "generators", role, "shares")
@@ -384,7 +395,11 @@ def planned(file: PlanFile) -> Plan:
         for role, database in file.databases.items()
     }
     return Plan.model_construct(
-        **{**dict(file.matrix), **file.procedure},
+        **{**dict(file.matrix), **file.procedure, "groups": tuple(file.groups)},
+        group_workloads={
+            name: PlannedWorkload(name, workload.name, workload.short_name, workload.properties)
+            for name, workload in file.group_workloads.items()
+        },
         entries=tuple(Entry(databases[entry.database], entry.mode) for entry in file.entries),
         workloads=tuple(
             PlannedWorkload(role, workload.name, workload.short_name, workload.properties)

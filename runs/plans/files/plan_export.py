@@ -27,7 +27,7 @@ from runs.plans.files.plan import (
     PlanWorkload,
 )
 from runs.plans.files.plan_file import as_text
-from runs.plans.plan_spec import PlanFault, PlanSearch
+from runs.plans.plan_spec import PlanFault, PlanGroup, PlanSearch
 from runs.ycsb.properties import check_workload
 from runs.ycsb.property_schema import PropertyError
 
@@ -105,7 +105,19 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
         thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
         search=search,
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
+        groups=[PlanGroup.model_construct(**group) for group in matrix.groups],
+        group_workloads=_group_workloads(matrix),
     )
+
+
+def _group_workloads(matrix: Matrix) -> dict[str, PlanWorkload]:
+    if not matrix.groups:
+        return {}
+    names = {group["workload"] for group in matrix.groups}
+    rows = Workload.objects.filter(team=matrix.team_id, name__in=names).order_by("name")
+    if missing := sorted(names - {row.name for row in rows}):
+        raise PlanRefused(f"A group has the workload {missing[0]}, which is there no more.")
+    return {row.name: _workload(row) for row in rows}
 
 
 def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:

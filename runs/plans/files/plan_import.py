@@ -37,7 +37,9 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
         workloads = {role: _workload(team, workload) for role, workload in plan.workloads.items()}
         keys = {role: str(row.pk) for rows in (databases, workloads) for role, row in rows.items()}
         names = {role: generator.name for role, generator in mapping.generators.items()}
+        group_names = {name: _workload(team, workload).name for name, workload in plan.group_workloads.items()}
         matrix = build_matrix(team, plan)
+        matrix.groups = [{**group, "workload": group_names[group["workload"]]} for group in matrix.groups]
         matrix.exclusions = [_rule(rule, keys, names) for rule in plan.exclusions]
         matrix.overrides = [_rule(rule, keys, names) for rule in plan.overrides]
         entries = [(databases[entry.database], entry.mode) for entry in plan.entries]

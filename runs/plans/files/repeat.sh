@@ -21,7 +21,8 @@ file() {
 # The properties that the following cells share, from standard input.
 workload() { shared=$(cat); }
 
-# One planned run: name, phase, and for each client the properties that it has beside the shared ones.
+# One planned run: name, phase, and for each client the properties that it has beside the shared ones. Those of client
+# groups begin with "#group=NAME" and "#start=SECONDS", and have all properties that they need.
 cell() {
     cell=$1 phase=$2
     shift 2
@@ -74,21 +75,29 @@ property() {
 }
 
 client() {
-    local base="$outputs/$cell.client-$1" file command flags code=0 loaded
+    local base="$outputs/$cell.client-$1" own="$shared"$'\n'"$2" start_at=$3 group file command flags code=0 loaded
+    case $2 in
+        "#group="*)
+            group=${2#"#group="} own=$2
+            base="$outputs/$cell.${group%%$'\n'*}.client-$1"
+            group=${2#*"#start="}
+            start_at=$((start_at + ${group%%$'\n'*}))
+            ;;
+    esac
     [ ! -e "$base.summary.txt" ] || fail "$base.summary.txt exists: move this cell's outputs away to run it again."
     file=$(mktemp)
     trap 'rm -f "$file"' EXIT
     {
-        printf '%s\n%s\n' "$shared" "$2"
+        printf '%s\n' "$own"
         if [ -n "${EXTRA_PROPERTIES:-}" ]; then cat "$EXTRA_PROPERTIES"; echo; fi
         if [ -n "$host_property" ]; then property "$host_property" "$HOST"; fi
         if [ -n "$port_property" ]; then property "$port_property" "${PORT:-$default_port}"; fi
         if [ -n "$password_property" ] && [ -n "${PASSWORD:-}" ]; then property "$password_property" "$PASSWORD"; fi
         property exportfile "$base.summary.txt"
         property hdrhistogram.output.path "$base."
-        case "$shared $2" in *open.rate=*) property open.output "$base.arrivals.csv" ;; esac
+        case "$own" in *open.rate=*) property open.output "$base.arrivals.csv" ;; esac
     } >"$file"
-    while [ -n "$3" ] && [ "$(date +%s)" -lt "$3" ]; do sleep 0.1; done
+    while [ -n "$start_at" ] && [ "$(date +%s)" -lt "$start_at" ]; do sleep 0.1; done
     say "$cell client-$1: $phase"
     flags=$run_flags
     if [ "$phase" = load ]; then flags=$load_flags; fi

@@ -5,7 +5,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,11 +21,12 @@ from runs.catalog import (
     server_settings,
 )
 from runs.catalog.records import GO_FLAVOUR
-from runs.plans.expansion import PlannedRun, duration_s, expand
+from runs.plans.expansion import PlannedGroup, PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
 from runs.ycsb.command import (
     OPEN_RATE,
+    TAIL_S,
     choose_jvm_options,
     client_properties_for_run,
     java_command,
@@ -72,12 +73,22 @@ whose output exists is not run again. The script needs bash, Java 11 or newer an
 
 
 @dataclass(frozen=True, slots=True)
+class GroupClient:
+    """A client beside those of the ladder, which begins `start_s` seconds after them."""
+
+    group: str
+    start_s: int
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One planned run with the properties of each client, without an address, a secret, and where it writes."""
 
     run: PlannedRun
     name: str
     clients: tuple[Mapping[str, str], ...]
+    group_clients: tuple[GroupClient, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +155,9 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
         ]
         for run in runs:
             key = (run.sweep.entry.database.id, run.sweep.entry.mode)
-            cells.setdefault(key, []).append(Cell(run, cell_name(run), list_clients(plan, run)))
+            cells.setdefault(key, []).append(
+                Cell(run, cell_name(run), list_clients(plan, run), tuple(list_group_clients(plan, run)))
+            )
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"This plan cannot be run: {error}") from None
     if twice := twice_the_same(runs):
@@ -162,18 +175,7 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
 
 def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ...]:
     """The properties of each client of a run, as Benchsite's load generators have them."""
-    entry, count = run.sweep.entry, run.clients
-    database = entry.database
-    system = load_catalog().system(database.system, database.flavour, database.own_modes)
-    mode = system.mode(entry.mode)
-    with_address = client_properties(
-        system, mode, database.binding_properties, host="127.0.0.1", port=1, workload=run.properties
-    )
-    # Where a URL has the address, whoever repeats the plan writes it, with the options that are here by their names.
-    of_binding = {
-        **system.check_binding_properties(database.binding_properties), **with_address, **mode.client_properties
-    }  # fmt: skip
-    addresses = system.binding.endpoint.addresses
+    count = run.clients
     targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
     threads = split(run.threads, count, noun="threads")
     return tuple(
@@ -186,10 +188,70 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             target_ops_s=target,
             duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
-            binding_properties={name: value for name, value in of_binding.items() if name not in addresses},
+            binding_properties=_binding_properties(run, run.properties),
             open_load=_open_load(plan.matrix, run, number),
         )
         for number, target in enumerate(targets)
+    )
+
+
+def _binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[str, str]:
+    """Without an address."""
+    entry = run.sweep.entry
+    database = entry.database
+    system = load_catalog().system(database.system, database.flavour, database.own_modes)
+    mode = system.mode(entry.mode)
+    with_address = client_properties(
+        system, mode, database.binding_properties, host="127.0.0.1", port=1, workload=workload
+    )
+    # Where a URL has the address, whoever repeats the plan writes it, with the options that are here by their names.
+    of_binding = {
+        **system.check_binding_properties(database.binding_properties), **with_address, **mode.client_properties
+    }  # fmt: skip
+    addresses = system.binding.endpoint.addresses
+    return {name: value for name, value in of_binding.items() if name not in addresses}
+
+
+def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]:
+    """The clients of the groups beside a run, as Benchsite's load generators have them."""
+    for planned_group in run.groups:
+        group, count = planned_group.group, len(planned_group.generators)
+        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.target_ops_s)
+        if group.start_s is not None:
+            start_s = warmup_s + plan.matrix.settle_s + group.start_s
+            warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
+        targets: list[int | None] = [None] * count
+        if group.target_ops_s:
+            targets = [*split(group.target_ops_s, count, noun="operations per second")]
+        threads = split(group.threads, count, noun="threads")
+        for number, target in enumerate(targets):
+            properties = client_properties_for_run(
+                planned_group.properties,
+                phase=run.phase,
+                client=number,
+                clients=count,
+                threads=threads[number],
+                target_ops_s=target,
+                duration_s=seconds,
+                warmup_s=warmup_s,
+                binding_properties=_binding_properties(run, planned_group.properties),
+                open_load=_open_group(run, planned_group, number),
+            )
+            yield GroupClient(slug(group.name), start_s, properties)
+
+
+def _open_group(run: PlannedRun, planned: PlannedGroup, number: int) -> dict[str, str] | None:
+    group = planned.group
+    if not group.arrivals or not group.target_ops_s:
+        return None
+    return open_load_properties(
+        target_ops_s=group.target_ops_s,
+        arrivals=group.arrivals,
+        patience_ms=group.patience,
+        profile=(),
+        client=number,
+        clients=len(planned.generators),
+        run=f"{run.name} {group.name}",
     )
 
 
@@ -246,13 +308,18 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
             shared = properties
             lines += _here_document("workload", render_properties(shared))
         own = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
+        own += [
+            f"#group={client.group}\n#start={client.start_s}\n{render_properties(client.properties).strip()}"
+            for client in cell.group_clients
+        ]
         lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
     return lines
 
 
 def _needs_own_client(cell: Cell) -> bool:
-    is_open = OPEN_RATE in cell.clients[0]
-    return is_open or bool(list_own_properties(cell.run.properties)) or CLIENT_COUNT in cell.clients[0]
+    clients = [cell.clients[0], *(client.properties for client in cell.group_clients)]
+    is_open = any(OPEN_RATE in client for client in clients)
+    return is_open or any(map(list_own_properties, clients)) or CLIENT_COUNT in cell.clients[0]
 
 
 def _shared_properties(station: Station, cell: Cell) -> dict[str, str]:
@@ -331,6 +398,9 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         if generator.shares:
             shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
+    for group in plan.groups:
+        where = f"{group.generators} of the last ones" if group.generators else "each of the others"
+        lines.append(f"Client group {group.name}: one client on {where}")
     lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
     return [*lines, *(f"Reset before the next {level}: {reset}" for level, reset in resets)]

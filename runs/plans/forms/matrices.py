@@ -21,15 +21,16 @@ from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.plans.forms.extension import Extension
 from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
+from runs.plans.forms.groups import COLUMNS as GROUP_COLUMNS, GroupRow, get_rows as get_group_rows
 from runs.plans.forms.plan_fields import ProfilePoints, build_plan_fields, collect_nested, list_folded_names
 from runs.plans.forms.proposed_workloads import store_proposed
 from runs.plans.plan import rungs_problem
-from runs.plans.plan_spec import PlanFault, PlanRequest, PlanSearch, PlanSlo
+from runs.plans.plan_spec import ARRIVALS, PlanFault, PlanGroup, PlanRequest, PlanSearch, PlanSlo
 from runs.plans.profiles import PRESETS, make_preset
 from runs.queue.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
-R = TypeVar("R", Exclusion, FaultRow)
+R = TypeVar("R", Exclusion, FaultRow, GroupRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +117,13 @@ class MatrixForm(GeneratorsForm):
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = get_exclusions(source)
         self.fault_rows = get_rows(source.faults if source else [])
+        self.group_rows = get_group_rows(source.groups if source else [])
         if self.is_bound:
+            self.group_rows = self._posted(GroupRow, "group", GROUP_COLUMNS)[:MAX_ROWS]
             self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
             self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
         self.faults: list[PlanFault] = []
+        self.groups: list[PlanGroup] = []
 
     def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
         """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
@@ -209,6 +213,10 @@ class MatrixForm(GeneratorsForm):
     def fault_kinds(self) -> Mapping[str, Kind]:
         return KINDS
 
+    @property
+    def group_arrivals(self) -> Mapping[str, str]:
+        return ARRIVALS
+
     def _clean_profile(self, cleaned: dict[str, Any]) -> None:
         if cleaned.get("patience_ms", 0) is None:
             cleaned["patience_ms"] = PlanRequest.model_fields["patience_ms"].default
@@ -249,6 +257,9 @@ class MatrixForm(GeneratorsForm):
         self.faults = [fault for row in self.fault_rows if (fault := row.fault())]
         if any(row.error for row in self.fault_rows):
             self.add_error(None, "A row of the faults needs attention.")
+        self.groups = [group for row in self.group_rows if (group := row.group())]
+        if any(row.error for row in self.group_rows):
+            self.add_error(None, "A row of the client groups needs attention.")
         return cleaned
 
     def build_draft(self) -> Draft:
@@ -256,7 +267,7 @@ class MatrixForm(GeneratorsForm):
         columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
         return draft_matrix(
             self.team,
-            PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults),
+            PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults, groups=self.groups),
             entries=select_entries(self.databases, self.cleaned_data["entries"]),
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
@@ -279,6 +290,9 @@ class MatrixForm(GeneratorsForm):
         for fault_row in self.fault_rows:
             for name in COLUMNS:
                 sent.appendlist(f"fault_{name}", getattr(fault_row, name))
+        for group_row in self.group_rows:
+            for name in GROUP_COLUMNS:
+                sent.appendlist(f"group_{name}", getattr(group_row, name))
         return sent
 
     def chosen_workloads(self) -> list[Workload]:

@@ -13,7 +13,7 @@ from runs.plans.profiles import ProfileError, parse_profile
 
 MAX_PROFILE_CHARACTERS: Final = 300_000
 LONG_TEXT: Final = 1_000  # characters
-NESTED: Final = ("search", "slo", "faults", "builds")  # their parts are fields, or rows
+NESTED: Final = ("search", "slo", "faults", "builds", "groups")  # their parts are fields, or rows
 
 
 class ProfilePoints(list[list[float]]):

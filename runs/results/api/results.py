@@ -147,6 +147,9 @@ class MeasurementsAnswer(Schema):
         description="Of an open load what was offered, started and dropped in the window, the exact 95 % interval of "
         "the dropped share, and by operation percentiles of what was offered (null: among dropped operations)."
     )
+    groups: list[dict[str, Any]] = Field(
+        description="Of each client group beside the ladder: its window, numbers, latencies, curve and findings."
+    )
     measurements: list[MeasurementAnswer]
 
 
@@ -288,6 +291,7 @@ def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery])
         throughput_wall_ops_s=kept.throughput_wall_ops_s,
         key_shares=key_shares,
         arrivals=kept.arrivals or None,
+        groups=kept.groups,
         measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
     )
 

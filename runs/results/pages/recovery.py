@@ -125,7 +125,7 @@ def get_overload(run: Run, cut: MeasurementSet) -> Overload | None:
     if overload is None or cut.window_from is None:
         return None
     series = [unpack(bytes(data)) for data in run.series.filter(interval_s=1).values_list("data", flat=True)]
-    counts = sum_by_second(read_client_arrivals(run.client_runs.prefetch_related("artifacts")))
+    counts = sum_by_second(read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts")))
     if not series or not counts:
         return None
     base_s = min(stored.base_s for stored in series)

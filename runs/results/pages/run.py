@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
+from runs.checks.spec_facts import describe_groups
 from runs.models import (
     Artifact,
     ClientRun,
@@ -24,6 +25,7 @@ from runs.models import (
 )
 from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
+from runs.queue.spec import RunSpec
 from runs.results.artifacts import open_artifact
 from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, FOREIGN, OWN, HostSamples
@@ -68,6 +70,7 @@ def run_page(run: Run) -> dict[str, object]:
         "window": window_panel(run, sets, has_intervals=has_intervals),
         "measurements": measurements,
         "arrivals": _arrivals(cut, measurements),
+        "groups": _groups(run, cut),
         "overload": get_overload(run, cut) if cut else None,
         "statistics": STATISTICS,
         "has_bounds": any(line.bounds for line in measurements),
@@ -191,6 +194,29 @@ def _arrivals(cut: MeasurementSet | None, measurements: Iterable[Measurement]) -
         }
         for operation, count in cut.arrivals["operations"].items()
     ]
+
+
+def _groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:
+    """The client groups beside the ladder, each with its load, its window in seconds of the run, and its findings."""
+    if cut is None:
+        return []
+    loads = describe_groups(cast(RunSpec, run.spec))
+    groups = []
+    for group in cut.groups:
+        window = None
+        if group["from_s"] is not None and cut.window_from:
+            begin_s = cut.window_from.timestamp()
+            window = (round(group["from_s"] - begin_s), round(group["to_s"] - begin_s))
+        severities = BAD_FIRST[:2]
+        groups.append(
+            {
+                **group,
+                "load": loads.get(group["name"], ""),
+                "window": window,
+                "telling": [finding for finding in group["findings"] if finding["severity"] in severities],
+            }
+        )
+    return groups
 
 
 def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:

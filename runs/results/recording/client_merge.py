@@ -8,6 +8,7 @@ from functools import partial
 from runs.models import ClientRun
 from runs.queue.spec import RunSpec
 from runs.results.artifacts import Compressing
+from runs.results.recording.groups import CollectedGroup
 from runs.results.recording.intervals import FreshIntervals, gather
 from runs.uploads.judgement import Merged, merge_files
 from runs.uploads.reads import Reads
@@ -26,6 +27,7 @@ class Collected:
     series: tuple[Series, ...]
     intervals: FreshIntervals = field(default_factory=dict)  # of the whole run
     clients: tuple[ClientRun, ...] = ()  # of a scheduled run: what their rows know that the logs do not
+    groups: tuple[CollectedGroup, ...] = ()  # beside them
 
 
 def merge_logs(clients: Sequence[ClientLogs], cut: Cut, base_s: float | None = None) -> Collected:

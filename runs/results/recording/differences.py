@@ -58,6 +58,16 @@ def of_findings(old: Iterable[Finding], new: Iterable[Finding]) -> Iterator[Diff
     yield from _rows(old, new, lambda row: row.check_id, FINDING_FIELDS)
 
 
+def of_groups(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
+    """Part by part of each client group; its curve is no number."""
+    stored = {group["name"]: group for group in old}
+    for group in new:
+        before = stored.get(group["name"], {})
+        for name, value in group.items():
+            if name != "curve" and not same(before.get(name), value):
+                yield Difference(f"group {group['name']} {name}", before.get(name), value)
+
+
 def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Difference]:
     """By operation, kind and interval, how many points differ."""
     stored = {_series_label(row.operation, row.latency_kind, row.interval_s): row for row in old}

@@ -15,6 +15,7 @@ from runs.models import MeasurementSet, Run
 from runs.results.recording import differences, scheduled_runs, uploaded_runs
 from runs.results.recording.client_merge import Collected
 from runs.results.recording.differences import Difference
+from runs.results.recording.groups import GroupResult
 from runs.results.recording.intervals import INTERVALS, read_fresh, store_intervals
 from runs.results.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.results.recording.rows import finding_rows, measurement_rows, set_fields, write_series, write_set
@@ -35,6 +36,7 @@ class Rebuilt:
     collected: Collected
     merged: Merged  # over the window of the current set
     findings: Sequence[CheckResult]
+    groups: Sequence[GroupResult] = ()
     numbers: Sequence[Difference] = field(default_factory=tuple)
     series: Sequence[Difference] = field(default_factory=tuple)
     intervals: Sequence[Difference] = field(default_factory=tuple)
@@ -58,7 +60,8 @@ def rebuild(run: Run) -> Rebuilt:
     if merged.clients_merged < current.clients_merged:
         missing = "; ".join(f"client {client.number}: {client.reason}" for client in merged.missing)
         raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
-    findings = judge_again(run, merged, collected.series, tail_s=tail_s)
+    groups = scheduled_runs.judge_groups(run, collected)
+    findings = judge_again(run, merged, collected.series, tail_s=tail_s, groups=groups)
     stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
     return Rebuilt(
         run=run,
@@ -66,7 +69,8 @@ def rebuild(run: Run) -> Rebuilt:
         collected=collected,
         merged=merged,
         findings=findings,
-        numbers=tuple(_numbers(current, merged, findings)),
+        groups=groups,
+        numbers=(*_numbers(current, merged, findings), *differences.of_groups(current.groups, groups)),
         series=tuple(differences.of_series(run.series.all(), collected.series)),
         intervals=tuple(differences.of_intervals(stored, collected.intervals)),
     )
@@ -84,7 +88,7 @@ def apply(rebuilt: Rebuilt) -> None:
             raise RecomputeSkipped("it was cut again meanwhile: recompute it once more")
         kept = rebuilt.current
         if rebuilt.numbers:
-            kept = write_set(run, next_number(run), merged, rebuilt.findings, note=how)
+            kept = write_set(run, next_number(run), merged, rebuilt.findings, note=how, groups=rebuilt.groups)
             adopt(run, kept, before)
         if rebuilt.series:
             write_series(run, rebuilt.collected.series, merged.reader_version)

@@ -21,7 +21,7 @@ from runs.queue.spec import RunSpec, max_warmup_s
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.intervals import INTERVALS, stored_intervals
 from runs.results.recording.rows import write_set
-from runs.results.recording.scheduled_runs import get_clients, judge
+from runs.results.recording.scheduled_runs import get_clients, judge, select_group
 from runs.uploads.judgement import Merged, judge_by
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
@@ -87,7 +87,9 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
             f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
         ) from error
     merged = cut(run, stored, whole, warmup_s=warmup_s, tail_s=tail_s)
-    findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
+    # Groups have windows of their own, which no cut of the ladder changes.
+    current = run.measurement_sets.get(is_current=True)
+    findings = judge_again(run, merged, stored_series(run), tail_s=tail_s, groups=current.groups)
     with transaction.atomic():
         before = locked(run)
         for other in run.measurement_sets.filter(warmup_s=warmup_s, tail_s=tail_s):
@@ -96,7 +98,15 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
                 if other.is_current:
                     instead = ""
                 raise RecutRefused(f"That is cut {other.number}.{instead}")
-        kept = write_set(run, next_number(run), merged, findings, created_by=user, note=reason[:MAX_REASON_LENGTH])
+        kept = write_set(
+            run,
+            next_number(run),
+            merged,
+            findings,
+            created_by=user,
+            note=reason[:MAX_REASON_LENGTH],
+            groups=current.groups,
+        )
         adopt(run, kept, before)
         note(run, kept, user.get_username(), reason)
     return kept
@@ -120,7 +130,7 @@ def choose_set(run: Run, number: int, user: User) -> MeasurementSet:
 
 def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_s: float, tail_s: float) -> MergedRun:
     """The run merged over another window. Raises RecutRefused."""
-    clients = [_client(row, whole.clients.get(row.number, {})) for row in run.client_runs.all()]
+    clients = [_client(row, whole.clients.get(row.number, {})) for row in run.client_runs.filter(group="")]
     try:
         merged = merge_stored(stored, clients, Cut(warmup_s, None, tail_s))
     except YcsbError as error:
@@ -128,7 +138,8 @@ def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_
     # Return codes do not depend on the cut, and are not in the intervals.
     returns = (whole.returns.get((part.operation, part.kind), {}) for part in merged.operations)
     operations = (replace(part, returns=codes) for part, codes in zip(merged.operations, returns, strict=True))
-    return add_arrivals(replace(merged, operations=tuple(operations)), run.client_runs.prefetch_related("artifacts"))
+    rows = run.client_runs.filter(group="").prefetch_related("artifacts")
+    return add_arrivals(replace(merged, operations=tuple(operations)), rows)
 
 
 def stored_series(run: Run) -> list[Series]:
@@ -139,7 +150,9 @@ def stored_series(run: Run) -> list[Series]:
         raise RecutRefused(f"The stored series of this run cannot be read: {error}. Recompute the run.") from error
 
 
-def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: float) -> list[CheckResult]:
+def judge_again(
+    run: Run, merged: Merged, series: Sequence[Series], *, tail_s: float, groups: Sequence[Mapping[str, Any]]
+) -> list[CheckResult]:
     """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
     spec = cast(RunSpec, run.spec)
     if run.source == Run.Source.UPLOADED:
@@ -150,7 +163,8 @@ def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: f
     asked_s = None
     if planned_s is not None and run.phase == Phase.MEASURE:
         asked_s = max(max_warmup_s(window) + planned_s - merged.warmup_s - tail_s, 0.0)
-    return judge(run, merged, series, get_clients(run), rows=run.evidence.get("rows"), asked_s=asked_s)
+    clients = select_group(get_clients(run), "")
+    return judge(run, merged, series, clients, rows=run.evidence.get("rows"), asked_s=asked_s, groups=groups)
 
 
 def locked(run: Run) -> frozenset[str]:

@@ -3,7 +3,7 @@
 The callers hold the transaction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -46,13 +46,16 @@ def write_set(
     *,
     created_by: User | None = None,
     note: str = "",
+    groups: Sequence[Mapping[str, Any]] = (),
 ) -> MeasurementSet:
-    """Store one measurement set with its operations and findings; as the current one, in the place of another.
+    """Store one measurement set with its operations and findings; as the current one, in the place of another. `groups`
+    are `runs.results.recording.groups.GroupResult`.
 
     Raises OSError where the samples of the run's servers cannot be read.
     """
     run.measurement_sets.filter(is_current=True).update(is_current=False)
     kept = set_row(run, number, merged, created_by=created_by, note=note)
+    kept.groups = list(groups)
     if merged.window is not None:
         kept.server_use = compute_server_use(run, merged.window.from_s, merged.window.to_s)
     kept.save(force_insert=True)

@@ -51,7 +51,7 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         probe=_find_probe(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
-        open_load=spec["load"].get("open") if run.target_ops_s else None,
+        open_load=spec["load"].get("open") if spec["load"]["target_ops_s"] else None,
         mode_stated=bool(run.evidence.get("mode_stated")),
         background_work=run.evidence.get("settled", {}).get("pending", {}),
         has_faults=bool(spec.get("faults")),
@@ -147,7 +147,9 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     sweep = run.sweep
     if run.target_ops_s or run.phase != Phase.MEASURE or sweep is None or sweep.database_id is None:
         return None
-    same = Run.objects.filter(
+    if run.spec["load"].get("groups"):
+        return None
+    same = Run.objects.exclude(spec__load__has_key="groups").filter(
         USABLE,
         team=run.team_id,
         sweep__database=sweep.database_id,

@@ -2,11 +2,11 @@
 
 import io
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from django.db import transaction
 from django.db.models import F, Max
@@ -18,11 +18,12 @@ from runs.checks.spec_findings import collect_findings
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import ClientRun, Phase, Run, Status
 from runs.queue import lifecycle
-from runs.queue.spec import RunSpec, WindowSpec, max_warmup_s
+from runs.queue.spec import GroupSpec, RunSpec, WindowSpec, build_group_spec, list_groups, max_warmup_s
 from runs.results import artifacts
 from runs.results.measures.steady import extend_warmup
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.client_merge import Collected, merge_logs
+from runs.results.recording.groups import CollectedGroup, GroupResult, build_group_result, read_group_facts
 from runs.results.recording.intervals import store_intervals
 from runs.results.recording.rows import write_series, write_set
 from runs.results.recording.run_context import build_run_context, read_clock_steps, read_summary
@@ -30,7 +31,7 @@ from runs.uploads.judgement import Merged
 from runs.ycsb.clients import summarised_run
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.grouping import ClientFiles, RunFiles
-from runs.ycsb.ingest import ClientLogs
+from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
 from runs.ycsb.readers.file_reader import read_file
@@ -46,26 +47,51 @@ MIN_RATED_S: Final = 10
 def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
     spec = cast(RunSpec, run.spec)
-    clients = get_clients(run)
+    all_clients = get_clients(run)
+    clients = select_group(all_clients, "")
     if spec["client"]["flavour"] == GO_FLAVOUR:
         # go-ycsb has left its warm-up out, and no histograms that could be cut.
         files = tuple(_reports(client) for client in clients)
         summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
         assert summarised is not None  # None is for clients with histograms.
         return Collected(summarised, summarised.series, clients=clients)
-    window = spec["window"]
-    cut = Cut(phase="load")
-    if run.phase == Phase.MEASURE:
-        cut = Cut(window["warmup_s"], window["max_measure_s"])
-    base_s = None
-    if run.starts_at:
-        base_s = run.starts_at.timestamp()
+    cut, window = _build_cut(spec), spec["window"]
     logs = [_logs(client) for client in clients]
     if run.phase == Phase.MEASURE and "settle_s" in window:
-        cut = _find_settled_cut(merge_logs(logs, Cut(window["warmup_s"]), base_s), window)
-    collected = merge_logs(logs, cut, base_s)
+        cut = _find_settled_cut(merge_logs(logs, Cut(window["warmup_s"]), _start_s(run)), window)
+    collected = merge_logs(logs, cut, _start_s(run))
     assert isinstance(collected.merged, MergedRun)
-    return replace(collected, merged=add_arrivals(collected.merged, clients), clients=clients)
+    groups = tuple(_collect_group(run, spec, group, cut, all_clients) for group in list_groups(spec))
+    return replace(collected, merged=add_arrivals(collected.merged, clients), clients=clients, groups=groups)
+
+
+def _build_cut(spec: RunSpec) -> Cut:
+    if spec["phase"] == Phase.MEASURE:
+        return Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
+    return Cut(phase="load")
+
+
+def _start_s(run: Run) -> float | None:
+    if run.starts_at:
+        return run.starts_at.timestamp()
+    return None
+
+
+def _collect_group(
+    run: Run, spec: RunSpec, group: GroupSpec, cut: Cut, all_clients: Sequence[ClientRun]
+) -> CollectedGroup:
+    """The clients of a group, merged over their own window; nothing of them is kept for cutting again.
+
+    One that stands from the beginning is cut as the ladder.
+    """
+    own, clients = build_group_spec(spec, group), select_group(all_clients, group["name"])
+    if group["start_s"] is not None:
+        cut = _build_cut(own)
+    try:
+        merged, series = ingest([_logs(client) for client in clients], cut, base_s=_start_s(run))
+        return CollectedGroup(group, own, clients, add_arrivals(merged, clients), series)
+    except YcsbError as error:
+        return CollectedGroup(group, own, clients, problem=str(error))
 
 
 def _find_settled_cut(whole: Collected, window: WindowSpec) -> Cut:
@@ -80,8 +106,13 @@ def _find_settled_cut(whole: Collected, window: WindowSpec) -> Cut:
 
 
 def get_clients(run: Run) -> tuple[ClientRun, ...]:
-    """The run's clients with what reading and judging ask of them."""
+    """The run's clients, those of its groups too, with what reading and judging ask of them."""
     return tuple(run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts"))
+
+
+def select_group(clients: Sequence[ClientRun], name: str) -> tuple[ClientRun, ...]:
+    """Those of a group; of the ladder where the name is empty."""
+    return tuple(client for client in clients if client.group == name)
 
 
 def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None) -> list[CheckResult]:
@@ -174,9 +205,10 @@ def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult
     asked_s = None
     if run.phase == Phase.MEASURE:
         asked_s = cast(RunSpec, run.spec)["window"]["min_measure_s"]
-    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
+    groups = judge_groups(run, collected)
+    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s, groups=groups)
     run.measurement_sets.filter(number=1).delete()
-    write_set(run, 1, merged, findings)
+    write_set(run, 1, merged, findings, groups=groups)
     write_series(run, collected.series, merged.reader_version)
     store_intervals(run, collected.intervals)
     return findings
@@ -190,13 +222,39 @@ def judge(
     *,
     rows: int | None,
     asked_s: float | None,
+    groups: Sequence[Mapping[str, Any]] = (),
 ) -> list[CheckResult]:
-    """The run's findings, by the team's thresholds of its purpose."""
+    """The run's findings, by the team's thresholds of its purpose; `groups` are `GroupResult`."""
     spec = cast(RunSpec, run.spec)
     thresholds = get_thresholds(run.team_id, spec["purpose"])
     known = build_run_context(run, spec, clients, thresholds)
+    known = replace(known, groups=read_group_facts(groups))
     workload = spec["workload"]["properties"]
     return collect_findings(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
+
+
+def judge_groups(run: Run, collected: Collected) -> list[GroupResult]:
+    """What is stored of the groups beside the ladder, each with findings of its own."""
+    return [build_group_result(group, _judge_group(run, group)) for group in collected.groups]
+
+
+def _judge_group(run: Run, collected: CollectedGroup) -> list[CheckResult]:
+    """The checks of a run over the group alone: what compares it with other runs of its sweep is left out."""
+    if collected.merged is None:
+        return []
+    spec = collected.spec
+    thresholds = get_thresholds(run.team_id, spec["purpose"])
+    known = build_run_context(run, spec, collected.clients, thresholds)
+    known = replace(known, low_latency_us=None, probe=None, inserted_records=None)
+    return collect_findings(
+        spec,
+        thresholds,
+        collected.merged,
+        collected.series,
+        known,
+        workload=spec["workload"]["properties"],
+        asked_s=spec["window"]["min_measure_s"],
+    )
 
 
 def _reports(client: ClientRun) -> ClientFiles:

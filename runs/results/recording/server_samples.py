@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from runs.checks.facts import fact, parse_number
 from runs.models import Artifact, Run
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, list_generators
 from runs.results import artifacts
 from runs.results.measures.exporters import KIND as EXPORTER_KIND, SampledSeries, read_samples
 from runs.results.measures.host import COUNTERS_KIND, KIND, Columns, HostSamples, Samples, read_columns
@@ -30,8 +30,8 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
     nodes: dict[str, int] = {}
     for position, machine in enumerate(spec["cluster"]["machines"], 1):
         nodes.setdefault(machine["name"], position)
-    generators = {generator["machine"]["name"] for generator in spec["generators"]}
-    described = [*spec["cluster"]["machines"], *(generator["machine"] for generator in spec["generators"])]
+    generators = {generator["machine"]["name"] for generator in list_generators(spec)}
+    described = [*spec["cluster"]["machines"], *(generator["machine"] for generator in list_generators(spec))]
     speeds = {machine["name"]: parse_number(fact(machine["facts"], "nic_bits_per_s")) for machine in described}
     server_cpus = tuple(run.evidence.get("cpus", {}).get("servers", ()))
     hosts = []

@@ -1,0 +1,49 @@
+"""V40: did the client groups stand beside the ladder as planned?"""
+
+from benchsite.core.formatting import counted, percent
+from runs.checks.check import Outcome, check, sentence
+from runs.checks.facts import GroupFacts, RunFacts
+from runs.checks.profile import Profile
+from runs.checks.results import Severity, find_worst
+
+
+@check("V40", "Client groups", "stand for {group_warn} of their time, and checks of measured groups are kept")
+def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What was measured beside a group that was not there is another load than the plan says.
+
+    Formula: window of each group / planned; the worst finding of each measured group
+    Warns: < {group_warn}; a warning
+    Rejects: < {group_reject}, no successful operation; a rejection
+    Not assessed without: client groups
+    """
+    if not facts.groups:
+        return None
+    judged = [_judge(group, profile) for group in facts.groups]
+    complaints = [f"{group.name} {text}" for group, (_, text) in zip(facts.groups, judged, strict=True) if text]
+    shown = counted(len(facts.groups), "group")
+    if not complaints:
+        return Outcome("pass", shown, "Every group stood beside the ladder as planned.")
+    severity = find_worst(severity for severity, _ in judged)
+    return Outcome(
+        severity, shown, f"{sentence(complaints)}.",
+        "See the table of client groups: a group that ends early or fails needs fewer threads, a lower target or "
+        "another workload.",
+    )  # fmt: skip
+
+
+def _judge(group: GroupFacts, profile: Profile) -> tuple[Severity, str]:
+    """The severity, and the end of a sentence that begins with the group's name."""
+    if group.problem:
+        return "reject", f"left nothing to merge: {group.problem.rstrip('.')}"
+    if not group.succeeded:
+        return "reject", "had no successful operation"
+    if group.share < profile.group_reject:
+        return "reject", f"stood for {percent(group.share)} of its time"
+    if group.is_measured and group.findings:
+        worst = find_worst(severity for severity, _, _ in group.findings)
+        checks = ", ".join(f"{check_id} {title}" for severity, check_id, title in group.findings if severity == worst)
+        verb = "is rejected by" if worst == "reject" else "has warnings of"
+        return worst, f"{verb} {checks}"
+    if group.share < profile.group_warn:
+        return "warn", f"stood for {percent(group.share)} of its time"
+    return "pass", ""

@@ -1,0 +1,136 @@
+"""The client groups beside the ladder of a run: each merged over its own window, and judged by itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypedDict
+
+import numpy as np
+
+from runs.checks import CheckResult, compute_verdict
+from runs.checks.facts import GroupFacts
+from runs.models import ClientRun, MeasurementSet
+from runs.queue.spec import GroupSpec, RunSpec
+from runs.results.recording.rows import COLUMNS, FINDING_FIELDS, OPERATION_FIELDS, measurement_rows, set_fields
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.series import Series
+
+# The curve of a group is of the finest level with at most so many points.
+MAX_CURVE_POINTS: Final = 1_000
+NUMBERS: Final = (
+    "window_s",
+    "throughput_ops_s",
+    "operations",
+    "failed",
+    "clients_merged",
+    "clients_expected",
+    "arrivals",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedGroup:
+    """The output of a group, merged; `merged` is None where nothing could be, and `problem` says why."""
+
+    group: GroupSpec
+    spec: RunSpec  # as if it were the only clients of the run
+    clients: tuple[ClientRun, ...]
+    merged: MergedRun | None = None
+    series: tuple[Series, ...] = ()
+    problem: str = ""
+
+
+class Curve(TypedDict):
+    """Successful operations per second, at seconds since the clients of the ladder began."""
+
+    interval_s: int
+    second: list[int]
+    rate_ops_s: list[float]
+
+
+class GroupResult(TypedDict):
+    """One item of `MeasurementSet.groups`."""
+
+    name: str
+    measured: bool
+    workload: str
+    threads: int
+    target_ops_s: int | None
+    problem: str  # why there are no numbers
+    from_s: float | None  # since the epoch
+    to_s: float | None
+    planned_s: float
+    numbers: dict[str, Any]  # by NUMBERS
+    measurements: list[dict[str, Any]]  # as the columns of Measurement
+    curve: Curve | None
+    verdict: str
+    findings: list[dict[str, Any]]
+
+
+def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult]) -> GroupResult:
+    """What is stored of a group."""
+    group, merged = collected.group, collected.merged
+    result: GroupResult = {
+        "name": group["name"],
+        "measured": group["measured"],
+        "workload": group["workload"]["name"],
+        "threads": group["load"]["threads"],
+        "target_ops_s": group["load"]["target_ops_s"],
+        "problem": collected.problem,
+        "from_s": None,
+        "to_s": None,
+        "planned_s": float(collected.spec["window"]["min_measure_s"] or 0),
+        "numbers": {},
+        "measurements": [],
+        "curve": _build_curve(collected.series),
+        "verdict": compute_verdict(finding.severity for finding in findings)["verdict"],
+        "findings": [
+            {"check_id": finding.check_id, **{name: getattr(finding, name) for name in FINDING_FIELDS}}
+            for finding in findings
+        ],
+    }
+    if merged is not None:
+        fields = set_fields(merged)
+        result["from_s"], result["to_s"] = merged.window.from_s, merged.window.to_s
+        result["numbers"] = {name: fields[name] for name in NUMBERS}
+        columns = (*OPERATION_FIELDS, "latency_kind", *COLUMNS)
+        rows = measurement_rows(MeasurementSet(), merged)
+        result["measurements"] = [{name: getattr(row, name) for name in columns} for row in rows]
+    return result
+
+
+def read_group_facts(results: Iterable[Mapping[str, Any]]) -> tuple[GroupFacts, ...]:
+    """What the checks of the run ask of its groups."""
+    facts = []
+    for result in results:
+        operations, failed = result["numbers"].get("operations", 0), result["numbers"].get("failed", 0)
+        worst = [
+            (finding["severity"], finding["check_id"], finding["title"])
+            for finding in result["findings"]
+            if finding["severity"] in ("warn", "reject")
+        ]
+        facts.append(
+            GroupFacts(
+                name=result["name"],
+                is_measured=result["measured"],
+                problem=result["problem"],
+                share=result["numbers"].get("window_s", 0.0) / (result["planned_s"] or 1.0),
+                succeeded=operations - failed,
+                findings=tuple(worst),
+            )
+        )
+    return tuple(facts)
+
+
+def _build_curve(series: Sequence[Series]) -> Curve | None:
+    service = [part for part in series if part.kind == "service" and part.operation != COMPOSITE and part.points.size]
+    if not service:
+        return None
+    fitting = [part.interval_s for part in service if part.points.size <= MAX_CURVE_POINTS]
+    interval_s = min(fitting) if fitting else max(part.interval_s for part in service)
+    parts = [part for part in service if part.interval_s == interval_s]
+    seconds = np.unique(np.concatenate([part.points["second"] for part in parts]))
+    rate = np.zeros(seconds.size)
+    for part in parts:
+        rate[np.searchsorted(seconds, part.points["second"])] += np.nan_to_num(part.points["rate_ops_s"])
+    return {"interval_s": interval_s, "second": seconds.tolist(), "rate_ops_s": rate.round(3).tolist()}
