@@ -222,8 +222,8 @@ def test_builder_shows_rows_and_submits_them(team, client_in):
         "workloads": [str(matrix.workloads.first().pk)],
         "load_generators": [str(generator.pk) for generator in matrix.load_generators.all()],
         "processes_per_generator": "1", "ladder": "threads", "rungs": "4", "repeats": "1", "order": "as_listed",
-        "seed": "1", "warmup_s": "2", "min_measure_s": "60", "load_policy": "load", "load_threads": "8",
-        "between_rungs": "keep", "min_operations": "0", "priority": "0",
+        "seed": "1", "settle_s": "0", "warmup_s": "2", "min_measure_s": "60", "load_policy": "load",
+        "load_threads": "8", "between_rungs": "keep", "min_operations": "0", "priority": "0",
         "submit": "1", "fault_kind": ["pause", "network_cut"],
         "fault_at_s": ["5", "20"], "fault_duration_s": ["2.5", "4"], "fault_node": ["", "1"], "fault_value": ["", ""],
     }  # fmt: skip
