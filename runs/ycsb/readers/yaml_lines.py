@@ -6,6 +6,7 @@ blocks are parts of one.
 """
 
 import re
+from itertools import islice
 from typing import Final
 
 from runs.ycsb.block import Block
@@ -14,7 +15,8 @@ from runs.ycsb.readers.wrapped_lines import CLIENT, opens_quote, unescape
 _KEY: Final = r"[\"']?[\w./-]{1,80}[\"']?:"
 _FRONT: Final = rf"([ \t]*)(?=- |{_KEY} )((?:- +)*)({_KEY} +)?"
 _BARE: Final = rf"(?:\d{{4}}-\d\d-\d\d [\d:]{{8,12}} )?(?:{CLIENT.pattern.decode()})"  # a client's line
-_OPENED: Final = re.compile(rf"(?:^[ \t]+|- +|[\[{{,:][ \t]*)(['\"]){_BARE}".encode())
+_OPENED: Final = re.compile(rf"(['\"]){_BARE}".encode())
+_BEHIND: Final = re.compile(rb"(?:\n[ \t]+|- +|[\[{,:][ \t]*)\Z")  # in front of the quote that opens a scalar
 _LINE: Final = re.compile(rf"[ \t]*{_BARE}")
 # A collection between brackets, and its parts: a bracket, a scalar between quotes, a plain one.
 _FLOW: Final = re.compile(rf"[ \t]*(?:- +)*(?:{_KEY} +)?(?=[\[{{])")
@@ -26,6 +28,8 @@ _ENTRY: Final = re.compile(rf"[ \t]*(?:- |-$|{_KEY}(?: |$))")
 _FOLDED: Final = re.compile(r">[+-]?\d?[+-]?")
 _PIECES: Final = {"'": re.compile(r"((?:[^']|'')*)('?)"), '"': re.compile(r'((?:[^"\\]|\\.)*)([\\"]?)')}
 _LOOKED_AT: Final = 1 << 16  # bytes of a block
+_MAX_TRIES: Final = 20
+_MAX_FRONT: Final = 100  # bytes
 _MAX_SCALAR: Final = 1 << 20  # characters without an end of line
 
 
@@ -34,20 +38,15 @@ def is_yaml(data: bytes) -> bool:
 
     Double quotes that end in their line are those of JSON, too.
     """
-    beginning = data[:_LOOKED_AT]
-    if b"'" not in beginning and b'"' not in beginning:
-        return False
-    *lines, last = beginning.split(b"\n")
-    is_whole = len(beginning) == len(data)
-    return any(_opens_scalar(line, is_whole=True) for line in lines) or _opens_scalar(last, is_whole=is_whole)
+    return any(_opens_scalar(data, opened) for opened in islice(_OPENED.finditer(data, 0, _LOOKED_AT), _MAX_TRIES))
 
 
-def _opens_scalar(line: bytes, *, is_whole: bool) -> bool:
-    if b"'" not in line and b'"' not in line:
+def _opens_scalar(data: bytes, opened: re.Match[bytes]) -> bool:
+    begin = data.rfind(b"\n", 0, opened.start()) + 1
+    if _BEHIND.search(data, max(begin - 1, opened.start() - _MAX_FRONT, 0), opened.start()) is None:
         return False
-    opened = _OPENED.search(line)
-    # Where a line is cut off, the quote may have ended behind it.
-    return opened is not None and (opened[1] == b"'" or (is_whole and opens_quote(line)))
+    end = data.find(b"\n", opened.end())
+    return opened[1] == b"'" or opens_quote(data[begin : len(data) if end < 0 else end])
 
 
 class YamlLines:
