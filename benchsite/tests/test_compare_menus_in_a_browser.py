@@ -44,6 +44,16 @@ def test_drawings_of_the_server_stay_until_a_figure_is_reached(page, site):
     assert not site.complaints
 
 
+def test_sides_fit_a_telephone(page):
+    """Rows are blocks, whose values are named."""
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    wrap = page.locator(".table-wrap:has(#sides)")
+    assert wrap.evaluate("element => element.scrollWidth <= element.clientWidth")
+    names = page.locator("#sides tbody tr").first.locator("[data-name]")
+    assert names.first.evaluate("cell => getComputedStyle(cell, '::before').content").strip('"') == "Ceiling, ops/s: "
+
+
 def test_menu_keeps_scroll_focus_opened_parts_and_drawing(page, site):
     reach_figure(page)
     page.evaluate("document.querySelector('#plot-ceilings').mark = 1; document.querySelector('#filters').open = true")
