@@ -113,6 +113,8 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     if "://" in text:
         text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
     folded = text.casefold()
+    if _CUE.search(folded) is None:
+        return text
     for cues, pattern, replacement in _STEPS:
         if any(map(folded.__contains__, cues)):
             text = pattern.sub(replacement, text)
@@ -216,3 +218,4 @@ _STEPS: Final = (
     (_WORDS, _LINE, _without_value),
     (_WORDS, _ASSIGNED, _without_value),
 )
+_CUE: Final = re.compile("|".join(sorted(map(re.escape, set(chain.from_iterable(cues for cues, _, _ in _STEPS))))))

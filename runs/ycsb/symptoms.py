@@ -100,6 +100,9 @@ WORDS: Final = (
 )  # fmt: skip
 
 
+_WORD: Final = re.compile("|".join(map(re.escape, WORDS)))
+
+
 class SymptomCounter:
     """Counts the signs of trouble line by line; each line counts for the first kind it fits."""
 
@@ -108,7 +111,7 @@ class SymptomCounter:
 
     def take(self, line: str) -> None:
         text = line.strip()[:MAX_LINE_LENGTH]
-        if not any(map(text.__contains__, WORDS)):
+        if _WORD.search(text) is None:
             return
         for kind, meaning, pattern in _KNOWN:
             if pattern.search(text):

@@ -35,6 +35,7 @@ _SHORTENED: Final = re.compile(re.escape(COMMAND_LINE) + r" -\.\.\.")  # PowerSh
 _TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
 _GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
 _MARKS: Final = (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))
+_MARKED: Final = re.compile(b"|".join(map(re.escape, _MARKS)))
 _CHATTER: Final = 1
 _STATUS: Final = 2
 _TELLING: Final = 3
@@ -196,7 +197,7 @@ class TextReader:
             and not (self._writers.names or has_front(shape))
         ):
             looks_like = _STATUS
-        elif b" sec: " in shape or b"]," in shape or any(map(shape.__contains__, _MARKS)) or BEGINNING.match(shape):
+        elif b" sec: " in shape or b"]," in shape or _MARKED.search(shape) or BEGINNING.match(shape):
             looks_like = _TELLING
         else:
             looks_like = _CHATTER

@@ -38,6 +38,8 @@ def is_yaml(data: bytes) -> bool:
 
     Double quotes that end in their line are those of JSON, too.
     """
+    if data.find(b"'", 0, _LOOKED_AT) < 0 and data.find(b'"', 0, _LOOKED_AT) < 0:
+        return False
     return any(_opens_scalar(data, opened) for opened in islice(_OPENED.finditer(data, 0, _LOOKED_AT), _MAX_TRIES))
 
 

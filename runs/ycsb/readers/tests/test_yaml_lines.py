@@ -2,7 +2,6 @@
 
 import json
 import random
-from typing import Any
 
 import pytest
 import yaml
@@ -100,12 +99,14 @@ def test_any_text_comes_out_of_any_yaml(seed: int):
     characters = "ab [],.:'\"\\#-0\t\N{LATIN SMALL LETTER E WITH ACUTE}\N{EURO SIGN}"
     lines = ["".join(chance.choices(characters, k=chance.randint(20, 200))).strip() for _ in range(20)]
     quoted = [line for line in lines if line[0] not in "ab0"]
-    style: Any = {"default_style": chance.choice("'\""), "default_flow_style": chance.random() < 0.5}
-    text = yaml.dump({"stdout_lines": quoted}, width=chance.randint(30, 300), **style)
+    style, is_flow = chance.choice("'\""), chance.random() < 0.5
+    text = yaml.dump(
+        {"stdout_lines": quoted}, width=chance.randint(30, 300), default_style=style, default_flow_style=is_flow
+    )
     written, reader, taken = text.splitlines(keepends=True), YamlLines(), b""
     while written:
         count = chance.randint(1, 4)
         taken += reader.feed(Block("".join(written[:count]).encode(), 1)).data
         written = written[count:]
 
-    assert [line for line in taken.decode().splitlines() if line][not style["default_flow_style"] :] == quoted
+    assert [line for line in taken.decode().splitlines() if line][not is_flow :] == quoted
