@@ -5,7 +5,7 @@ set -euo pipefail
 client=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder"
+python3 -I -m venv "$folder" # Isolated: no file of the checkout stands for a module of Python.
 "$folder/bin/pip" install --quiet --disable-pip-version-check "$client"
 set -f # Words of a line are no patterns of files.
 options=()

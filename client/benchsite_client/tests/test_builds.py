@@ -199,7 +199,7 @@ def test_script_passes_each_line_as_one_build(tmp_path, signed_in):
     commands = tmp_path / "commands"
     commands.mkdir()
     for name, text in {
-        "python3": f'mkdir -p "$3/bin"; cp {commands}/pip {commands}/benchsite "$3/bin"',
+        "python3": f'mkdir -p "$4/bin"; cp {commands}/pip {commands}/benchsite "$4/bin"',
         "pip": "exit 0",
         "benchsite": "printf '%s\\n' \"$@\"",
     }.items():
