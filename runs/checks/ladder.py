@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 from functools import cache
+from operator import mul
 from statistics import fmean
 from typing import Final
 
-import numpy as np
-
 from benchsite.core.formatting import percent, short, throughput
 from runs.checks.results import CheckResult
+from runs.ycsb.distributions import chi_square_tail, f_tail
 
 MIN_RUNGS: Final = 3
 # Standard deviation of the logarithms of runs that differ by nothing: less than this explains is no dip.
@@ -53,13 +53,12 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
     where the variance is estimated): Robertson, Wright and Dykstra, Order Restricted Statistical Inference, 1988,
     section 2.3, with the level probabilities of equal weights. The nearest single-peaked curve is never further.
     """
-    from scipy.special import chdtrc, fdtrc
-
     means, weights = [fmean(values) for values in logs], [float(len(values)) for values in logs]
     ascending, descending = _distances(means, weights), _distances(means[::-1], weights[::-1])[::-1]
     distance = min(map(sum, zip(ascending, descending, strict=True)))
-    chances, levels = _level_probabilities(len(logs))[1:-1], np.arange(1, len(logs))
-    if np.dot(chances, chdtrc(len(logs) - levels, distance / variation**2)) >= SIGNIFICANCE:
+    chances, degrees = _level_probabilities(len(logs))[1:-1], range(len(logs) - 1, 0, -1)
+    tails = (chi_square_tail(df, distance / variation**2) for df in degrees)
+    if math.fsum(map(mul, chances, tails)) >= SIGNIFICANCE:
         return True
     freedom = int(sum(weights)) - len(logs)
     squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
@@ -68,8 +67,8 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
         variance = squares / freedom
     if not variance:
         return False
-    by_level = fdtrc(len(logs) - levels, freedom, distance / variance / (len(logs) - levels))
-    return bool(np.dot(chances, by_level) > SIGNIFICANCE)
+    tails = (f_tail(df, freedom, distance / variance / df) for df in degrees)
+    return math.fsum(map(mul, chances, tails)) > SIGNIFICANCE
 
 
 def _distances(means: Sequence[float], weights: Sequence[float]) -> list[float]:

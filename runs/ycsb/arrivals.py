@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.core.formatting import exact
+from runs.ycsb.distributions import beta_quantile
 from runs.ycsb.histogram import Floats, Histogram, Ints
 from runs.ycsb.names import CLIENT_LAG, START_LAG
 
@@ -195,16 +196,14 @@ def expected_share(profile: Sequence[Sequence[float]], window_s: float) -> float
 
 def share_interval(events: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The exact interval of a binomial share (Clopper and Pearson, 1934)."""
-    from scipy.special import betaincinv
-
     if not trials:
         return 0.0, 1.0
     tail = (1 - confidence) / 2
     low, high = 0.0, 1.0
     if events:
-        low = float(betaincinv(events, trials - events + 1, tail))
+        low = beta_quantile(tail, events, trials - events + 1)
     if events < trials:
-        high = float(betaincinv(events + 1, trials - events, 1 - tail))
+        high = beta_quantile(1 - tail, events + 1, trials - events)
     return low, high
 
 

@@ -14,10 +14,12 @@ The bound says how well this run shows its own percentile. It says nothing about
 import math
 from collections.abc import Sequence
 from functools import cache
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 
+from runs.ycsb.distributions import binomial_quantile, student_quantile
 from runs.ycsb.histogram import Floats, Histogram, Ints, get_bucket_index
 from runs.ycsb.intervals import MIN_BATCHES, Batches
 
@@ -30,8 +32,6 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
 
     None where the window has too few batches, or its values do not say enough about the percentile.
     """
-    from scipy.special import bdtr, bdtrik
-
     values = [value for value in histogram.percentiles(percentiles) if value is not None]
     if len(batches) < MIN_BATCHES or not values:
         return [None] * len(percentiles)
@@ -39,12 +39,11 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
     inflation = variance_inflation(batches, np.array([get_bucket_index(value) for value in values]))
     numbers = (histogram.count / inflation).astype(np.int64)
     enough = numbers >= [min_values(percentile) for percentile in percentiles]
-    numbers = np.maximum(numbers, 1)
-    # The smallest k with P(B <= k) >= CONFIDENCE; the inverse is off by less than 1.
-    below = np.ceil(bdtrik(CONFIDENCE, numbers, shares))
-    ranks = below + (bdtr(below - 1, numbers, shares) < CONFIDENCE)
-    raised = np.maximum(100 * ranks / numbers, percentiles)
-    bounds = iter(histogram.percentiles(raised[enough].tolist()))
+    raised = [
+        max(100 * (binomial_quantile(CONFIDENCE, number, share) + 1) / number, 100 * share)
+        for number, share in zip(numbers[enough].tolist(), shares[enough].tolist(), strict=True)
+    ]
+    bounds = iter(histogram.percentiles(raised))
     return [next(bounds) if is_enough else None for is_enough in enough.tolist()]
 
 
@@ -78,6 +77,4 @@ def variance_inflation(batches: Batches, indices: Ints) -> Floats:
 @cache
 def _student(size: int) -> float:
     """The square of Student's quantile over the normal one, for this number of batches."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(stdtrit(size - 1, CONFIDENCE) / ndtri(CONFIDENCE)) ** 2
+    return float(student_quantile(size - 1, CONFIDENCE) / NormalDist().inv_cdf(CONFIDENCE)) ** 2

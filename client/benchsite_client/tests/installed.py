@@ -16,7 +16,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 ROOT = settings.BASE_DIR / "client"
 DEPENDENCIES = (
-    "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection", "scipy",
+    "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection",
     "zstandard", "pyarrow",
 )  # fmt: skip
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from runs.ycsb.distributions import student_quantile
+
 # From fewer repeated cells nobody reads the noise of a cluster: one may be the calm one, or the odd one.
 MIN_CELLS: Final = 2
 
@@ -32,9 +34,7 @@ def compute_limit(sd_log: float, degrees: int) -> float:
     ISO 5725-6 on logarithms, which has 1.96 for t: with the four degrees of freedom of two cells repeated three times
     that is exceeded in 12 % of cases.
     """
-    from scipy.special import stdtrit
-
-    return math.expm1(float(stdtrit(degrees, 0.975)) * math.sqrt(2) * sd_log)
+    return math.expm1(student_quantile(degrees, 0.975) * math.sqrt(2) * sd_log)
 
 
 def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:
@@ -67,13 +67,11 @@ class MeanInterval:
 
 def compute_mean_interval(values: Sequence[float]) -> MeanInterval:
     """exp(mean of logarithms ± t · s / √n) of the values of one cell, all of them positive."""
-    from scipy.special import stdtrit
-
     mean = math.fsum(math.log(value) for value in values) / len(values)
     noise = repeatability([values])
     if noise is None or not noise.sd_log:
         return MeanInterval(math.exp(mean), None, None)
-    reach = float(stdtrit(noise.degrees, 0.975)) * noise.sd_log / math.sqrt(len(values))
+    reach = student_quantile(noise.degrees, 0.975) * noise.sd_log / math.sqrt(len(values))
     return MeanInterval(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach))
 
 
