@@ -5,10 +5,12 @@
 runs a command of the set-up as a step, with its output in a log. Standard library only: there may be no packages yet.
 """
 
+import contextlib
 import re
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -61,6 +63,28 @@ class Step:
             self._rewrite(f"{SIGNS[self._ticks % len(SIGNS)]} {line}")
         else:
             self.say(f"  {line}")
+
+    @contextlib.contextmanager
+    def keep_ticking(self) -> Iterator[Callable[[str], None]]:
+        """Ticks from a thread, for work that cannot call `tick` often; yields a function that notes the detail."""
+        detail = ""
+        ended = threading.Event()
+
+        def note(text: str) -> None:
+            nonlocal detail
+            detail = text
+
+        def tick_until_end() -> None:
+            while not ended.wait(TERMINAL_INTERVAL_S):
+                self.tick(detail)
+
+        thread = threading.Thread(target=tick_until_end, daemon=True)
+        thread.start()
+        try:
+            yield note
+        finally:
+            ended.set()
+            thread.join()
 
     def _rewrite(self, line: str) -> None:
         if self.is_terminal:

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from benchsite.accounts.membership import ensure_demo_team
 from benchsite.accounts.sign_in_link import make_link
 from benchsite.core.generator_access import Access, own_file, write_access
+from benchsite.core.migration import migrate_database
 from runs.models import LoadGenerator
 from runs.results.artifacts import mark_storage
 from workers.generator import enrolment
@@ -21,22 +22,9 @@ from workers.generator import enrolment
 Note = Callable[[str], None]  # takes what a task is at
 
 
-class Notes:
-    """A stream for what a command prints: each piece is what the task is at."""
-
-    def __init__(self, note: Note) -> None:
-        self.note = note
-
-    def write(self, text: str) -> None:
-        self.note(text.strip())
-
-    def flush(self) -> None:
-        pass
-
-
 def prepare(note: Note, generators: Sequence[str], site_url: str) -> dict[str, dict[str, str]]:
     """Bring database and static files up to date; the environments of the load generators by name."""
-    call_command("migrate", interactive=False, stdout=Notes(note))
+    migrate_database(lambda detail: note(f"migration {detail}"))
     ensure_demo_team()
     mark_storage()
     note("static files")

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchsite.accounts.models import User
 from benchsite.core.env import env_path, env_str
 from benchsite.core.generator_access import Access, AccessRefused, without_user, write_access
+from benchsite.core.migration import migrate_database
 from benchsite.core.progress import Step
 from runs.results.artifacts import mark_storage
 from workers.generator import enrolment
@@ -29,11 +29,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with Step("Migrations", self._say):
-            call_command("migrate", interactive=False, verbosity=1, stdout=self.stdout)
+        with Step("Migrations", self._say) as step, step.keep_ticking() as note:
+            count = migrate_database(note)
         with Step("Artifact storage", self._say):
             mark_storage()
-        self._say("The database is migrated, and the artifact storage is this site's.")
+        self._say(f"The database is migrated ({count} new migrations), and the artifact storage is this site's.")
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
             self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")
         if options["generators"]:
