@@ -1,6 +1,12 @@
 """What asks a server of somebody else connects to no address that the site refuses, whatever the server announces."""
 
+import ctypes
 import platform
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +20,7 @@ from workers.provision.administration import AdministrationError
 from workers.provision.administration.confinement import SYSTEM_CALLS
 from workers.provision.administration.factory import administration_for
 from workers.provision.deadline import Deadline
+from workers.tests.test_hostile_servers import BEHAVIOURS, check
 
 PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")  # from 2 on no process reads another's memory
 MAX_PTRACE_SCOPE = 1
@@ -30,6 +37,10 @@ REFUSED_HOST = "127.0.0.66"
 TIMEOUT_S = 20.0
 CHEAPEST = "aerospike"
 PROPERTIES = {"mongodb": {"mongodb.replica_set": "rs"}}
+REDIRECTING = [slug for slug, behaviours in BEHAVIOURS.items() if "moved" in behaviours]
+REFUSED_ADDRESS = ("169.254.169.254", 80)  # that such servers name
+NEW_NETWORK = 0x40000000  # of unshare(2)
+COUNTED = (("iptables", "127.0.0.1"), ("ip6tables", "::1"))
 DIRECT = [
     system.slug
     for system in load_catalog().systems.values()
@@ -106,3 +117,48 @@ def test_own_servers_get_no_connection(settings):
             target = check_target(system, [f"127.0.0.1:{cluster.port}"], {}, deadline=Deadline(TIMEOUT_S))
 
     assert "is a server of this site itself" in target.checks[-1].detail and own.connections == 0
+
+
+def count_packets(act: Callable[[], object]) -> tuple[int, int]:
+    """The packets of TCP that leave for other addresses than 127.0.0.1 and ::1 while `act` runs, and with one attempt
+    to connect after it. In a network namespace that the calling thread gets; all that it starts is there, too.
+    """
+    assert ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) == 0, ctypes.get_errno()
+    for command in (
+        "ip link set lo up",
+        "ip link add out type veth peer name away",
+        "ip address add 198.51.100.1/24 dev out",
+        "ip link set out up",
+        "ip link set away up",
+        "ip route add default dev out",
+        *(f"{program} --append OUTPUT --protocol tcp ! --destination {host}" for program, host in COUNTED),
+    ):
+        subprocess.run(command.split(), check=True)
+    act()
+    packets = read_packets()
+    with socket.socket() as probe:
+        probe.setblocking(False)
+        probe.connect_ex(REFUSED_ADDRESS)
+    return packets, read_packets()
+
+
+def read_packets() -> int:
+    total = 0
+    for program, _ in COUNTED:
+        command = [program, "--list-rules", "OUTPUT", "--verbose"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        total += sum(map(int, re.findall(r"^-A OUTPUT .* -c (\d+)", listed, re.MULTILINE)))
+    return total
+
+
+@pytest.mark.needs("network")
+@pytest.mark.parametrize("slug", variants(REDIRECTING))
+def test_no_packet_leaves_for_a_refused_address(settings, slug):
+    settings.EXTERNAL_NETWORKS = ALLOWED_NETWORKS
+    read_system(slug, settings.YCSB_DIR)
+
+    with ThreadPoolExecutor(1) as pool:
+        packets, with_probe = pool.submit(count_packets, partial(check, slug, "moved")).result()
+
+    assert packets == 0
+    assert with_probe == 1
