@@ -28,9 +28,12 @@ HARMLESS: Final = frozenset({
     "azure.partitionkey", "crail.enumeratekeys", "downsamplingkey", "dynamodb.primarykey", "es.index.key",
     "groupbykey", "groupbykeys", "key", "tagkeylength", "timestampkey", "valuekey", "hashkey", "rangekey", "sortkey",
     "partitionkey", "rowkey", "foreignkey", "shardkey", "indexkey", "routingkey", "hotkey", "monkey", "turkey",
-    "s3.sse",
+    "s3.sse", "bypass", "compass", "onepass", "singlepass", "twopass", "multipass",
 })  # fmt: skip
-_ENDING: Final = r"(?:[A-Za-z0-9_.-]{0,80}?(?:[Kk]ey|KEY|[-_.]sas|Sas|[-_.]pat|Pat))"
+_ENDINGS: Final = ("key", "sas", "pat", "pass", "pw")
+_ENDING: Final = (
+    r"(?:[A-Za-z0-9_.-]{0,80}?(?:[Kk]ey|KEY|[-_.]sas|Sas|[-_.]pat|Pat|[a-z_.-]pass|Pass|PASS|(?<![A-Za-z])pw|Pw|PW))"
+)
 _TO_END: Final = r"""(?:(?!(?:\\[rn])*["'](?:[\s,}\])]|$))\S)"""  # of a word, or of the string that it stands in
 # What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
 _IS: Final = r"""(?:\\{0,3}["']?\s{0,20}(?:=|:(?!//))[ \t]{0,20}|["'][ \t]{0,20},[ \t]{0,20}(?=["']))"""
@@ -56,9 +59,20 @@ _ELEMENT: Final = re.compile(
     r"""(?:>|\s{1,20}value=["']))(?P<value2>[^<"']+)""",
     re.IGNORECASE,
 )
-# user:password@ of an address; the user's name stays, because it helps to find what is wrong.
+# user:password@ of an address; the user's name stays, because it helps to find what is wrong. A password with a / or a
+# ? should be written otherwise, and is not always.
 _ADDRESS: Final = re.compile(
-    r"(?P<front>\b[a-z][a-z0-9+.-]{0,40}://[^\s/?#:@\"']{0,200}:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
+    r"(?P<front>\b[a-z][a-z0-9+.-]{0,40}://[^\s/?#:@\"']{0,200}:)"
+    r"(?P<value>[^\s/?#\"']+(?=@)|(?!\d{1,5}[/?#])[^\s@\"']{1,200}(?=@))",
+    re.IGNORECASE,
+)
+# user:password@host:port without a scheme. A node of Redis Cluster is host:port@port.
+_BARE_ADDRESS: Final = re.compile(
+    r"(?P<front>(?<![\w.:/@-])[\w.-]{1,60}:)(?P<value>(?!\d{1,5}@)[^\s:@/\"',;=]{4,100})(?=@[\w.-]{1,100}:\d)"
+)
+# Of SQL.
+_STATEMENT: Final = re.compile(
+    r"(?P<front>\b(?:identified\s{1,9}by|password)\s{1,9})(?P<value>'(?:[^'\\\n]|\\.|''){1,200}')", re.IGNORECASE
 )
 # user/password@ of Oracle's addresses, and user:password as the value of a property.
 _USER_AND: Final = re.compile(
@@ -68,7 +82,7 @@ _USER_AND: Final = re.compile(
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _OPTION: Final = re.compile(
-    rf"(?P<front>(?:^|[\s\"'])(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|--?[\w-]{{1,80}}[-_]key"
+    rf"(?P<front>(?:^|[\s\"'])(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|--?[\w-]{{1,80}}(?:[-_]key|pass)"
     rf"|(?:--?)?(?:requirepass|masterauth))[ \t]+)(?P<value>[^\s-]{_TO_END}*)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -76,16 +90,19 @@ _OPTION: Final = re.compile(
 # equals sign is a property of YCSB.
 _TOOL: Final = re.compile(
     r"(?P<front>\b(?:redis|valkey)-(?:cli|benchmark)\b[^\n|;]{0,300}?\s-a[ \t]+"
-    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb|mongo|mongosh|mongodump|cqlsh|sshpass)\b[^\n|;]{0,300}?\s-p[ \t]*"
+    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p"
+    r"|\b(?:mongo|mongosh|mongodump|cqlsh|sshpass)\b[^\n|;]{0,300}?\s-p[ \t]*"
     r"|\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ \t]+[\"']?[^\s:\"']{1,100}:)"
     rf"""(?P<value>(?:(?!=){_TO_END})+)(?![^\s"'\\])"""
 )
-# Values that are secret under any name: JSON web tokens, signatures of addresses, keys of Amazon and of files.
+# Values that are secret under any name: JSON web tokens, signatures of addresses, keys of Amazon and of files, and
+# tokens of services and of Benchsite.
 _SHAPE: Final = re.compile(
     r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*|(?<=[?&;]sig=)[A-Za-z0-9%/+=_-]{16,}"
     r"|(?<=[?&]Signature=)[A-Za-z0-9%/+=_-]{16,}|(?<=-Signature=)[A-Za-z0-9%/+=_-]{16,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza|ya29\.|dop_v1_|sk_live_)[A-Za-z0-9_-]{16,}"
     r"|(?<=https://)[A-Za-z0-9_-]{20,}(?=@)"
+    r"|\bbs_[A-Za-z0-9]{8}_[A-Za-z0-9]{38}|\bbse_[0-9a-f]{64}|(?<=\bbsg_)[\w.-]{1,80}_[0-9a-f]{64}"
 )
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
@@ -196,24 +213,27 @@ def is_secret(name: str) -> bool:
         return False
     if lowered in REDIS_SECRETS or _SECRET_NAME.search(name):
         return True
-    return lowered.endswith(("key", "sas", "pat")) and re.fullmatch(_ENDING, name) is not None
+    return lowered.endswith(_ENDINGS) and re.fullmatch(_ENDING, name) is not None
 
 
 _WORDS: Final = ("pass", "pw", "secret", "token", "key", "cred", "string", "signature", "sas", "pat")
 TOKENS: Final = (
     "eyj", "sig=", "signature=", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
     "aiza", "ya29.", "dop_v1_", "sk_live_", "https://",
+    "bs_", "bse_", "bsg_",
 )  # fmt: skip
 TOOLS: Final = ("redis-", "valkey-", "mysql", "mariadb", "mongo", "cqlsh", "sshpass", "curl")
 # Without one of its words a pattern matches nothing: looking for them is much faster.
 _STEPS: Final = (
     (("user", "auth", "login", "jdbc:oracle"), _USER_AND, _behind_front),
     (("pass", "pwd", "secret", "token", "key", "cred", "string", "signature", "masterauth"), _OPTION, _behind_front),
+    (("@",), _BARE_ADDRESS, _behind_front),
+    (("password '", "identified"), _STATEMENT, _behind_front),
     (TOOLS, _TOOL, _behind_front),
     (("</", "value="), _ELEMENT, _behind_front),
     (("bearer", "basic"), _BEARER, _behind_front),
     (TOKENS, _SHAPE, HIDDEN),
-    (("key", "sas", "pat"), _ENDING_NAME, _without_key),
+    (_ENDINGS, _ENDING_NAME, _without_key),
     (_WORDS, _SPACED, _without_rest),
     (_WORDS, _LINE, _without_value),
     (_WORDS, _ASSIGNED, _without_value),

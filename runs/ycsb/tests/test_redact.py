@@ -73,7 +73,24 @@ from runs.ycsb.tests.samples import DATA
         "-p es.setting.xpack.security.user=elastic:hunter2",
         "es.setting.xpack.security.user: elastic:hunter2",
         "jdbc:oracle:thin:scott/hunter2@//db:1521/x",
+        "dbpass=hunter2",
+        "DB_PASS=hunter2",
+        "userPass: hunter2",
+        "bind_pw=hunter2",
+        "redis.password hunter2",
+        "-storepass hunter2",
+        # Addresses as people type them.
+        "redis://:hun/hunter2@h:6379/0",
+        "redis://:hunter2?@h:6379/0",
+        "alice:hunter2@db-1:6379",
+        # Statements and commands.
+        "CREATE USER 'a'@'%' IDENTIFIED BY 'hunter2'",
+        "ALTER ROLE a PASSWORD 'hun''hunter2'",
+        "redis-cli -h db-1 -a hunter2 info",
+        "sshpass -p hunter2 ssh lab",
+        "mysql -u root -phunter2 ycsb",
         # Values that are secret under any name.
+        "bs_Abcd1234_" + "a" * 31 + "hunter2",
         "x=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.hunter2hunter2",
         "https://a.example/c?sv=2&sig=hunter2hunter2hunter2%3D&se=1",
         "a\n-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\nb",
@@ -103,6 +120,11 @@ def test_it_hides_secrets(text):
         ("bin/ycsb run mongo -p recordcount=1000 -p mongo.x=y", "-p recordcount=1000 -p mongo.x=y"),
         ("redis-benchmark -p 6379 -a s -n 9", "-p 6379 -a [redacted] -n 9"),
         ("the password is wrong, and the token has expired", "the password is wrong, and the token has expired"),
+        ("07c37df 127.0.0.1:30004@31004,db-4 slave e7d1 0 1 4 connected", "127.0.0.1:30004@31004,db-4"),
+        ("http://db-1:9200/a@b", "http://db-1:9200/a@b"),
+        ("mysql -u root -p ycsb", "-p ycsb"),
+        ("Password 'wrong' is refused. mysql -P 3306", "mysql -P 3306"),
+        (f"token bsg_lab-1_{'0' * 64}", "token bsg_"),
     ],
 )
 def test_it_keeps_what_stands_around_a_secret(text, kept):
@@ -129,7 +151,7 @@ def test_it_knows_the_names_of_secrets():
                  "keyprefix", "azure.account", "monkey"):  # fmt: skip
         assert not is_secret(name)
         assert redact(f"{name}=16") == f"{name}=16"
-    for name in ("db.user", "recordcount", "num_tokens", "bypass", "passive"):
+    for name in ("db.user", "recordcount", "num_tokens", "bypass", "passive", "compass"):
         assert not is_secret(name)
         assert redact(f"{name}: 16") == f"{name}: 16"
 
