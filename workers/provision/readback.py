@@ -1,5 +1,6 @@
 """Whether a durability mode is in force, by the running server's own answer. No Django."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
 from runs.catalog import Mode, Property, System
@@ -53,20 +54,40 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
     which must be that of a system that keeps one. Raises AdministrationError.
     """
+    return read_back_modes(system, [mode], administration, copies)[mode.slug]
+
+
+def read_back_modes(
+    system: System, modes: Collection[Mode], administration: Administration, copies: int | None = None
+) -> dict[str, ReadBack]:
+    """As `read_back`, of several modes. The server is asked once: each question takes time on a slow network."""
+    settings = administration.read_settings({name: None for mode in modes for name in mode.expected_settings})
+    replicas = None
+    if any(mode.replicas_needed for mode in modes):
+        replicas = administration.replicas()
+    topology = administration.topology()
+    return {mode.slug: _judge(system, mode, settings, replicas, topology, copies) for mode in modes}
+
+
+def _judge(
+    system: System,
+    mode: Mode,
+    settings: Mapping[str, str],
+    replicas: int | None,
+    topology: dict[str, str],
+    copies: int | None,
+) -> ReadBack:
     expected = mode.expected_settings
-    answer = administration.read_settings(expected)
-    values = {name: plain_text(answer[name]) for name in expected if name in answer}
+    values = {name: plain_text(settings[name]) for name in expected if name in settings}
     wrong = [
         name
         for name, value in expected.items()
         if name not in values or not same_value(system.settings[name], value, values[name])
     ]
-    if mode.replicas_needed:
-        replicas = administration.replicas()
+    if mode.replicas_needed and replicas is not None:
         values[REPLICAS], expected[REPLICAS] = str(replicas), f"at least {mode.replicas_needed}"
         if replicas < mode.replicas_needed:
             wrong.append(REPLICAS)
-    topology = administration.topology()
     factor = topology.get(REPLICATION_FACTOR)
     if copies is not None and factor not in (None, str(copies)):
         values[REPLICATION_FACTOR], expected[REPLICATION_FACTOR] = plain_text(factor), str(copies)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from workers.tests.test_memcached import make_certificates
 PASSWORD = "the right one"
 HOST = "127.0.0.1"
 NAME = "obstacle"  # of roles and databases
+DISTANCE_S = 0.15  # from a question to its answer
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,15 @@ def redis_behind_slow_proxy(lab: Lab, delay_s: float) -> Iterator[Target]:
 
 
 @contextmanager
+def far_away(
+    lab: Lab, plant: Callable[..., AbstractContextManager[Target]], *args: object, **fields: object
+) -> Iterator[Target]:
+    """What is planted, on another continent."""
+    with plant(lab, *args, **fields) as target, slow_proxy(target.port, DISTANCE_S, DISTANCE_S / 2) as port:
+        yield replace(target, port=port)
+
+
+@contextmanager
 def redis_in_protected_mode(lab: Lab) -> Iterator[Target]:
     """Without a password it refuses clients that do not come from loopback."""
     with redis_server(lab, "--bind", "0.0.0.0", host=find_own_address()) as target:
@@ -324,8 +334,8 @@ def dropping_firewall(lab: Lab) -> Iterator[Target]:
 
 
 @contextmanager
-def slow_proxy(port: int, delay_s: float) -> Iterator[int]:
-    """A port that forwards each connection after a delay."""
+def slow_proxy(port: int, delay_s: float, way_s: float = 0.0) -> Iterator[int]:
+    """A port that forwards each connection after a delay, and all that is sent over it, either way, after another."""
     with socket.create_server((HOST, 0), backlog=128) as listener:
 
         def accept() -> None:
@@ -339,9 +349,9 @@ def slow_proxy(port: int, delay_s: float) -> Iterator[int]:
         def forward(client: socket.socket) -> None:
             time.sleep(delay_s)
             with contextlib.suppress(OSError), client, socket.create_connection((HOST, port)) as server:
-                back = threading.Thread(target=pump, args=[server, client], daemon=True)
+                back = threading.Thread(target=pump, args=[server, client, way_s], daemon=True)
                 back.start()
-                pump(client, server)
+                pump(client, server, way_s)
                 back.join()
 
         thread = threading.Thread(target=accept, daemon=True)
@@ -351,9 +361,10 @@ def slow_proxy(port: int, delay_s: float) -> Iterator[int]:
         thread.join()
 
 
-def pump(source: socket.socket, sink: socket.socket) -> None:
+def pump(source: socket.socket, sink: socket.socket, way_s: float) -> None:
     with contextlib.suppress(OSError):
         while piece := source.recv(65536):
+            time.sleep(way_s)
             sink.sendall(piece)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
@@ -391,6 +402,9 @@ CASES = (
     _case("redis has an IPv6 address", "redis", "", redis_server, "--bind", "::1", HOST, host="::1"),
     _case("redis has a name", "redis", "", redis_server, host="localhost"),
     _case("redis answers slowly at first", "redis", "", redis_behind_slow_proxy, 0.5),
+    _case("redis is far away", "redis", "", far_away, redis_server),
+    _case("postgresql is far away", "postgresql", "", far_away, postgresql_role, suffix="_tls", ssl="verify-ca",
+          ca="ca.pem"),
     _case("redis answers too slowly", "redis", "sign-in", redis_behind_slow_proxy, 30),
     _case("a firewall drops", "redis", "connection", dropping_firewall),
     _case("postgresql demands TLS", "postgresql", "sign-in", postgresql_role, suffix="_tls"),

@@ -36,21 +36,23 @@ CALLS = frozenset(
 )  # fmt: skip
 
 
-def direct_administration(system: str, address: Address, nodes: Sequence[tuple[str, int]]) -> Administration:
+def direct_administration(
+    system: str, address: Address, nodes: Sequence[tuple[str, int]], *, keeps_connection: bool = False
+) -> Administration:
     """The class that speaks to a server of this system. Raises ValueError where there is none."""
     match system:
         case "redis":
             from workers.provision.administration.redis import RedisAdministration
 
-            return RedisAdministration(address)
+            return RedisAdministration(address, keeps_connection=keeps_connection)
         case "redis-cluster":
             from workers.provision.administration.redis_cluster import RedisClusterAdministration
 
-            return RedisClusterAdministration(address, nodes)
+            return RedisClusterAdministration(address, nodes, keeps_connection=keeps_connection)
         case "postgresql":
             from workers.provision.administration.postgresql import PostgresqlAdministration
 
-            return PostgresqlAdministration(address)
+            return PostgresqlAdministration(address, keeps_connection=keeps_connection)
         case _:
             raise ValueError(f"Benchsite cannot administer {system} yet.")
 
@@ -63,7 +65,9 @@ class Program:
             host=order["hosts"], port=order["port"], user=order["user"], password=order["password"],
             database=order["database"], ssl=order["ssl"], pems=tuple(order["pems"]),
         )  # fmt: skip
-        self._administration = direct_administration(order["system"], address, list(map(tuple, order["nodes"])))
+        self._administration = direct_administration(
+            order["system"], address, list(map(tuple, order["nodes"])), keeps_connection=order["keeps_connection"]
+        )
         self._opened = ExitStack()
         self._counters: Callable[[], Counters] | None = None
 

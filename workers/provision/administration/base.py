@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 COUNTERS_TIMEOUT_S = 5.0
+KEPT_TIMEOUT_S = 5  # of one answer, over a connection that is kept
 UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # categories of Unicode
 MAX_SURVEYED = 8  # tables or patterns
 MAX_SURVEYED_KEYS = 1_000

@@ -3,6 +3,7 @@
 import contextlib
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ from psycopg import sql
 
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
+    KEPT_TIMEOUT_S,
     MAX_SURVEYED,
     MIN_CONNECTIONS,
     Address,
@@ -54,13 +56,17 @@ class DatabaseMissing(AdministrationError):
 
 
 class PostgresqlAdministration(Administration):
-    """One PostgreSQL server, asked as the clients' role in the clients' database."""
+    """One PostgreSQL server, asked as the clients' role in the clients' database, each time over a new connection
+    unless it `keeps_connection`.
+    """
 
     key_batch = 500_000  # some 20 MB, and few scans of the table
     has_tables = True
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, keeps_connection: bool = False) -> None:
         self.address = address
+        self._keeps_connection = keeps_connection
+        self._kept: Session | None = None
 
     def ping(self) -> None:
         with contextlib.suppress(DatabaseMissing), self._session(timeout_s=PING_TIMEOUT_S) as session:
@@ -191,13 +197,12 @@ class PostgresqlAdministration(Administration):
 
     def topology(self) -> dict[str, str]:
         """A standby that is `sync` is waited for, one that is `potential` takes its place."""
-        query = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
-        database = None
-        if self._lacks_database():
-            database = MAINTENANCE_DATABASE  # Making the clients' own may wait for the standbys.
-        with self._session(database) as session:
-            version = str(_read_value(session, "SHOW server_version"))
-            standbys = session.execute(query).fetchall()
+        try:
+            with self._session() as session:
+                version, standbys = _read_standbys(session)
+        except DatabaseMissing:  # Making it may wait for the standbys.
+            with self._session(MAINTENANCE_DATABASE) as session:
+                version, standbys = _read_standbys(session)
         # Distributions add words of their own: "15.18 (Debian 15.18-0+deb12u1)".
         facts = {"version": version.split(" ")[0], "nodes_up": str(1 + len(standbys))}
         if standbys:
@@ -214,6 +219,9 @@ class PostgresqlAdministration(Administration):
     @contextlib.contextmanager
     def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
         """`database` None: the clients' own. `timeout_s` None: a statement may take as long as it does."""
+        keeps = self._keeps_connection and database is None
+        if keeps:
+            timeout_s = KEPT_TIMEOUT_S
         options = ""
         # As the clients do: a server that demands TLS refuses both, or neither.
         ssl_mode = "prefer"
@@ -224,23 +232,28 @@ class PostgresqlAdministration(Administration):
             ca = ca or ssl.get_default_verify_paths().cafile
         if timeout_s is not None:
             options = f"-c statement_timeout={timeout_s * 1000}"
-        with (
-            self._translate_errors(database),
-            psycopg.connect(
-                host=self.address.host,
-                port=self.address.port,
-                user=self.address.user,
-                password=self.address.password or None,
-                dbname=database or self.address.database,
-                connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
-                application_name="benchsite administration",
-                sslmode=ssl_mode,
-                sslrootcert=ca,
-                options=options,
-                autocommit=True,
-            ) as session,
-        ):
-            yield session
+        connect = partial(
+            psycopg.connect,
+            host=self.address.host,
+            port=self.address.port,
+            user=self.address.user,
+            password=self.address.password or None,
+            dbname=database or self.address.database,
+            connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
+            application_name="benchsite administration",
+            sslmode=ssl_mode,
+            sslrootcert=ca,
+            options=options,
+            autocommit=True,
+        )
+        with self._translate_errors(database):
+            if not keeps:
+                with connect() as session:
+                    yield session
+                return
+            if self._kept is None or self._kept.closed:
+                self._kept = connect()
+            yield self._kept
 
     @contextlib.contextmanager
     def _translate_errors(self, database: str | None = None) -> Iterator[None]:
@@ -318,6 +331,12 @@ def _read_value(session: Session, query: Any, parameters: Sequence[object] | Non
     """The first column of the query's one row."""
     [(value,)] = session.execute(query, parameters).fetchall()
     return value
+
+
+def _read_standbys(session: Session) -> tuple[str, list[tuple[str, str]]]:
+    """The server's version, and of each standby that streams its name and how it is waited for."""
+    query = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
+    return str(_read_value(session, "SHOW server_version")), session.execute(query).fetchall()
 
 
 def _exists(session: Session, table: str) -> bool:

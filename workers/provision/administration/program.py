@@ -428,7 +428,11 @@ class ProgramAdministration(Administration):
         try:
             if not self._is_java:
                 nodes = cluster_nodes(self.system, self.properties, address.port)
-                order |= {"system": self.system.slug, "ssl": address.ssl, "pems": address.pems, "nodes": nodes}
+                order |= {
+                    "system": self.system.slug, "ssl": address.ssl, "pems": address.pems, "nodes": nodes,
+                    # A server that restarts in a run is asked anew; on a slow network each connection takes time.
+                    "keeps_connection": self.deadline is not None,
+                }  # fmt: skip
                 argv = [sys.executable, "-m", admin_program.__name__]
                 if self.deadline is not None:
                     argv = ["nice", "-n", "10", *argv]  # A check for a page gives way to the pages.

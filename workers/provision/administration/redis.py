@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
+    KEPT_TIMEOUT_S,
     MAX_SURVEYED,
     MAX_SURVEYED_KEYS,
     MIN_CONNECTIONS,
@@ -66,20 +67,22 @@ def product_version(info: Mapping[str, Any]) -> str:
 
 
 class RedisAdministration(Administration):
-    """One Redis server, in the logical database the clients use."""
+    """One Redis server, in the logical database the clients use, asked over a new connection each time unless it
+    `keeps_connection`.
+    """
 
     key_batch = 10_000  # one command of some 20 ms, during which Redis serves nobody else
     has_tables = False
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, keeps_connection: bool = False) -> None:
         self.address = address
+        self._kept = self._make_client(KEPT_TIMEOUT_S) if keeps_connection else None
 
     def ping(self) -> None:
         with self.connect(PING_TIMEOUT_S) as client:
             # INFO, unlike PING, is answered while a data set is still being read.
             if client.info("persistence").get("loading"):
                 raise AdministrationError("Redis is still reading its data set.")
-            client.ping()
 
     def server_version(self) -> str:
         with self.connect() as client:
@@ -94,11 +97,11 @@ class RedisAdministration(Administration):
         return self.read_settings(["dir"])["dir"]
 
     def read_settings(self, names: Iterable[str]) -> dict[str, str]:
-        settings: dict[str, str] = {}
-        with self.connect() as client:
+        with self.connect() as client, client.pipeline(transaction=False) as pipeline:
             for name in names:
-                settings |= cast(dict[str, str], client.config_get(name))
-        return settings
+                pipeline.config_get(name)
+            answers = cast(list[dict[str, str]], pipeline.execute())
+        return {name: value for answer in answers for name, value in answer.items()}
 
     def replicas(self) -> int:
         with self.connect() as client:
@@ -215,7 +218,15 @@ class RedisAdministration(Administration):
 
     @contextlib.contextmanager
     def connect(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Iterator["redis.Redis"]:
-        client = redis.Redis(
+        with self._translate_errors():
+            if self._kept is not None:
+                yield self._kept
+                return
+            with contextlib.closing(self._make_client(timeout_s)) as client:
+                yield client
+
+    def _make_client(self, timeout_s: float) -> "redis.Redis":
+        return redis.Redis(
             host=self.address.host,
             port=self.address.port,
             username=self.address.user or None,
@@ -226,11 +237,10 @@ class RedisAdministration(Administration):
             socket_timeout=timeout_s,
             socket_connect_timeout=min(timeout_s, ANSWER_TIMEOUT_S),
             protocol=2,
+            driver_info=None,  # Stating it would take two answers of each connection.
             retry=Retry(NoBackoff(), 0),
             **self._tls_options(),
         )
-        with self._translate_errors(), contextlib.closing(client):
-            yield client
 
     def _tls_options(self) -> dict[str, Any]:
         ssl = self.address.ssl

@@ -28,9 +28,12 @@ FORMATION_INTERVAL_S = 0.1
 class RedisClusterAdministration(RedisAdministration):
     """The masters at these addresses. Each states its own slots, so no other address is connected to."""
 
-    def __init__(self, address: Address, nodes: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, address: Address, nodes: Sequence[tuple[str, int]], *, keeps_connection: bool = False) -> None:
         super().__init__(address)
-        self.nodes = [RedisAdministration(replace(address, host=host, port=port)) for host, port in nodes]
+        self.nodes = [
+            RedisAdministration(replace(address, host=host, port=port), keeps_connection=keeps_connection)
+            for host, port in nodes
+        ]
 
     # --- the servers
 
