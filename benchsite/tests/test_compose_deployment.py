@@ -5,6 +5,7 @@ must have no project benchsite; dockerd in a network namespace of its own leaves
 """
 
 import http.cookiejar
+import json
 import os
 import re
 import shutil
@@ -21,9 +22,21 @@ from benchsite.core.prerequisites import find_program
 from benchsite.tests.needs import need
 from benchsite.tests.test_systemd_units import ROOT
 from benchsite.tests.test_two_hosts import documented
+from runs.tests.importing import summary
 
 PARTS = ("generator-1", "conductor-1", "redis-1", "web-1", "scheduler-1", "postgres-1")
 OPERATOR = {"username": "op", "password": "a-pass-word-of-the-test"}
+URL, CA = "http://localhost:8000", "/etc/benchsite/ca.pem"
+MAKE_TOKEN = (
+    "from benchsite.accounts import tokens; from benchsite.accounts.models import Team, User; "
+    "print(tokens.make(Team.objects.get(), User.objects.get(), name='lab', scopes=['runs:write', 'reports:write']))"
+)
+COUNT_OF_OTHER_HOST = (
+    "from runs.models import ClientRun; "
+    "print(ClientRun.objects.filter(load_generator__name='lab-7', run__status={!r}).count())"
+)
+BUILD_BY_ENGINE = "migrate: {build: {network: host}}\n"  # which reaches the registries
+TITLE = "Curves of the lab"
 COUNT_RUNS = "from runs.models import Run; print(Run.objects.filter(status={!r}).count())"
 MIGRATION = """from django.db import migrations
 class Migration(migrations.Migration):
@@ -131,16 +144,16 @@ def site(docker_config, tmp_path):
         pytest.skip("needs an engine of its own with the images of deploy/debian_images: DOCKER_HOST")
     site = Checkout(tmp_path / "site", docker_config)
     write_settings(site.folder, TARGET_PASSWORD="0a1b2c")
-    # Builds reach the registries as the engine does.
-    (site.folder / "docker-compose.override.yml").write_text("services: {migrate: {build: {network: host}}}\n")
+    (site.folder / "docker-compose.override.yml").write_text(f"services:\n  {BUILD_BY_ENGINE}")
     yield site
+    site.run("docker rm --force generator && docker volume rm --force generator")
     site.run("docker compose --profile target down --volumes --timeout 20")
 
 
-def measure_target(browser: Browser) -> None:
-    """`target` by the forms of Benchmark my server, up to the submitted matrix."""
+def measure_target(browser: Browser, address: str = "target:6379") -> str:
+    """`target` by the forms of Benchmark my server, up to the submitted matrix, whose address is returned."""
     _, page = browser.post(
-        "/own-server/", system="redis", address="target:6379", password="0a1b2c", name="", machine="", properties=""
+        "/own-server/", system="redis", address=address, password="0a1b2c", name="", machine="", properties=""
     )
     check = re.search(r"/own-server/checks/[0-9a-f-]+/", page)
     assert check, page
@@ -155,6 +168,42 @@ def measure_target(browser: Browser) -> None:
         _, page = browser.get(address)
     address, page = browser.post(address, mode=mode[1], workload="A", records="1000")
     assert "/matrices/" in address, page
+    return address
+
+
+def enrol_other_host(site: Checkout) -> None:
+    """A load generator without compose, as one of another host: it reaches the site and, by TLS, Redis."""
+    tls = site.folder / "tls"
+    tls.mkdir()
+    request = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=redis -addext subjectAltName=IP:127.0.0.1"
+    site.run(f"{request} -keyout tls/redis.key -out tls/redis.pem && cp tls/redis.pem tls/ca.pem")
+    site.run("chown 999 tls/redis.key && chmod 755 tls")
+    redis = documented(r"^    services:\n      redis:\n(?:    .+\n)+").replace("10.8.0.1", "127.0.0.1")
+    (site.folder / "docker-compose.override.yml").write_text(f"{redis}  {BUILD_BY_ENGINE}")
+    settings = documented(r"^    BENCHSITE_GENERATOR_REDIS_URL=.+\n").replace("redis.bench.example.org", "127.0.0.1")
+    with (site.folder / "site.env").open("a") as file:
+        file.write(settings)
+    site.run("docker compose --profile target up --detach --wait")
+
+    make_code = documented(r"^    docker compose exec web (?:.+?)(?= {2,}#)")
+    code = site.run(make_code.replace("exec", "exec --no-TTY")).split()[-1]
+    commands = documented(r"^    docker run --rm --volume generator:(?:.+\n)+").replace(
+        "docker run", f"docker run --volume {tls}/ca.pem:{CA}:ro --env SSL_CERT_FILE={CA}"
+    )
+    site.run(commands.replace("https://bench.example.org", URL).replace("bse_...", code))
+    health = "docker inspect --format '{{.State.Health.Status}}' generator"
+    site.wait_until(lambda: "healthy" in site.run(health).split(), 120, "the load generator of the other host")
+
+
+def publish(site: Checkout, matrix: str) -> str:
+    """An uploaded output, and the address of a published report of the matrix."""
+    curl = f"curl --silent --show-error --fail --header 'Authorization: Bearer {site.shell(MAKE_TOKEN)}' {URL}/api/v1"
+    (site.folder / "client-1.txt").write_bytes(summary())
+    form = """--form 'manifest={"mode": "always"};type=application/json' --form files=@client-1.txt"""
+    assert json.loads(site.run(f"{curl}/runs {form}"))["state"] == "saved"
+    report = json.dumps({"title": TITLE, "query": f"matrix={matrix}"})
+    answer = site.run(f"{curl}/reports --header 'Content-Type: application/json' --data '{report}'")
+    return str(json.loads(answer)["permalink"])
 
 
 @pytest.mark.long
@@ -171,10 +220,10 @@ def test_site_of_compose_outlives_faults_restore_and_upgrade(site, tmp_path):
     site.run(documented(r"`(docker compose --profile target up --detach)`"))
     assert before.items() <= site.containers().items(), "no container was made anew"
 
-    browser = Browser("http://localhost:8000")
+    browser = Browser(URL)
     browser.post("/sign-in/", **OPERATOR)
     browser.post("/team/new/", name="Lab")
-    measure_target(browser)
+    matrix = measure_target(browser).split("/matrices/")[1].strip("/")
     site.wait_until(lambda: site.shell(COUNT_RUNS.format("running")) != "0", 60, "a run")
     for name in PARTS:
         process = site.run(f"docker inspect --format '{{{{.State.Pid}}}}' benchsite-{name}")
@@ -183,8 +232,18 @@ def test_site_of_compose_outlives_faults_restore_and_upgrade(site, tmp_path):
     site.wait_until(lambda: "starting" not in site.run("docker compose ps"), 180, "health after kills")
     waiting = "from runs.models import Run; print(Run.objects.filter(status__in=['queued', 'running']).count())"
     site.wait_until(lambda: site.shell(waiting) == "0", 600, "the runs end")
+    assert int(site.shell(COUNT_RUNS.format("succeeded"))) >= 3
+
+    enrol_other_host(site)
+    address = "docker inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' benchsite-target-1"
+    measure_target(browser, f"{site.run(address).strip()}:6379")
+    site.wait_until(lambda: site.shell(waiting) == "0", 600, "the runs of both hosts end")
+    assert site.shell(COUNT_OF_OTHER_HOST.format("succeeded")) != "0"
+    assert site.shell(COUNT_OF_OTHER_HOST.format("failed")) == "0"
+    site.run("docker rm --force generator")
+    report = publish(site, matrix)
+    assert TITLE in Browser(URL).get(report)[1]
     runs = site.shell(COUNT_RUNS.format("succeeded"))
-    assert int(runs) >= 3
 
     backup = tmp_path / "backup"
     site.run(documented(r"^    deploy/backup /backup$").replace(" /backup", f" {backup}"))
@@ -193,6 +252,7 @@ def test_site_of_compose_outlives_faults_restore_and_upgrade(site, tmp_path):
     site.run("docker compose --profile target down --volumes --timeout 20")
     assert "Every table is as it was" in site.run(restore)
     assert site.shell(COUNT_RUNS.format("succeeded")) == runs
+    assert TITLE in Browser(URL).get(report)[1]
 
     last = max(path.stem for path in (site.folder / "runs" / "migrations").glob("0*.py"))
     (site.folder / "runs" / "migrations" / "9999_upgraded.py").write_text(MIGRATION.format(last=last))
