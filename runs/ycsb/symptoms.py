@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from benchsite.core.formatting import printable
 from runs.ycsb.redact import redact_beginning
 
 MAX_LINE_LENGTH: Final = 300  # characters of a line that is quoted
@@ -117,7 +118,7 @@ class SymptomCounter:
             if pattern.search(text):
                 earlier = self._symptoms.get(kind)
                 self._symptoms[kind] = (
-                    Symptom(kind, meaning, redact_beginning(line.strip(), MAX_LINE_LENGTH))
+                    Symptom(kind, meaning, _quote(line))
                     if earlier is None
                     else replace(earlier, times=earlier.times + 1)
                 )
@@ -133,6 +134,12 @@ class SymptomCounter:
         """The different signs, the most telling first."""
         order = {kind: position for position, (kind, _, _) in enumerate(_KNOWN)}
         return tuple(sorted(self._symptoms.values(), key=lambda symptom: order[symptom.kind])[:MAX_SYMPTOMS])
+
+
+def _quote(line: str) -> str:
+    """The beginning of a line without secrets. A server's text in it may have characters that control or reorder."""
+    text = redact_beginning(line.strip(), MAX_LINE_LENGTH).replace("\t", " ")
+    return printable(text, "\N{REPLACEMENT CHARACTER}")
 
 
 def find_symptoms(lines: Iterable[str]) -> tuple[Symptom, ...]:

@@ -60,3 +60,9 @@ def test_finds_exception_behind_other_words(line, kinds):
 def test_finds_exceptions_of_published_outputs(number):
     text = next(corpus().glob(f"{number}_*")).read_text(errors="replace")
     assert [symptom.kind for symptom in find_symptoms(text.splitlines())] == ["exception"]
+
+
+def test_control_characters_of_a_server_are_replaced():
+    (symptom,) = find_symptoms(["BENCHSITE FAILED ERR \x1b[31m\x00\u202eno\tuser"])
+
+    assert symptom.line == "BENCHSITE FAILED ERR \ufffd[31m\ufffd\ufffdno user"
