@@ -6,6 +6,7 @@ PostgreSQL counts. The answers say it in the fields of the IETF's draft: `RateLi
 `RateLimit`, `Retry-After`.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 from redis.retry import Retry
 
 from benchsite.accounts import counters
@@ -31,7 +32,7 @@ Name = Literal["requests", "uploads"]
 WINDOW_S: Final = 60  # of a token
 HOUR_S: Final = 3600
 PATIENCE_S: Final = 0.2
-# After Redis did not answer it is left alone for so long.
+# After Redis did not answer it is left alone for so long; after it was full, nothing is counted there for so long.
 AWAY_S: Final = 5.0
 # Of each of KEYS: its quota and the length of its window. What is beyond the quota is not counted.
 CHARGE: Final = """
@@ -47,7 +48,7 @@ for at, key in ipairs(KEYS) do
 end
 return answers
 """
-_away_until = 0.0
+_away_until = _full_until = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,36 +121,50 @@ def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
     if not policies:
         return []
     now = time.time()
-    answers = _charge_in_redis(policies, now) or [_charge_in_database(policy, now) for policy in policies]
+    keys = [_key(policy.name, policy.owner, int(now // policy.window_s)) for policy in policies]
+    answers = _charge_in_redis(policies, keys)
+    if not answers:
+        earlier = _read_used(keys)
+        answers = [_charge_in_database(*each) for each in zip(policies, keys, earlier, strict=True)]
     return [
         (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
         for policy, (used, is_counted) in zip(policies, answers, strict=True)
     ]
 
 
-def _charge_in_redis(policies: Sequence[Policy], now: float) -> list[tuple[int, int]]:
+def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tuple[int, int]]:
     """Used and counted for each; nothing while Redis does not count."""
-    global _away_until
-    if time.monotonic() < _away_until:
+    global _away_until, _full_until
+    if time.monotonic() < max(_away_until, _full_until):
         return []
-    keys, numbers = list[str](), list[int]()
-    for policy in policies:
-        keys.append(_key(policy.name, policy.owner, int(now // policy.window_s)))
-        numbers += [policy.quota, policy.window_s]
+    numbers = chain.from_iterable((policy.quota, policy.window_s) for policy in policies)
     try:
         return cast(list[tuple[int, int]], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
+    except OutOfMemoryError as error:
+        _full_until = time.monotonic() + AWAY_S
+        log.warning("Redis is full (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
     except RedisError as error:
         _away_until = time.monotonic() + AWAY_S
         log.warning("Redis does not count (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
-        return []
+    return []
 
 
-def _charge_in_database(policy: Policy, now: float) -> tuple[int, int]:
-    window = int(now // policy.window_s)
-    used = counters.add(_key(policy.name, policy.owner, window), policy.quota, policy.window_s)
+def _read_used(keys: Sequence[str]) -> list[int]:
+    """What Redis counted before it was full; nothing while it does not answer."""
+    if time.monotonic() >= _away_until:
+        with contextlib.suppress(RedisError):
+            return [int(used or 0) for used in _redis(settings.REDIS_URL).mget(keys)]
+    return [0] * len(keys)
+
+
+def _charge_in_database(policy: Policy, key: str, earlier: int) -> tuple[int, int]:
+    """Used, with what was used `earlier`, and counted."""
+    used = None
+    if earlier < policy.quota:
+        used = counters.add(key, policy.quota - earlier, policy.window_s)
     if used is None:
         return (policy.quota, 0)
-    return (used, 1)
+    return (earlier + used, 1)
 
 
 def used_uploads(team: Team) -> int | None:

@@ -36,6 +36,7 @@ def redis_url(work_folder, settings, monkeypatch):
         settings.REDIS_URL = f"unix://{address}?db=0"
         settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": settings.REDIS_URL}}
         monkeypatch.setattr(limits, "_away_until", 0.0)
+        monkeypatch.setattr(limits, "_full_until", 0.0)
         with Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
             monkeypatch.setattr(redis_users, "connection", lambda: client)
             yield settings.REDIS_URL
@@ -78,16 +79,33 @@ def test_passwords_are_not_guessed_meanwhile(attacker):
 
 
 def test_quotas_hold_meanwhile(attacker, team, settings):
+    """A counter that Redis evicts before it refuses to store begins again once, in PostgreSQL."""
     settings.API_REQUESTS_PER_MINUTE = 3
     if time.time() % limits.WINDOW_S > limits.WINDOW_S - 10:
         time.sleep(11)
     program = make_program(team)
     fill(attacker)
 
-    answers = [program.get("/runs") for _ in range(4)]
+    answers = [program.get("/runs") for _ in range(7)]
 
     assert [answer.status_code for answer in answers[:3]] == [200] * 3
-    problem(answers[3], 429, "quota-exceeded")
+    problem(answers[6], 429, "quota-exceeded")
+
+
+def test_requests_before_redis_was_full_count(attacker, team, settings):
+    settings.API_REQUESTS_PER_MINUTE = 3
+    if time.time() % limits.WINDOW_S > limits.WINDOW_S - 10:
+        time.sleep(11)
+    program = make_program(team)
+    before = [program.get("/runs").status_code for _ in range(2)]
+    with Redis.from_url(settings.REDIS_URL) as site:
+        site.config_set("maxmemory-policy", "noeviction")
+    fill(attacker)
+
+    answers = [program.get("/runs") for _ in range(2)]
+
+    assert before == [200, 200] and answers[0].status_code == 200
+    problem(answers[1], 429, "quota-exceeded")
 
 
 @pytest.mark.parametrize("key", KEYS)
