@@ -197,7 +197,8 @@ def enrol_other_host(site: Checkout) -> None:
 
 def publish(site: Checkout, matrix: str) -> str:
     """An uploaded output, and the address of a published report of the matrix."""
-    curl = f"curl --silent --show-error --fail --header 'Authorization: Bearer {site.shell(MAKE_TOKEN)}' {URL}/api/v1"
+    headers = f"--header 'Authorization: Bearer {site.shell(MAKE_TOKEN)}' --header 'Idempotency-Key: lab'"
+    curl = f"curl --silent --show-error --fail-with-body {headers} {URL}/api/v1"
     (site.folder / "client-1.txt").write_bytes(summary())
     form = """--form 'manifest={"mode": "always"};type=application/json' --form files=@client-1.txt"""
     assert json.loads(site.run(f"{curl}/runs {form}"))["state"] == "saved"
