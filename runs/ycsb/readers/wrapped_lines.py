@@ -23,7 +23,8 @@ _QUOTE: Final = re.compile(rb'\\.|(")')
 _MAX_TRIES: Final = 20
 _LOOKED_AT: Final = 1 << 16  # bytes of a block
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_PRINTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|" + _STRING.pattern)
+# A string without an end goes to the end of its line: each quote in it would be tried anew otherwise.
+_PRINTED: Final = re.compile(r"""'((?:[^'\\]|\\.)*)(?:'|\\?\Z)|"((?:[^"\\]|\\.)*)(?:"|\\?\Z)""")
 _OPENS_PRINTED: Final = re.compile(rb"(?:^|[\s\[({,:=b])'(?:" + _TEXT + rb")[^\n]*\\n")
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _CONTROLS: Final = {
@@ -61,7 +62,7 @@ def unwrapped_printed(block: Block) -> Block:
 
 
 def _unwrapped_printed(line: str) -> str:
-    texts = [unescape(string[1:-1]) for string in _PRINTED.findall(line)]
+    texts = [unescape(single or double) for single, double in _PRINTED.findall(line)]
     own = [text.rstrip("\n") for text in texts if "\n" in text or _is_text(text, len(texts))]
     return "\n".join(own) or line
 

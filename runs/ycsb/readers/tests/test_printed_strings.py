@@ -22,3 +22,9 @@ def test_reads_printed_strings(text: str):
 
     assert (run.throughput_ops_s, len(run.status), run.properties["threadcount"]) == (1100, 6, "4")
     assert run.operations["READ"].count == 66_000
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("end", ["", "\\"])
+def test_strings_without_end_take_no_time(end: str):
+    assert not read("['YCSB Client 0\\n" + "'\\\"" * 100_000 + end).runs
