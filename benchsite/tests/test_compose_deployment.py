@@ -220,7 +220,8 @@ def publish(site: Checkout) -> str:
     headers = f"--header 'Authorization: Bearer {site.shell(MAKE_TOKEN)}' --header 'Idempotency-Key: lab'"
     curl = f"curl --silent --show-error --fail-with-body {headers} {URL}/api/v1"
     (site.folder / "client-1.txt").write_bytes(summary())
-    form = """--form 'manifest={"mode": "always"};type=application/json' --form files=@client-1.txt"""
+    manifest = json.dumps({"mode": "always", "purpose": "smoke"})
+    form = f"--form 'manifest={manifest};type=application/json' --form files=@client-1.txt"
     sweep = json.loads(site.run(f"{curl}/runs {form}"))["sweep"]
     report = json.dumps({"title": TITLE, "query": f"sweep={sweep}"})
     answer = site.run(f"{curl}/reports --header 'Content-Type: application/json' --data '{report}'")
