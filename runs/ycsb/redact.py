@@ -48,9 +48,11 @@ _LINE: Final = re.compile(
 )
 # A name that ends like that of a secret: azure.key, primaryKey, tls_key, AccountKey.
 _ENDING_NAME: Final = re.compile(rf"(?<![\w.-])(?P<full>{_ENDING})(?P<is>{_IS}){_VALUE}")
-# A line of a property file with a blank between name and value.
+# A line of a property file with a blank between name and value, and no sentence about it.
 _SPACED: Final = re.compile(
-    r"^(?P<front>[ \t]{0,20}\w[\w-]{0,80}(?:\.[\w-]{1,80}){1,8}[ \t]{1,20})(?P<value>[^\s=:].*)$", re.MULTILINE
+    r"^(?P<front>[ \t]{0,20}\w[\w-]{0,80}(?:\.[\w-]{1,80}){1,8}[ \t]{1,20})"
+    r"(?!(?:must|is|has|needs|should|cannot|may|was|does|differs|and|or)[ \t])(?P<value>[^\s=:].*)$",
+    re.MULTILINE,
 )
 # Elements and attributes of XML.
 _ELEMENT: Final = re.compile(

@@ -116,6 +116,7 @@ def test_it_hides_secrets(text):
         ('{"log":"x --requirepass s3cret","stream":"stdout"}', '","stream":"stdout"}'),
         ("redis.password s\nredis.host h\n", "\nredis.host h\n"),
         ("dynamodb.primaryKey id", "dynamodb.primaryKey id"),
+        ("memcached.tls.key must be the certificate's", "memcached.tls.key must be the certificate's"),
         ("bin/go-ycsb run mysql -P workloads/workloada -p mysql.host=h", "-P workloads/workloada -p mysql.host=h"),
         ("bin/ycsb run mongo -p recordcount=1000 -p mongo.x=y", "-p recordcount=1000 -p mongo.x=y"),
         ("redis-benchmark -p 6379 -a s -n 9", "-p 6379 -a [redacted] -n 9"),
