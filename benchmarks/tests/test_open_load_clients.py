@@ -35,11 +35,12 @@ def test_every_arrival_was_begun_or_dropped(redis_target: Target, clients: int):
 
 def test_killed_client_leaves_what_it_counted(redis_target: Target):
     def kill_one(processes: Sequence[subprocess.Popen[str]]) -> None:
-        time.sleep(2.6)
+        time.sleep(3.6)
         processes[0].send_signal(signal.SIGKILL)
 
     killed, other = offer(redis_target, rate_ops_s=400, clients=2, seconds=5, on_started=kill_one)
-    assert 200 < killed.arrivals.offered.sum() < 600
+    # A second is written when the second but one after it begins: up to two are lost.
+    assert 200 < killed.arrivals.offered.sum() < 800
     assert (killed.arrivals.offered == killed.arrivals.started + killed.arrivals.dropped).all()
     assert other.arrivals.offered.sum() == pytest.approx(1000, rel=0.15)
 
