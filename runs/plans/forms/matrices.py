@@ -67,6 +67,9 @@ class DatabaseChoice:
         return {mode.mode.slug: mode.value for mode in first.values()}
 
 
+EMPTY_MEANS_DEFAULT = ("patience_ms", "settle_s")
+
+
 class MatrixForm(GeneratorsForm):
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
@@ -109,7 +112,8 @@ class MatrixForm(GeneratorsForm):
             self.data = self._pick_modes(self.data["pick"])
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
-        self.fields["patience_ms"].required = False
+        for name in EMPTY_MEANS_DEFAULT:
+            self.fields[name].required = False
         self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
@@ -218,8 +222,9 @@ class MatrixForm(GeneratorsForm):
         return ARRIVALS
 
     def _clean_profile(self, cleaned: dict[str, Any]) -> None:
-        if cleaned.get("patience_ms", 0) is None:
-            cleaned["patience_ms"] = PlanRequest.model_fields["patience_ms"].default
+        for name in EMPTY_MEANS_DEFAULT:
+            if cleaned.get(name, 0) is None:
+                cleaned[name] = PlanRequest.model_fields[name].default
         preset, profile = cleaned.get("profile_preset"), cleaned.get("profile")
         if preset and profile:
             self.add_error("profile_preset", "Choose a profile here, or list its points: not both.")
