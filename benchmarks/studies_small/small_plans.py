@@ -28,7 +28,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class SmallPlan:
-    """`file`: a plan file of version 3 as plain values; None where none of the study's servers has a stand-in."""
+    """`file`: a plan file of version 3 as plain values, without entries where no server of the study has a stand-in."""
 
     file: dict[str, Any]
     deviations: tuple[Deviation, ...]

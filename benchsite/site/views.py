@@ -110,8 +110,8 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
     if (matrix := next(finished, None)) is None:
         return None
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))
-    shown = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
-    return {"matrix": matrix, "query": parts["permalink"].partition("?")[2], **shown}
+    answer = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
+    return {"matrix": matrix, "query": parts["permalink"].partition("?")[2], **answer}
 
 
 def latest_sweeps() -> tuple[Sweep, ...]:

@@ -170,13 +170,13 @@ class Tools:
             if finding["severity"] in ("warn", "reject"):
                 check = _pick(finding, ("check_id", "severity", "message"))
                 answer["checks"].append({**check, "n": "1", "mode": row["mode"]})
-        known = {"verdict": row["verdict"], "mode": row["mode"]}
+        judged = {"verdict": row["verdict"], "mode": row["mode"]}
         for each in self.client.get(f"runs/{run}/measurements")["measurements"]:
             for statistic in STATISTICS:
                 value = each.get(f"{statistic}_us")
                 if value is not None:
                     name = f"{each['operation']} {statistic}, {each['latency_kind']} time"
-                    answer["latencies"][name] = build_quantity([value], "µs", **known)
+                    answer["latencies"][name] = build_quantity([value], "µs", **judged)
         return answer
 
     # --- Verdicts
@@ -291,8 +291,10 @@ class Tools:
         metrics = {}
         for metric in document["metrics"]:
             n = f"{metric['new_sessions']} against {metric['base_sessions']}"
-            known = {"n": n, "verdict": metric["state"], "mode": mode, "why": metric["reason"]}
-            ratio = _quantity(metric["ratio"], "times better", metric["low"], metric["high"], **known)
+            ratio = _quantity(
+                metric["ratio"], "times better", metric["low"], metric["high"],
+                n=n, verdict=metric["state"], mode=mode, why=metric["reason"],
+            )  # fmt: skip
             metrics[metric["name"]] = {**ratio, "why": metric["reason"]}
         sides = {
             side: _pick(document[side], ("commit", "branch", "name", "chosen"))

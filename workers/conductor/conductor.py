@@ -228,10 +228,10 @@ class Conductor:
     def _note_build(self, build: BuildSpec) -> None:
         """Which code is measured, as stated and as the server says. Raises RunFailed where both or two runs differ."""
         server, commit = self.standing.server, self.standing.read_commit()
-        known = add_statement(build, {"commit": commit, **{name: text for name, text in server.build.items() if text}})
-        if commit and not is_same_commit(commit, known["commit"]):
+        stated = add_statement(build, {"commit": commit, **{name: text for name, text in server.build.items() if text}})
+        if commit and not is_same_commit(commit, stated["commit"]):
             raise RunFailed(
-                Reason.BAD_PLAN, f"The server says it was built of commit {commit}, and {known['commit']} is stated."
+                Reason.BAD_PLAN, f"The server says it was built of commit {commit}, and {stated['commit']} is stated."
             )
         digest = server.build.get("digest", "")
         earlier = Run.objects.filter(matrix=self.run.matrix_id, spec__build__name=build["name"])
@@ -240,13 +240,13 @@ class Conductor:
                 Reason.BAD_PLAN,
                 f"Build “{build['name']}” has changed since other runs of this plan: submit the plan again.",
             )
-        self._evidence(build={**known, "digest": digest})
+        self._evidence(build={**stated, "digest": digest})
         lifecycle.note(
             self.run.pk,
             self.claim,
-            commit=known["commit"],
-            branch=known["branch"],
-            committed_at=read_commit_time(known["committed_at"]),
+            commit=stated["commit"],
+            branch=stated["branch"],
+            committed_at=read_commit_time(stated["committed_at"]),
         )
 
     def _verify(self, when: str) -> None:
@@ -430,9 +430,11 @@ class Conductor:
             self._faults.cancel()
 
     def _stop_counters(self) -> None:
-        for sampler in (self._counters, *self._exporters):
-            if sampler is not None:
-                sampler.stop()
+        readers = [sampler.reader for sampler in (self._counters, *self._exporters) if sampler is not None]
+        for reader in readers:  # All of them first: each may be waiting for its server.
+            reader.cancel()
+        for reader in readers:
+            reader.stop()
 
     def _are_ready(self, expected: int) -> bool:
         """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""

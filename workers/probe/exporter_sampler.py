@@ -4,6 +4,9 @@ An exporter may be slow, huge or hostile: it has SCRAPE_TIMEOUT_S and MAX_BYTES 
 read. After three failures in a row it is left alone; the run never fails by it.
 """
 
+import math
+import threading
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -23,6 +26,7 @@ SCRAPE_TIMEOUT_S: Final = 2.0
 MAX_BYTES: Final = 4 * 2**20
 MAX_LINES: Final = 20_000
 MIN_INTERVAL_S: Final = 2.0
+MAX_SAMPLES: Final = 1_000  # of a run: one that lasts longer is scraped less often
 
 # A series -> its kind and its value.
 Scrape = dict[str, tuple[str, float]]
@@ -38,28 +42,27 @@ class ExporterSampler:
     def __init__(self, url: str, *, duration_s: float | None = None, clock: Clock | None = None) -> None:
         self.url, self._clock = url, clock or Clock()
         self.problem = ""  # of the last scrape
+        self._lock = threading.Lock()  # A failed run asks for the text while it is scraped.
+        self._at_s = array("d")
         self._kinds: dict[str, str] = {}
-        self._rows: list[tuple[float, dict[str, float]]] = []
-        self._reader = PeriodicReader(
+        self._columns: dict[str, array[float]] = {}  # NaN where a scrape did not state the series
+        self.reader = PeriodicReader(
             "an exporter",
             self._open,
             self._add,
-            interval_s=max(sampling_interval_s(duration_s), MIN_INTERVAL_S),
+            interval_s=max(sampling_interval_s(duration_s), MIN_INTERVAL_S, (duration_s or 0.0) / MAX_SAMPLES),
             error=ScrapeFailed,
         )
 
-    def stop(self) -> None:
-        """Returns when nothing is scraped any more."""
-        self._reader.stop()
-
     @property
     def samples(self) -> int:
-        return len(self._rows)
+        return len(self._at_s)
 
     @property
     def text(self) -> str:
         """The samples so far, as `runs.results.measures.exporters` reads them; empty before the first."""
-        return write_samples(self._kinds, self._rows)
+        with self._lock:
+            return write_samples(self._kinds, self._at_s, self._columns)
 
     @contextmanager
     def _open(self) -> Iterator[Callable[[], Scrape]]:
@@ -79,10 +82,17 @@ class ExporterSampler:
 
     def _add(self, scraped: Scrape) -> None:
         self.problem = ""
+        with self._lock:
+            self._add_row(scraped)
+
+    def _add_row(self, scraped: Scrape) -> None:
         for name, (kind, _) in scraped.items():
-            if len(self._kinds) < MAX_SERIES:
-                self._kinds.setdefault(name, kind)
-        self._rows.append((self._clock.now_s(), {name: value for name, (_, value) in scraped.items()}))
+            if name not in self._kinds and len(self._kinds) < MAX_SERIES:
+                self._kinds[name] = kind
+                self._columns[name] = array("d", [math.nan]) * len(self._at_s)
+        self._at_s.append(self._clock.now_s())
+        for name, column in self._columns.items():
+            column.append(scraped[name][1] if name in scraped else math.nan)
 
 
 def scrape(target: Target, address: str) -> Scrape:

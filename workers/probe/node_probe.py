@@ -431,9 +431,9 @@ def _read(path: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Facts and metrics of this machine for Benchsite.")
-    wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
-    wanted.add_argument("--serve", metavar="ADDRESS:PORT", help="answer there with metrics, until Ctrl-C")
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
+    task.add_argument("--serve", metavar="ADDRESS:PORT", help="answer there with metrics, until Ctrl-C")
     parser.add_argument("--folder", help="where the database keeps its data: facts of that disk, and its free space")
     options = parser.parse_args()
     if options.folder and not os.path.isdir(options.folder):

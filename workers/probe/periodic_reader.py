@@ -34,9 +34,13 @@ class PeriodicReader(Generic[T]):
         self._thread = threading.Thread(target=self._run, name=subject, daemon=True)
         self._thread.start()
 
+    def cancel(self) -> None:
+        """Returns at once: nothing is read after what is being read."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Returns when nothing is read any more."""
-        self._stopping.set()
+        self.cancel()
         self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:

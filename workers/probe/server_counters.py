@@ -26,17 +26,13 @@ class CounterSampler:
         self._names: list[str] = []
         self._lines: list[str] = []
         self._last: tuple[float, Counters] | None = None
-        self._reader = PeriodicReader(
+        self.reader = PeriodicReader(
             "counters of the servers",
             administration.open_counters,
             self._add,
             interval_s=sampling_interval_s(duration_s),
             error=AdministrationError,
         )
-
-    def stop(self) -> None:
-        """Returns when nothing is read any more."""
-        self._reader.stop()
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import re
 import tarfile
 import urllib.request
@@ -130,7 +131,20 @@ def _unpack(path: Path, folder: Path, max_bytes: int) -> None:
         return
     with tarfile.open(path) as archive:
         _refuse_large([member.size for member in archive.getmembers()], max_bytes)
-        archive.extractall(folder, filter="data")
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(folder, filter="data")
+        else:
+            _extract_plain(archive, folder)
+
+
+def _extract_plain(archive: tarfile.TarFile, folder: Path) -> None:
+    """For Python before 3.11.4, which cannot tell a link that stays inside: files and folders alone, owned by us."""
+    for member in archive.getmembers():
+        is_inside = (folder / member.name).resolve().is_relative_to(folder.resolve())
+        if not is_inside or not (member.isfile() or member.isdir()):
+            raise MavenError(f"{member.name} is a link or leads out of the archive: use Python 3.11.4 or newer for it.")
+        member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+    archive.extractall(folder)
 
 
 def _refuse_large(sizes: Iterable[int], max_bytes: int) -> None:

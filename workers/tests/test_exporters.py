@@ -60,7 +60,7 @@ def test_samples_are_what_the_exporter_states(exporter: str, registry: Collector
     commands.labels('say "hi", \\ or {not}').inc(400)
     memory.labels("heap").set(99.0)
     wait_for_samples(sampler, 2)
-    sampler.stop()
+    sampler.reader.stop()
 
     series = {entry.family: entry for entry in read_samples(sampler.text)}
     rate = series["commands_total"]
@@ -81,7 +81,7 @@ def test_a_counter_that_was_reset_has_no_rate(exporter: str, registry: Collector
     counter.reset()
     requests.set(3)
     wait_for_samples(sampler, 2)
-    sampler.stop()
+    sampler.reader.stop()
 
     series = {entry.family: entry for entry in read_samples(sampler.text)}
     assert np.isnan(series["done_total"].values).all()
@@ -101,7 +101,7 @@ def test_a_machine_and_a_database_are_picked(exporter: str, registry: CollectorR
     cpu.labels("1", "user").inc(1)
     sent.labels("eth0").inc(2**20)
     wait_for_samples(sampler, 2)
-    sampler.stop()
+    sampler.reader.stop()
 
     series = read_samples(sampler.text)
     picked = {(line.title, line.name): line for line in pick_preset(series)}
@@ -197,7 +197,7 @@ def test_after_three_failures_it_is_left_alone() -> None:
     with serve(refuse) as url:
         sampler = ExporterSampler(url)
         time.sleep(9)
-        sampler.stop()
+        sampler.reader.stop()
 
     assert len(requests) == 3
     assert "500" in sampler.problem
@@ -210,7 +210,7 @@ def test_after_three_failures_it_is_left_alone() -> None:
 def test_addresses_obey_the_rules_of_servers(url: str) -> None:
     sampler = ExporterSampler(url)
     time.sleep(0.5)
-    sampler.stop()
+    sampler.reader.stop()
 
     assert sampler.problem
     assert sampler.samples == 0

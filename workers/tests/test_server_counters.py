@@ -39,7 +39,7 @@ def test_counts_become_rates(servers):
         assert columns["at_s"][-1] == pytest.approx(time.time() + 100, abs=5)
         # Over one connection: this client's and the sampler's.
         assert client.info("clients")["connected_clients"] == 2
-    sampler.stop()
+    sampler.reader.stop()
     number = len(sampler.text.splitlines())
     time.sleep(1.2)
     assert len(sampler.text.splitlines()) == number
@@ -50,7 +50,7 @@ def test_what_was_read_stays_when_the_server_goes(servers):
     sampler = CounterSampler(provisioner.start().administration)
     rows(sampler, 1)
     provisioner.stop(planned=False)
-    sampler._reader._thread.join(30)  # It gives up by itself.
-    assert not sampler._reader._thread.is_alive()
+    sampler.reader._thread.join(30)  # It gives up by itself.
+    assert not sampler.reader._thread.is_alive()
     assert read_columns(sampler.text) is not None
-    sampler.stop()
+    sampler.reader.stop()

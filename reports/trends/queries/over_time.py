@@ -63,12 +63,12 @@ def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
 
 def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> list[GroupCurve]:
     """The client groups beside the ladder, between two seconds of the axis; one query."""
-    kept = MeasurementSet.objects.filter(run=run, is_current=True).first()
-    if kept is None or run.starts_at is None:
+    measured = MeasurementSet.objects.filter(run=run, is_current=True).first()
+    if measured is None or run.starts_at is None:
         return []
     shift = round(run.starts_at.timestamp() - base_s)
     curves = []
-    for group in kept.groups:
+    for group in measured.groups:
         if group["curve"] is None:
             continue
         seconds = np.array(group["curve"]["second"], dtype=np.float64) + shift

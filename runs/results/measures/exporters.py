@@ -77,18 +77,15 @@ PRESETS: Final = (
 )
 
 
-def write_samples(kinds: Mapping[str, str], rows: Iterable[tuple[float, Mapping[str, float]]]) -> str:
+def write_samples(kinds: Mapping[str, str], at_s: Sequence[float], columns: Mapping[str, Sequence[float]]) -> str:
     """CSV with a line of names, a line of their kinds, and a line for each sample; empty without a sample."""
+    if not at_s:
+        return ""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([AT, *kinds])
     writer.writerow(["", *kinds.values()])
-    is_empty = True
-    for at_s, values in rows:
-        writer.writerow([repr(round(at_s, 3)), *(repr(values[name]) if name in values else "" for name in kinds)])
-        is_empty = False
-    if is_empty:
-        return ""
+    writer.writerows(zip((round(instant, 3) for instant in at_s), *(columns[name] for name in kinds), strict=True))
     return text.getvalue()
 
 
@@ -99,7 +96,7 @@ def read_samples(text: str) -> list[SampledSeries]:
         return []
     names, kinds = rows[:2]
     try:
-        numbers = np.array([[float(cell or "nan") for cell in row] for row in rows[2:]], dtype=np.float64)
+        numbers = np.array([list(map(float, row)) for row in rows[2:]], dtype=np.float64)
     except ValueError:
         return []
     at_s = numbers[:, 0]
