@@ -319,3 +319,13 @@ def test_it_refuses_people_who_only_look(team, plan):
     assert viewer.post(reverse("matrix-add"), {**plan, "submit": "1"}).status_code == 403
     assert not Matrix.objects.exists()
     assert make_user(team=team) is not None
+
+
+def test_each_field_stands_once(client_in, plan):
+    """The later of two fields of one name would win, and undo what was typed in the other."""
+    page = client_in.get(reverse("matrix-add")).content.decode()
+
+    ids = re.findall(r'<(?:input|select|textarea)[^>]* id="(id_[a-z_0-9]+)"', page)
+
+    assert "id_settle_s" in ids
+    assert sorted(ids) == sorted(set(ids))
