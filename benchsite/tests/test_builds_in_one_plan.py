@@ -1,7 +1,6 @@
 """Three builds of Redis in one plan by the client, one of them slower: told apart and named by commit, for real."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.timeout(400),
-    pytest.mark.skipif(not shutil.which("cc"), reason="The slower build is compiled: install a C compiler."),
+    pytest.mark.needs("cc"),  # The slower build is compiled.
 ]
 PLAN = """\
 format = "benchsite-plan"
