@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.studies_small.stand_ins import SmallStudy, StandIn
-from benchsite.core.formatting import duration, grouped
+from benchsite.core.formatting import counted, duration, grouped
 from runs.plans.files.plan import PlanFile
 from runs.plans.sizes import PER_NODE
 from runs.ycsb.properties import WARM_UP
@@ -126,7 +126,7 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
     for (role, mode), stand_in in stand_ins.items():
         database = plan.databases[role]
         nodes = len(plan.clusters[database.cluster].nodes)
-        study = f"{database.name}, {mode}, {nodes} machines, {database.replication_factor} copies"
+        study = f"{database.name}, {mode}, {counted(nodes, 'machine')}, copies: {database.replication_factor}"
         yield Deviation("server", study, f"{stand_in.name}, {stand_in.mode}" if stand_in else NOT_RUN)
     for workload in plan.workloads.values():
         records = int(workload.properties["recordcount"])
