@@ -142,7 +142,7 @@ def _extract_plain(archive: tarfile.TarFile, folder: Path) -> None:
     for member in archive.getmembers():
         is_inside = (folder / member.name).resolve().is_relative_to(folder.resolve())
         if not is_inside or not (member.isfile() or member.isdir()):
-            raise MavenError(f"{member.name} is a link or leads out of the archive: use Python 3.11.4 or newer for it.")
+            raise tarfile.TarError(f"{member.name} is a link or leads out: use Python 3.11.4 or newer for it")
         member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
     archive.extractall(folder)
 
