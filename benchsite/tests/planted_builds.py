@@ -1,4 +1,4 @@
-"""Builds of Redis in folders, one of them planted slower: the usual program behind a preloaded loop."""
+"""Builds of Redis in folders, planted slower: the usual program behind a preloaded loop."""
 
 import json
 import shutil
@@ -12,27 +12,16 @@ SOURCE: Final = Path(__file__).with_name("slow_server.c")
 PROGRAM: Final = "redis-server"
 
 
-def plant(folder: Path, *, spin_ns: int = 0, **stated: str) -> Path:
+def plant(folder: Path, *, spin_ns: int, **stated: str) -> Path:
     """A build that answers `spin_ns` later for each write on a socket, and states the rest of itself."""
     folder.mkdir(parents=True)
     program = choose_redis(None, shelf=folder.parent).path.resolve()
     shutil.copy2(program, folder / "redis-original")
-    script = '#!/bin/sh\nfolder=$(dirname "$0")\n'
-    if spin_ns:
-        command = [
-            "cc",
-            "-shared",
-            "-fPIC",
-            "-O2",
-            f"-DSPIN_NS={spin_ns}L",
-            "-o",
-            str(folder / "slow.so"),
-            str(SOURCE),
-            "-ldl",
-        ]
-        subprocess.run(command, check=True)
-        script += 'LD_PRELOAD="$folder/slow.so" '
-    (folder / PROGRAM).write_text(f'{script}exec "$folder/redis-original" "$@"\n')
+    library = folder / "slow.so"
+    options = ["-shared", "-fPIC", "-O2", f"-DSPIN_NS={spin_ns}L"]
+    subprocess.run(["cc", *options, "-o", library, SOURCE, "-ldl"], check=True)
+    script = '#!/bin/sh\nfolder=$(dirname "$0")\nLD_PRELOAD="$folder/slow.so" exec "$folder/redis-original" "$@"\n'
+    (folder / PROGRAM).write_text(script)
     (folder / PROGRAM).chmod(0o755)
     if stated:
         (folder / "benchsite-build.json").write_text(json.dumps(stated))

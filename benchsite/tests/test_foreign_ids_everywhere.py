@@ -64,6 +64,7 @@ from runs.models.schedule import Ending, Occasion
 from runs.plans.files.plan_export import export_plan
 from runs.results.artifacts import store
 from runs.tests.factories import make_client_run, make_run, make_schedule, make_team, make_user
+from runs.tests.test_own_builds_in_plans import BASE, THIS
 from runs.tests.test_searches import SEARCH
 from runs.tests.world import make_world
 
@@ -180,7 +181,7 @@ def everything_of_a_team() -> SimpleNamespace:
     Finding.objects.create(measurement_set=measured.measurement_sets.get(), check_id="V05", severity="warn")
     Series.objects.create(run=measured, operation=MARK, points=1, data=b"x")
     matrix = Matrix.objects.filter(team=team).latest("pk")
-    Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH)
+    Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH, builds=[THIS, BASE])
     Deletion.objects.create(team=team, name=MARK, kind="matrix", sha256=SHA256)
     AppliedDefinition.objects.create(team=team, kind="database", name=MARK, values={})
     Client().force_login(admin)

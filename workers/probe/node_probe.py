@@ -127,11 +127,11 @@ def row_text(values: dict[str, float]) -> str:
 
 def metrics_text(now: Counters) -> str:
     """The counters under the names that node_exporter gives them, in the text format of Prometheus."""
-    tick_s = 1.0 / os.sysconf("SC_CLK_TCK")
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
     modes = {
         "user": now.user, "system": now.system, "irq": now.interrupts, "iowait": now.io_wait, "steal": now.steal
     }  # fmt: skip
-    cpu = [(f'{{cpu="all",mode="{mode}"}}', ticks * tick_s) for mode, ticks in modes.items()]
+    cpu = [(f'{{cpu="all",mode="{mode}"}}', ticks / ticks_per_s) for mode, ticks in modes.items()]
     disks = now.disks.items()
     families = (
         ("node_cpu_seconds_total", "counter", cpu),
