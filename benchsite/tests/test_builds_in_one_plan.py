@@ -71,7 +71,8 @@ TENTH_SLOWER = Case(spin_ns=113_000, repeats=5, measure_s=5, longest_s=500)
     ]
 )
 def case(request: pytest.FixtureRequest) -> Case:
-    return request.param
+    slower: Case = request.param
+    return slower
 
 
 @pytest.fixture
