@@ -32,10 +32,14 @@ SERVICE_US: Final = 4000
 LOADS: Final = (0.5, 0.8, 0.95)
 SERVERS: Final = (1, 4)
 SECONDS: Final = 20
+UNQUEUED_S: Final = 8
+THREADS: Final = 64
 CUT_S: Final = 2  # in which the client's code is compiled
 SEEDS: Final = 3
 BUSY_SEEDS: Final = 2
 MAX_OFF: Final = 0.05
+MAX_MEAN_OFF: Final = 0.02
+MAX_P99_OFF: Final = 0.05
 ERLANGS: Final = (8, 4)
 MAX_POINTS_OFF: Final = 1.5
 STALL_S: Final = 1.6
@@ -107,11 +111,15 @@ def _compare(manifest: Manifest, servers: int, load: float, seed: str) -> tuple[
     rate = load * servers / (SERVICE_US / 1e6)
     with fifo_server(servers, SERVICE_US) as (port, _):
         (run,) = run_clients(
-            manifest, port, rate_ops_s=rate, seconds=SECONDS, threads=64, seed=seed, properties=WARM
+            manifest, port, rate_ops_s=rate, seconds=SECONDS, threads=THREADS, seed=seed, properties=WARM
         )  # fmt: skip
-        (slow,) = run_clients(manifest, port, rate_ops_s=50, seconds=3, threads=4, seed="slow", properties=WARM)
-    # What the server, the network and two wake-ups add to each service.
-    added_us = max((slow.service.percentile(50) or 0) - SERVICE_US, 0)
+    with fifo_server(THREADS, SERVICE_US) as (port, _):
+        (unqueued,) = run_clients(
+            manifest, port, rate_ops_s=rate, seconds=UNQUEUED_S, threads=THREADS, seed=f"{seed} unqueued",
+            properties=WARM,
+        )  # fmt: skip
+    # What the server, the network and two wake-ups add to each service, where none waits for another one.
+    added_us = max((unqueued.service.mean or 0) - SERVICE_US, 0)
     due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.offered.sum()))) / run.rate_ops_s
     response_s = compute_ideal(due_s, servers, SERVICE_US / 1e6)
     ideal_us = response_s[due_s + response_s >= CUT_S] * 1e6 + added_us

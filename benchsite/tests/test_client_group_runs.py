@@ -90,6 +90,7 @@ def test_pages_and_rest_show_groups(site: LiveSite) -> None:
     assert [difference.label for difference in rebuilt.differences if "group" in difference.label] == []
 
 
+@pytest.mark.long
 def test_scans_beside_reads_on_postgresql(site: LiveSite) -> None:
     run, measured = measure_run(site, "postgresql", "off", SCANS, [group("scans", target_ops_s=10)])
 

@@ -38,7 +38,7 @@ def check_inserts(run: Run, clients: int) -> None:
     assert "0\N{NARROW NO-BREAK SPACE}% not found" in findings["V07"].measured
 
 
-@pytest.mark.parametrize(("letter", "processes"), [("D", 2), ("E", 1)])
+@pytest.mark.parametrize(("letter", "processes"), [("D", 2), pytest.param("E", 1, marks=pytest.mark.long)])
 def test_inserts_of_all_clients_are_there(site, letter, processes):
     properties = check_workload({**CORE_WORKLOADS[letter], "recordcount": str(RECORDS)})
 

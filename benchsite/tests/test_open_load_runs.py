@@ -23,7 +23,9 @@ def measure_run(site: LiveSite, system: str, mode: str, **changes: Any) -> tuple
     return run, run.measurement_sets.get(is_current=True)
 
 
-@pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "on")])
+@pytest.mark.parametrize(
+    ("system", "mode"), [("redis", "off"), pytest.param("postgresql", "on", marks=pytest.mark.long)]
+)
 def test_arrivals_are_counted_and_stored(site: LiveSite, system: str, mode: str) -> None:
     run, measured = measure_run(site, system, mode, never_drops=True)
 

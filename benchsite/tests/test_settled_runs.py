@@ -12,7 +12,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 WARMUP_S, SETTLE_S, MEASURE_S = 1, 12, 12
 
 
-@pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "off")])
+@pytest.mark.parametrize(
+    ("system", "mode"), [("redis", "off"), pytest.param("postgresql", "off", marks=pytest.mark.long)]
+)
 def test_a_run_is_measured_once_it_is_steady(site: LiveSite, system: str, mode: str) -> None:
     matrix = site.submit(
         (system, mode), rungs=[4], warmup_s=WARMUP_S, settle_s=SETTLE_S, measure_s=MEASURE_S, repeats=1
