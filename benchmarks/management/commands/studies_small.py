@@ -2,13 +2,12 @@
 
 import json
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
+import requests
 import tomli_w
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -29,28 +28,6 @@ from runs.plans.studies import plan_text, studies
 SCOPES: Final = (Scope.MACHINES_WRITE, Scope.DATABASES_WRITE, Scope.MATRICES_RUN, Scope.REPORTS_WRITE)
 REQUEST_TIMEOUT_S: Final = 120
 NAMES: Final = {study.slug: study.name for study in studies()}
-
-
-class Api:
-    """Requests to the site in the name of its demo team."""
-
-    def __init__(self, url: str, token: str) -> None:
-        self.url, self._token = url, token
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Raises CommandError with what the site answered."""
-        request = urllib.request.Request(
-            f"{self.url}/api/v1{path}",
-            json.dumps(body).encode(),
-            {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_S) as answer:
-                answered: dict[str, Any] = json.load(answer)
-        except urllib.error.HTTPError as refusal:
-            with refusal:
-                raise CommandError(f"POST {path}: {refusal.read().decode(errors='replace')}") from None
-        return answered
 
 
 class Command(BaseCommand):
@@ -78,7 +55,7 @@ class Command(BaseCommand):
     def _run(self, site: Site, slugs: Sequence[str], *, is_plan: bool) -> bool:
         """Whether every run of every study succeeded."""
         team, user = ensure_demo_team()
-        api = Api(site.url, tokens.make(team, user, name="studies made small", scopes=SCOPES))
+        token = tokens.make(team, user, name="studies made small", scopes=SCOPES)
         generator = LoadGenerator.objects.select_related("machine").get(name=site.generators[0])
         missing = self._find_missing(slugs)
         is_complete = True
@@ -91,10 +68,10 @@ class Command(BaseCommand):
             plan.file["matrix"]["load_generators"] = [generator.name]
             file = tomli_w.dumps(plan.file)
             if is_plan:
-                preview = api.post("/apply?dry_run=1", {"file": file, "run": "new"})["matrix"]
+                preview = post(site, token, "/apply?dry_run=1", {"file": file, "run": "new"})["matrix"]
                 self.stdout.write(f"{NAMES[slug]}: {json.dumps(preview)[:300]}")
                 continue
-            is_complete &= self._measure(site, api, slug, small, plan, file)
+            is_complete &= self._measure(site, token, slug, small, plan, file)
         return is_complete
 
     def _find_missing(self, slugs: Sequence[str]) -> set[str]:
@@ -106,8 +83,8 @@ class Command(BaseCommand):
                 missing.add(system)
         return missing
 
-    def _measure(self, site: Site, api: Api, slug: str, small: SmallStudy, plan: SmallPlan, file: str) -> bool:
-        applied = api.post("/apply", {"file": file, "run": "again"})
+    def _measure(self, site: Site, token: str, slug: str, small: SmallStudy, plan: SmallPlan, file: str) -> bool:
+        applied = post(site, token, "/apply", {"file": file, "run": "again"})
         matrix = Matrix.objects.get(pk=applied["matrix"]["id"])
         progress = Progress([matrix], sys.stdout)
         self.stdout.write(f"{NAMES[slug]}: about {duration(progress.planned_s)}, at {site.url}/matrices/{matrix.pk}/")
@@ -121,15 +98,26 @@ class Command(BaseCommand):
                 "notes": notes,
                 "access": "unlisted",
             }
-            self._keep(api.post("/reports", body), f"{slug}-{part.lower()}.html")
+            self._keep(post(site, token, "/reports", body), f"{slug}-{part.lower()}.html")
         return not missing_runs([matrix])
 
     def _keep(self, report: dict[str, Any], name: str) -> None:
         folder = Path(settings.VAR_DIR) / "studies-small"
         folder.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(f"{report['permalink']}.html", timeout=REQUEST_TIMEOUT_S) as page:
-            (folder / name).write_bytes(page.read())
+        page = requests.get(f"{report['permalink']}.html", timeout=REQUEST_TIMEOUT_S)
+        page.raise_for_status()
+        (folder / name).write_bytes(page.content)
         self.stdout.write(f"Report: {report['permalink']}, as one file: {folder / name}")
+
+
+def post(site: Site, token: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Raises CommandError with what the site answered."""
+    headers = {"Authorization": f"Bearer {token}"}
+    response = requests.post(f"{site.url}/api/v1{path}", json=body, headers=headers, timeout=REQUEST_TIMEOUT_S)
+    if not response.ok:
+        raise CommandError(f"POST {path}: {response.text}")
+    content: dict[str, Any] = response.json()
+    return content
 
 
 def list_reports(small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
