@@ -70,13 +70,13 @@ def rates(series: int = SERIES, seed: int = SEED) -> Iterator[Rate]:
 def _fires(case: Case, values: Floats) -> list[bool]:
     rule = case.rule
     scaled = np.log(values) if rule.logarithms else values
-    alone, with_magnitude = (
+    (alone, _), (with_magnitude, _) = (
         change_points(scaled, min_magnitude=least, logarithms=rule.logarithms) for least in (0.0, rule.min_magnitude)
     )
     reported = [change.index for change in detect_changes(values, rule).changes if change.counts]
     return [
-        case.fires([split.index for split in alone.strong]),
-        case.fires([split.index for split in with_magnitude.strong]),
+        case.fires([split.index for split in alone]),
+        case.fires([split.index for split in with_magnitude]),
         case.fires(reported),
     ]
 

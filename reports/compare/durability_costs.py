@@ -13,14 +13,6 @@ MAX_MODE: Final = 20  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Trade:
-    """One database under one workload: the best ceiling of each promise, the weakest first, and all its modes."""
-
-    best: tuple[Curve, ...]
-    curves: tuple[Curve, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DurabilityCost:
     """A ceiling as a ratio to that of a weaker promise. `sign` None: both are lower bounds, so it may be anything."""
 
@@ -43,29 +35,31 @@ class DurabilityCost:
         return f"{self.sign}{significant(self.ratio, 2)}{TIMES} of {self.weakest.mode[:MAX_MODE]}{single}"
 
 
-def list_trades(curves: Sequence[Curve]) -> list[Trade]:
-    """A promise is weaker with fewer copies, then with less safe ones, then with a longer loss."""
+def list_trades(curves: Sequence[Curve]) -> list[tuple[list[Curve], list[Curve]]]:
+    """Of each database under one workload the best ceiling of each promise, the weakest first, and all its modes.
+
+    A promise is weaker with fewer copies, then with less safe ones, then with a longer loss.
+    """
     groups: dict[tuple[str, str], list[Curve]] = {}
     for curve in in_order(curves):
         if curve.durability and curve.ceiling_ops_s > 0:
             groups.setdefault((curve.database_name, curve.workload), []).append(curve)
-    return [_trade(group) for group in groups.values()]
+    return [(_select_best(group), group) for group in groups.values()]
 
 
-def _trade(curves: Sequence[Curve]) -> Trade:
+def _select_best(curves: Sequence[Curve]) -> list[Curve]:
     best: dict[tuple[float, ...], Curve] = {}
     for curve in sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True):
         best.setdefault(durability_key(curve.durability), curve)
     # The key of a stronger promise is smaller.
-    return Trade(tuple(best[key] for key in sorted(best, reverse=True)), tuple(curves))
+    return [best[key] for key in sorted(best, reverse=True)]
 
 
 def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
     """By sweep; of the modes that promise more than the weakest of their database."""
     costs = {}
-    for trade in list_trades(curves):
-        weakest = trade.best[0]
-        for curve in trade.curves:
+    for (weakest, *_), modes in list_trades(curves):
+        for curve in modes:
             if durability_key(curve.durability) != durability_key(weakest.durability):
                 sign = bound_sign(_is_bound(curve), _is_bound(weakest))
                 costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)

@@ -145,10 +145,10 @@ def test_bars_state_the_cost_of_durability():
     fast = curve(mode="off", durability=MEMORY, points=[point(1, 500.0), point(2, 1000.0), point(4, 900.0)])
     unknown = curve(mode="strange", durability={})
 
-    [trade] = list_trades([slow, fast, unknown])
+    [(best, _)] = list_trades([slow, fast, unknown])
     costs = durability_costs([slow, fast, unknown])
 
-    assert [side.mode for side in trade.best] == ["off", "always"]
+    assert [side.mode for side in best] == ["off", "always"]
     assert {key: cost.ratio for key, cost in costs.items()} == {slow.sweep_id: pytest.approx(0.4)}
     figure = CeilingsFigure([slow, fast, unknown])
     texts = [note["text"] for note in figure.draw(FRAMES[0])["layout"]["annotations"]]

@@ -5,7 +5,6 @@ Pure. Nothing is refused here: what a string has beside these parts is left out,
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from runs.catalog.records import System
@@ -20,18 +19,12 @@ _TLS_SYNONYMS = {"verifyca": "verify-ca", "verifyfull": "verify-full", "required
 _ENCRYPTED = ("require", "verify-ca")  # of the choices of a system, the one that `ssl=true` means
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionString:
-    """`values` are those of the fields of `Endpoint.sign_in` that the string has."""
+def parse_connection_string(text: str, systems: Iterable[System]) -> tuple[dict[str, str], bool] | None:
+    """The system, the addresses as comma-separated host:port and what is known of the fields of `Endpoint.sign_in`.
 
-    system: System
-    addresses: str  # host:port, comma-separated
-    values: dict[str, str]
-    is_dns_record: bool  # which lists the servers
-
-
-def parse_connection_string(text: str, systems: Iterable[System]) -> ConnectionString | None:
-    """None of a text that names no system by its scheme, such as host:port."""
+    With it, whether the string names a DNS record that lists the servers. None of a text that names no system by its
+    scheme, such as host:port.
+    """
     url = text.strip().removeprefix(_JDBC)
     if not _SCHEME.match(url):
         return None
@@ -56,7 +49,7 @@ def parse_connection_string(text: str, systems: Iterable[System]) -> ConnectionS
             values[names[plain]] = value
     addresses = ", ".join(_HOST.findall(hosts))
     values = {name: value for name, value in values.items() if value and name in fields}
-    return ConnectionString(system, addresses, values, scheme.lower().endswith(_DNS_RECORD))
+    return {"system": system.slug, "address": addresses, **values}, scheme.lower().endswith(_DNS_RECORD)
 
 
 def _read_tls(system: System, value: str) -> str:

@@ -12,7 +12,7 @@ def queued(name, machines="m", seconds=60.0, **fields):
 
 
 def starts(*runs):
-    return {name: (f.starts_at - NOW).total_seconds() for name, f in predict_starts(runs, NOW).items()}
+    return {name: (starts - NOW).total_seconds() for name, (starts, _) in predict_starts(runs, NOW).items()}
 
 
 def test_runs_on_one_machine_follow_each_other():

@@ -96,8 +96,8 @@ class ServerForm(SignInForm):
         read = parse_connection_string(address, self.systems.values())
         if read is None:
             return {**data}
-        self.is_dns_record = read.is_dns_record
-        return {**data, "system": read.system.slug, "address": read.addresses, **read.values}
+        parts, self.is_dns_record = read
+        return {**data, **parts}
 
     def clean_address(self) -> str:
         """host:port of every node, comma-separated."""

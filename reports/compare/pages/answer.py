@@ -151,9 +151,9 @@ def _findings_of_workload(
 
 def _costs(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
     """Of each database the best ceilings of its strongest and of its weakest promise, where these differ."""
-    for trade in list_trades(curves):
-        if len(trade.best) > 1:
-            yield trade.best[-1], trade.best[0], True
+    for best, _ in list_trades(curves):
+        if len(best) > 1:
+            yield best[-1], best[0], True
 
 
 def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:

@@ -34,25 +34,16 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One value that can be ticked."""
-
-    value: str
-    text: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Menu:
-    """One facet: the parameter of the address, and its values."""
+    """One facet: the parameter of the address, and its values, each with its text and whether it is chosen."""
 
     name: str
     title: str
-    options: tuple[Option, ...]
+    options: list[tuple[str, str, bool]]
 
     @property
     def chosen(self) -> int:
-        return sum(option.chosen for option in self.options)
+        return sum(is_chosen for *_, is_chosen in self.options)
 
 
 def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, str]] = ()) -> list[Menu]:
@@ -77,15 +68,16 @@ def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, st
 def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Sequence[str]) -> Menu:
     """What is chosen stays in its menu even where nothing has it, so that a form does not lose it."""
     unknown = [(value, value) for value in chosen if value and value not in dict(offered)]
-    return Menu(name, title, tuple(Option(value, text, value in chosen) for value, text in [*offered, *unknown]))
+    return Menu(name, title, [(value, text, value in chosen) for value, text in [*offered, *unknown]])
 
 
 def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
     """Everything that narrows or adds, each with the address that lets it go."""
     entries = []
     for menu in menus:
-        chosen = [option for option in menu.options if option.chosen]
-        entries += [(menu.title, option.text, selection.without(menu.name, option.value)) for option in chosen]
+        for value, text, is_chosen in menu.options:
+            if is_chosen:
+                entries.append((menu.title, text, selection.without(menu.name, value)))
     if selection.runs:
         entries.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
     if selection.since:

@@ -60,7 +60,7 @@ from reports.published.pages import grid
 from reports.trends.analysis.sessions import SessionSpread
 from runs.checks import Profile, SideFacts
 from runs.models import Matrix, Sweep, ThresholdOverride
-from runs.plans.pages.next_repeats import NextRepeats, next_repeats
+from runs.plans.pages.next_repeats import next_repeats
 
 SCALE_SAYS = (
     ("auto", "auto"),
@@ -98,7 +98,7 @@ class ComparisonParts(TypedDict):
     permalink: str
     title: str
     equal: str
-    repeats: NextRepeats | None
+    repeats: dict[str, object] | None
     lead: SafeString
     actions: SafeString
     headline: SafeString

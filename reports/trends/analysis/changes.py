@@ -156,14 +156,14 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
         part = scaled[start:stop]
         if part.size < MIN_HISTORY:
             continue
-        splits = change_points(
+        splits, of_first_pass = change_points(
             part,
             min_magnitude=max(rule.min_magnitude, NOISE_TIMES * estimate_noise(part, logarithms=rule.logarithms)),
             logarithms=rule.logarithms,
             least=MIN_AFTER,
         )
-        held = {split.index for split in splits.strong if _is_held(part, split)}
-        for split in (*splits.strong, *splits.weak):
+        held = {split.index for split in splits if _is_held(part, split)}
+        for split in (*splits, *of_first_pass):
             (strong if split.index in held else weak).append(replace(split, index=split.index + start))
     return strong, weak
 

@@ -50,14 +50,6 @@ class Split:
         return math.expm1(min(abs(self.step), 700.0))
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePoints:
-    """What the two passes kept, in the order of the series."""
-
-    strong: tuple[Split, ...]
-    weak: tuple[Split, ...]  # of the first pass, but not of the second
-
-
 @lru_cache(maxsize=512)
 def _weights(length: int, least: int) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
     """The factors of the three sums for every tau (rows, 1 ..) and kappa (columns, 1 ..), and which are impossible."""
@@ -160,8 +152,11 @@ def change_points(
     min_magnitude: float = 0.0,
     logarithms: bool = False,
     least: int = 1,
-) -> ChangePoints:
-    """Both passes. `least` is the smallest number of values on either side of a split; Otava's own is 1."""
+) -> tuple[list[Split], list[Split]]:
+    """What both passes kept, in the order of the series, and what the first alone did.
+
+    `least` is the smallest number of values on either side of a split; Otava's own is 1.
+    """
     z = np.asarray(values, dtype=float)
     indices = first_pass(z, MAX_P * WEAK_FACTOR, least=least)
     first = [compared(z, *ends) for ends in with_ends(indices, z.size)]
@@ -186,7 +181,7 @@ def change_points(
             if 0 <= near < len(splits):
                 splits[near] = compared(z, *parts[near])
     kept = {split.index for split in splits}
-    return ChangePoints(tuple(splits), tuple(split for split in first if split.index not in kept))
+    return splits, [split for split in first if split.index not in kept]
 
 
 def with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:

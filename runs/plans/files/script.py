@@ -72,13 +72,8 @@ whose output exists is not run again. The script needs bash, Java 11 or newer an
   OUTPUTS, JAVA     another folder, another Java"""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupClient:
-    """A client beside those of the ladder, which begins `start_s` seconds after them."""
-
-    group: str
-    start_s: int
-    properties: Mapping[str, str]
+# The group, how many seconds after the clients of the ladder it begins, and the properties.
+GroupClient = tuple[str, int, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +232,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
                 binding_properties=_binding_properties(run, planned_group.properties),
                 open_load=_open_group(run, planned_group, number),
             )
-            yield GroupClient(slug(group.name), start_s, properties)
+            yield slug(group.name), start_s, properties
 
 
 def _open_group(run: PlannedRun, planned: PlannedGroup, number: int) -> dict[str, str] | None:
@@ -309,15 +304,15 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
             lines += _here_document("workload", render_properties(shared))
         own = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
         own += [
-            f"#group={client.group}\n#start={client.start_s}\n{render_properties(client.properties).strip()}"
-            for client in cell.group_clients
+            f"#group={group}\n#start={start_s}\n{render_properties(properties).strip()}"
+            for group, start_s, properties in cell.group_clients
         ]
         lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
     return lines
 
 
 def _needs_own_client(cell: Cell) -> bool:
-    clients = [cell.clients[0], *(client.properties for client in cell.group_clients)]
+    clients = [cell.clients[0], *(properties for *_, properties in cell.group_clients)]
     is_open = any(OPEN_RATE in client for client in clients)
     return is_open or any(map(list_own_properties, clients)) or CLIENT_COUNT in cell.clients[0]
 

@@ -1,9 +1,7 @@
 """What the next look of a plan costs: how many repeats, and how long they take."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 from statistics import median
-from uuid import UUID
 
 from runs.models import Matrix, Status
 from runs.plans import next_look
@@ -11,16 +9,11 @@ from runs.queue.lifecycle import repeats_of_plan
 from runs.queue.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class NextRepeats:
-    matrix_id: UUID
-    look: int  # number of repeats after which the plan takes its next verdicts
-    repeats: int  # that each rung lacks up to this look
-    duration_s: float  # of all runs that are added, by the median of those that succeeded
+def next_repeats(matrix: Matrix) -> dict[str, object] | None:
+    """How many repeats each rung lacks up to the next look, and how long all added runs take.
 
-
-def next_repeats(matrix: Matrix) -> NextRepeats | None:
-    """None without a further look, while runs of the plan are going, and where none succeeded."""
+    None without a further look, while runs of the plan are going, and where none succeeded.
+    """
     if not matrix.looks:
         return None
     rows = repeats_of_plan(matrix).values_list(
@@ -39,4 +32,9 @@ def next_repeats(matrix: Matrix) -> NextRepeats | None:
     if look is None or not durations_s:
         return None
     added = sum(look - repeat for repeat in rungs.values())
-    return NextRepeats(matrix.pk, look, look - min(rungs.values()), added * median(durations_s))
+    return {
+        "matrix_id": matrix.pk,
+        "look": look,
+        "repeats": look - min(rungs.values()),
+        "duration_s": added * median(durations_s),
+    }

@@ -1,25 +1,16 @@
 """The path of a search as pages and programs show it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from runs.models import Matrix, SearchDecision, Sweep
 from runs.queue.next_runs import get_trials, named_load
 
 
-@dataclass(frozen=True, slots=True)
-class PathStep:
-    """One decision, with what came out of the run that it ordered."""
+def search_path(sweep: Sweep) -> list[dict[str, Any]]:
+    """The decisions in their order, each with the outcome of the run that it ordered; none for fixed rungs.
 
-    decision: SearchDecision
-    load: str
-    low: str
-    high: str
-    outcome: str  # empty: the run has not ended, or there is none
-
-
-def search_path(sweep: Sweep) -> list[PathStep]:
-    """The decisions in their order; none for fixed rungs. Six queries."""
+    An outcome is empty without a run that has ended. Six queries.
+    """
     decisions = list(sweep.decisions.select_related("run"))
     outcomes = {}
     if decisions:
@@ -33,7 +24,7 @@ def search_path(sweep: Sweep) -> list[PathStep]:
             if decision.run.target_ops_s:
                 load = named_load(sweep, decision.run.target_ops_s)
         low, high = named_load(sweep, decision.low), named_load(sweep, decision.high)
-        steps.append(PathStep(decision, load, low, high, outcome))
+        steps.append({"decision": decision, "load": load, "low": low, "high": high, "outcome": outcome})
     return steps
 
 

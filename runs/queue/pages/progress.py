@@ -117,7 +117,7 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     again = {run.rerun_of_id for run in runs}
     counts: dict[str, Any] = Counter(_state(run, again) for run in runs)
     keys = {run.pk for run in runs}
-    ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]
+    ends = [row.ends_at for row in queue if row.run.pk in keys]
     started_at = min((run.started_at for run in runs if run.started_at), default=None)
     finished = [run.finished_at for run in runs if run.finished_at]
     until = timezone.now() if ends else max(finished, default=None)

@@ -34,13 +34,7 @@ class Queued:
     needs: Hashable | None = None  # the run that must have ended before
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    starts_at: datetime
-    ends_at: datetime
-
-
-def predict_starts(runs: Sequence[Queued], now: datetime) -> dict[Hashable, Forecast]:
+def predict_starts(runs: Sequence[Queued], now: datetime) -> dict[Hashable, tuple[datetime, datetime]]:
     """Predicted start and end of every run, given in the order of the queue.
 
     Running ones end when their expected seconds are over, at the earliest now. Each waiting run starts when the last of
@@ -48,7 +42,7 @@ def predict_starts(runs: Sequence[Queued], now: datetime) -> dict[Hashable, Fore
     machines are free earlier, and a change of priority moves everything.
     """
     free: dict[Hashable, datetime] = {}
-    forecasts: dict[Hashable, Forecast] = {}
+    forecasts: dict[Hashable, tuple[datetime, datetime]] = {}
     for run in sorted(runs, key=lambda run: run.started_at is None):
         if run.started_at is not None:
             starts = run.started_at
@@ -56,10 +50,10 @@ def predict_starts(runs: Sequence[Queued], now: datetime) -> dict[Hashable, Fore
         else:
             waits_for = [free[machine] for machine in run.machines if machine in free]
             if run.needs in forecasts:
-                waits_for.append(forecasts[run.needs].ends_at)
+                waits_for.append(forecasts[run.needs][1])
             starts = max([now, *waits_for])
             ends = starts + timedelta(seconds=run.expected_s)
-        forecasts[run.id] = Forecast(starts, ends)
+        forecasts[run.id] = starts, ends
         for machine in run.machines:
             free[machine] = max(ends, free.get(machine, ends))
     return forecasts
@@ -106,7 +100,8 @@ class QueueRow:
     run: Run
     machines: tuple[Machine, ...]
     position: int
-    forecast: Forecast
+    starts_at: datetime
+    ends_at: datetime
 
     @property
     def holds(self) -> bool:
@@ -192,7 +187,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     known = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
-        ends_at = forecasts[queued.id].ends_at
+        _, ends_at = forecasts[queued.id]
         for machine in cast(frozenset[UUID], queued.machines):
             free_at[machine] = max(ends_at, free_at.get(machine, ends_at))
     holders: dict[UUID, Run] = {}
@@ -204,7 +199,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
                 run,
                 tuple(sorted((known[pk] for pk in machines[_lane(run)] if pk in known), key=attrgetter("name"))),
                 place,
-                forecasts[run.pk],
+                *forecasts[run.pk],
             )
             for run, place in rows
         ),

@@ -200,10 +200,11 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     path = search_path(sweep)
     if not path:
         return None
-    last = path[-1].decision
+    last = path[-1]["decision"]
     answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
     # A run that decides what the curve leaves open, after the end of the search, takes no answer away while it runs.
-    values = [step.decision.value_ops_s for step in path if step.decision.value_ops_s is not None]
+    decided = [step["decision"].value_ops_s for step in path]
+    values = [value_ops_s for value_ops_s in decided if value_ops_s is not None]
     known = None
     if values and last.state != State.SEARCHING:
         known = values[-1]

@@ -1,15 +1,13 @@
 """How busy the servers' machines were, and what the servers counted, within the window of a run."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from benchsite.core.formatting import percent
 from runs.results.measures.host import HostSamples, Samples
 
-Resource = Literal["CPU", "a core", "disk", "network", "memory"]
 # A single busy core says more than the CPU as a whole where it is this much busier, as with servers of one thread.
 MIN_CORE_EXCESS: Final = 0.15
 MIN_MEMORY_SHARE: Final = 0.9  # in use without caches: below it memory holds nothing up
@@ -17,27 +15,21 @@ HITS, MISSES = "cache_hits_per_s", "cache_misses_per_s"
 PARTS: Final = 3  # of a window; the trend is from the first to the last
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """How busy one resource of one machine was, as a share of what it can do, mean within the window."""
+def rank_uses(hosts: Sequence[HostSamples]) -> list[dict[str, Any]]:
+    """How busy each resource of all machines that run servers was, as a share of what it can do, the busiest first.
 
-    machine: str
-    node: int  # the position of its first node in the cluster, from 1
-    resource: Resource
-    share: float
-
-
-def rank_uses(hosts: Sequence[HostSamples]) -> list[Use]:
-    """Of all machines that run servers, the busiest first. `hosts` are within the window."""
+    `hosts` are within the window. A machine's `node` is the position of its first node in the cluster, from 1.
+    """
     uses = []
     for host in hosts:
         if host.node is not None and len(host):
-            shares = [(resource, share) for resource, share in _shares(host) if np.isfinite(share)]
-            uses += [Use(host.machine, host.node, resource, share) for resource, share in shares]
-    return sorted(uses, key=lambda use: -use.share)
+            for resource, share in _shares(host):
+                if np.isfinite(share):
+                    uses.append({"machine": host.machine, "node": host.node, "resource": resource, "share": share})
+    return sorted(uses, key=lambda use: -use["share"])
 
 
-def _shares(host: HostSamples) -> Iterator[tuple[Resource, float]]:
+def _shares(host: HostSamples) -> Iterator[tuple[str, float]]:
     cores = [
         host.mean(f"core{core}_busy")
         for core in host.server_cpus or range(host.cores)
@@ -57,17 +49,18 @@ def _shares(host: HostSamples) -> Iterator[tuple[Resource, float]]:
             yield "memory", used
 
 
-def busiest_sentence(uses: Sequence[Use]) -> str:
+def busiest_sentence(uses: Sequence[Mapping[str, Any]]) -> str:
     """ "Busiest: disk of node 1 (db-1), 97 % utilised; CPU 41 %, network 3 %." Empty without samples."""
     if not uses:
         return ""
-    busiest, nodes = uses[0], {use.node for use in uses}
-    where = busiest.machine if len(nodes) == 1 else f"node {busiest.node} ({busiest.machine})"
-    others = [f"{use.resource} {percent(round(use.share, 3))}" for use in uses[1:] if use.node == busiest.node]
+    busiest, nodes = uses[0], {use["node"] for use in uses}
+    where = busiest["machine"] if len(nodes) == 1 else f"node {busiest['node']} ({busiest['machine']})"
+    own = [use for use in uses[1:] if use["node"] == busiest["node"]]
+    others = [f"{use['resource']} {percent(round(use['share'], 3))}" for use in own]
     beside = ""
     if others:
         beside = f"; {', '.join(others)}"
-    return f"Busiest: {busiest.resource} of {where}, {percent(round(busiest.share, 3))} utilised{beside}."
+    return f"Busiest: {busiest['resource']} of {where}, {percent(round(busiest['share'], 3))} utilised{beside}."
 
 
 def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
@@ -93,7 +86,6 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
 
 def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str, Any]:
     """What is kept with a measurement set, as plain JSON; empty without samples. Both are within the window."""
-    uses = rank_uses(hosts)
     names = []
     if counters:
         names = [name for name in counters.columns if name not in ("at_s", "interval_s")]
@@ -102,7 +94,7 @@ def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str,
         means = {name: counters.mean(name) for name in names}
     ratio, trend = hit_ratio(counters)
     kept = {
-        "uses": [{"machine": u.machine, "node": u.node, "resource": u.resource, "share": u.share} for u in uses],
+        "uses": rank_uses(hosts),
         "counters": {name: value for name, value in means.items() if np.isfinite(value)},
         "hit_ratio": ratio,
         "hit_ratio_trend": trend,

@@ -109,17 +109,11 @@ def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[Un
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
-    """A part of a profile that asks for more than the rung. Seconds count from the begin of the window."""
+def get_overload(run: Run, cut: MeasurementSet) -> dict[str, float | None] | None:
+    """The part of a profile that asks for more than the rung, in seconds from the begin of the window.
 
-    began_s: float
-    ended_s: float
-    return_s: float | None  # from its end until it was served as before; None: it was not, NaN: nobody knows
-
-
-def get_overload(run: Run, cut: MeasurementSet) -> Overload | None:
-    """Of a run whose profile has one; three queries for those."""
+    `return_s` is from its end until it was served as before; None: it was not, NaN: nobody knows. Three queries.
+    """
     profile = run.spec["load"].get("open", {}).get("profile", ())
     overload = find_overload(profile)
     if overload is None or cut.window_from is None:
@@ -135,7 +129,7 @@ def get_overload(run: Run, cut: MeasurementSet) -> Overload | None:
     return_s = find_return_s(
         seconds, goodput_ops_s, offered_ops_s, _worst_p99(series, seconds, base_s), began_s=began_s, ended_s=ended_s
     )
-    return Overload(*overload, return_s)
+    return {"began_s": overload[0], "ended_s": overload[1], "return_s": return_s}
 
 
 def _worst_p99(series: Sequence[UnpackedSeries], seconds: Floats, base_s: float) -> Floats:

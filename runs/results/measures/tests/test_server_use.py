@@ -71,11 +71,11 @@ def test_names_the_node_where_there_are_several():
 )
 def test_resources_as_shares_of_what_they_can_do(columns, resource, share):
     use = rank_uses([host(disk_busy=0.1, **columns)])[0]
-    assert (use.resource, use.share) == (resource, pytest.approx(share))
+    assert (use["resource"], use["share"]) == (resource, pytest.approx(share))
 
 
 def test_network_has_no_share_without_its_speed_or_traffic():
-    assert [use.resource for use in rank_uses([host(nic_bits_per_s=None)])] == ["disk", "CPU"]
+    assert [use["resource"] for use in rank_uses([host(nic_bits_per_s=None)])] == ["disk", "CPU"]
     columns = {name: host().columns[name] for name in ("at_s", "interval_s", "disk_busy")}
     only_disk = replace(host(), columns=columns)
     assert plain(busiest_sentence(rank_uses([only_disk]))) == "Busiest: disk of db-1, 97 % utilised."
@@ -83,7 +83,7 @@ def test_network_has_no_share_without_its_speed_or_traffic():
 
 def test_servers_with_cores_of_their_own_are_judged_by_these():
     busy = host(disk_busy=0.1, core0_busy=0.9, core1_busy=0.9, core2_busy=0.0, core3_busy=0.0, server_cpus=(0, 1))
-    assert rank_uses([busy])[0].share == pytest.approx(0.9)
+    assert rank_uses([busy])[0]["share"] == pytest.approx(0.9)
 
 
 def test_machines_without_servers_and_without_rows_do_not_count():
