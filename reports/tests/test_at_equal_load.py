@@ -107,8 +107,8 @@ def test_another_statistic_is_added_to_the_usual_ones():
 def test_the_slider_gives_the_asked_load_back(load):
     comparison = equal_load([ladder(1), ladder(3)], ["READ"], load_ops_s=load)
     slider = comparison.slider
-    steps = (load - slider.least) / slider.step
-    assert slider.least <= load <= slider.most
+    steps = (load - slider["least"]) / slider["step"]
+    assert slider["least"] <= load <= slider["most"]
     assert steps == pytest.approx(round(steps), abs=1e-3)
 
 

@@ -182,18 +182,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentChange:
-    """What else than the code was another one from a point on: a marker, not an alert."""
-
-    index: int  # among all points
-    texts: tuple[str, ...]  # "kernel: 6.1 → 6.12"
-
-    @property
-    def text(self) -> str:
-        return "; ".join(self.texts)
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryChange:
     """A change with the points around it and what was decided about it."""
 
@@ -217,7 +205,7 @@ class History:
     points: tuple[HistoryPoint, ...]
     course: Course = field(default_factory=Course)  # its indices are among `followed`
     triage: Mapping[int, Triage] = field(default_factory=dict)  # by the index among `followed`
-    environment: tuple[EnvironmentChange, ...] = ()
+    environment: Sequence[tuple[int, list[str]]] = ()  # index of a point -> what else than the code changed there
     notes: tuple[Note, ...] = ()
 
     @cached_property
@@ -297,8 +285,11 @@ def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequenc
     return placed
 
 
-def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> tuple[EnvironmentChange, ...]:
-    """Where something is another one than at the point before. What nobody knows on either side is no change."""
+def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> list[tuple[int, list[str]]]:
+    """Where something is another one than at the point before: its index, and "kernel: 6.1 → 6.12".
+
+    What nobody knows on either side is no change.
+    """
     changes = []
     before: Mapping[str, str] = {}
     last: Mapping[str, str] | None = None
@@ -306,13 +297,11 @@ def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> tup
         if now is None or now is last:
             continue
         last = now
-        texts = tuple(
-            f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value
-        )
+        texts = [f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value]
         if texts:
-            changes.append(EnvironmentChange(index, texts))
+            changes.append((index, texts))
         before = {**before, **now}
-    return tuple(changes)
+    return changes
 
 
 def followed(points: Sequence[HistoryPoint]) -> tuple[int, ...]:

@@ -46,31 +46,12 @@ class OverTime:
     interval_s: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Band:
-    """The least and the greatest second of each longer interval, all operations together."""
-
-    seconds: Array
-    low_ops_s: Array
-    high_ops_s: Array
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCurve:
-    """Successful operations per second of a client group, at seconds of the axis."""
-
-    name: str
-    seconds: Array
-    rate_ops_s: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Offered:
-    """Of an open load, all operations by when they were due. Seconds count from the clients' common start."""
-
-    seconds: Array
-    offered_ops_s: Array
-    dropped_ops_s: Array
+# Seconds since the clients' common start, and two arrays by them, in operations per second.
+Arrays = tuple[Array, Array, Array]
+# Name, seconds of the axis, and successful operations per second of a client group.
+GroupCurve = tuple[str, Array, Array]
+# Number, begin and end in seconds from the clients' common start, and name of a planned fault.
+FaultBand = tuple[int, float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +69,6 @@ class Event:
 
     second: float  # from the clients' common start
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class FaultBand:
-    """A planned fault of the run, in seconds from the clients' common start."""
-
-    number: int
-    begin_s: float
-    end_s: float
-    name: str
 
 
 def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
@@ -124,14 +95,14 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     return seconds, rate
 
 
-def compute_band(finest: Sequence[OverTime], interval_s: int) -> Band | None:
-    """How far the seconds within longer intervals lie apart."""
+def compute_band(finest: Sequence[OverTime], interval_s: int) -> Arrays | None:
+    """The least and the greatest second of each longer interval, all operations together."""
     seconds, rate = total_rate(finest)
     if not seconds.size:
         return None
     begins, first = np.unique(seconds // interval_s * interval_s, return_index=True)
     # fmin and fmax pass over NaN while there is a number.
-    return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
+    return (begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
 
 
 class RunSeriesFigure(Figure):
@@ -143,10 +114,10 @@ class RunSeriesFigure(Figure):
         series: Sequence[OverTime],
         window: Window,
         *,
-        band: Band | None = None,
+        band: Arrays | None = None,
         events: Sequence[Event] = (),
         faults: Sequence[FaultBand] = (),
-        offered: Offered | None = None,
+        offered: Arrays | None = None,
         groups: Sequence[GroupCurve] = (),
     ) -> None:
         self.offered = offered
@@ -194,7 +165,7 @@ class RunSeriesFigure(Figure):
     @property
     def caption(self) -> str:
         begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
-        faults = ", ".join(f"{fault.number} {fault.name}" for fault in self.faults)
+        faults = ", ".join(f"{number} {name}" for number, _, _, name in self.faults)
         happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
         return sentences(
             f"All clients merged, per {self.every}; what is shaded does not count",
@@ -202,7 +173,7 @@ class RunSeriesFigure(Figure):
             f"p99 of each {self.every} by itself: their mean would mean nothing",
             f"Coloured bands are planned faults: {faults}" if faults else "",
             "Offered and dropped count when an operation was due" if self.offered is not None else "",
-            f"Beside the ladder: {', '.join(group.name for group in self.groups)}" if self.groups else "",
+            f"Beside the ladder: {', '.join(name for name, *_ in self.groups)}" if self.groups else "",
             "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
             f"Happened meanwhile: {happened}" if happened else "",
         )
@@ -213,14 +184,13 @@ class RunSeriesFigure(Figure):
         seconds, rate = total_rate(self.series)
         columns = ["second", "all operations (ops/s)"]
         values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
+        beside: list[GroupCurve] = []
         if self.offered is not None:
-            at = self.offered.seconds.tolist()
-            for name, array in (("offered", self.offered.offered_ops_s), ("dropped", self.offered.dropped_ops_s)):
-                columns.append(f"{name} (ops/s)")
-                values.append(dict(zip(at, _cells(array), strict=True)))
-        for group in self.groups:
-            columns.append(f"{group.name} (ops/s)")
-            values.append(dict(zip(group.seconds.tolist(), _cells(group.rate_ops_s), strict=True)))
+            at, offered, dropped = self.offered
+            beside = [("offered", at, offered), ("dropped", at, dropped)]
+        for name, at, array in (*beside, *self.groups):
+            columns.append(f"{name} (ops/s)")
+            values.append(dict(zip(at.tolist(), _cells(array), strict=True)))
         for stored in self.series:
             for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
                 columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
@@ -255,14 +225,15 @@ def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
     ]
 
 
-def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
+def _band(band: Arrays, middle: float, frame: Frame) -> list[Trace]:
     """Between the least and the greatest second of each interval."""
-    x = coordinates(band.seconds + middle)
+    seconds, low_ops_s, high_ops_s = band
+    x = coordinates(seconds + middle)
     edge: dict[str, Any] = {"mode": "lines", "line": {"color": frame.theme.muted, "width": 0}, "connectgaps": False}
     filled: dict[str, Any] = {"fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}
     return [
-        scatter(x, coordinates(band.low_ops_s), "least second", showlegend=False, **edge),
-        scatter(x, coordinates(band.high_ops_s), "least to greatest second", **edge, **filled),
+        scatter(x, coordinates(low_ops_s), "least second", showlegend=False, **edge),
+        scatter(x, coordinates(high_ops_s), "least to greatest second", **edge, **filled),
     ]
 
 
@@ -297,15 +268,16 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     return traces
 
 
-def _arrivals(offered: Offered, frame: Frame) -> list[Trace]:
+def _arrivals(arrivals: Arrays, frame: Frame) -> list[Trace]:
     """Offered and dropped operations; what was started is the rest."""
+    seconds, offered_ops_s, dropped_ops_s = arrivals
     styles = (
-        ("offered", offered.offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
-        ("dropped", offered.dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
+        ("offered", offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
+        ("dropped", dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
     )
     return [
         scatter(
-            coordinates(offered.seconds),
+            coordinates(seconds),
             coordinates(values),
             name,
             hover=[formatting.throughput(value) for value in values],
@@ -323,16 +295,16 @@ def _groups(groups: Sequence[GroupCurve], frame: Frame) -> list[Trace]:
     colours = frame.theme.series
     return [
         scatter(
-            coordinates(group.seconds),
-            coordinates(group.rate_ops_s),
-            escaped(group.name),
-            hover=[formatting.throughput(value) for value in group.rate_ops_s],
-            hovertemplate=f"%{{text}}<extra>{escaped(group.name)}</extra>",
-            mode="lines" if group.seconds.size > 1 else "markers",
+            coordinates(seconds),
+            coordinates(rate_ops_s),
+            escaped(name),
+            hover=[formatting.throughput(value) for value in rate_ops_s],
+            hovertemplate=f"%{{text}}<extra>{escaped(name)}</extra>",
+            mode="lines" if seconds.size > 1 else "markers",
             line={"color": colours[(place + 2) % len(colours)], "width": 1.5, "dash": "dashdot"},
             connectgaps=False,
         )
-        for place, group in enumerate(groups)
+        for place, (name, seconds, rate_ops_s) in enumerate(groups)
     ]
 
 
@@ -377,10 +349,9 @@ def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, f
 
 def mark_faults(layout: Layout, faults: Sequence[FaultBand], frame: Frame) -> None:
     """A band through both panels for each planned fault, with its number."""
-    for fault in faults:
-        layout.setdefault("shapes", []).append(upright_band(fault.begin_s, fault.end_s, frame.theme.fault))
-        middle = (fault.begin_s + fault.end_s) / 2
-        layout["annotations"].append(_between_panels(str(fault.number), middle, frame))
+    for number, begin_s, end_s, _ in faults:
+        layout.setdefault("shapes", []).append(upright_band(begin_s, end_s, frame.theme.fault))
+        layout["annotations"].append(_between_panels(str(number), (begin_s + end_s) / 2, frame))
 
 
 def _between_panels(text: str, x: float, frame: Frame) -> dict[str, Any]:

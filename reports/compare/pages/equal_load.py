@@ -5,7 +5,7 @@ Throughput is in operations per second, latency in microseconds. The mathematics
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchsite.core import formatting
@@ -27,15 +27,6 @@ PERCENTILES = ("p50", "p95", "p99")
 UNSUSTAINED = "no target was sustained"
 SLIDER_STEPS = 200
 REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
-
-
-@dataclass(frozen=True, slots=True)
-class Slider:
-    """The range of the movable line: from the lowest rung to the highest ceiling, in ops/s."""
-
-    least: float
-    most: float
-    step: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +68,7 @@ class EqualLoad:
     statistic: str  # that the limit is about
     operations: tuple[str, ...]
     sides: tuple[SideAt, ...]
-    slider: Slider
+    slider: Mapping[str, float]
 
     @property
     def statistic_label(self) -> str:
@@ -141,7 +132,7 @@ def equal_load(
         )
         for curve in curves
     )
-    return EqualLoad(load, is_default, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+    return EqualLoad(load, is_default, limit_us, statistic, tuple(operations), sides, compute_slider(curves, load))
 
 
 def only_single_rungs(curves: Sequence[Curve]) -> bool:
@@ -184,15 +175,18 @@ def default_load(curves: Sequence[Curve]) -> float | None:
     return max(loads, key=lambda load: sum(low <= load <= high for low, high in reach), default=None)
 
 
-def slider(curves: Sequence[Curve], load_ops_s: float) -> Slider:
-    """About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged."""
+def compute_slider(curves: Sequence[Curve], load_ops_s: float) -> dict[str, float]:
+    """The range of the movable line, from the lowest rung to the highest ceiling, in ops/s.
+
+    About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged.
+    """
     every = [point.throughput_ops_s.median for point in collect_counted_points(curves)]
     most = max([*every, load_ops_s])
     step = 1.0
     if most > 0:
         step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS))
     least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
-    return Slider(_digits(max(least, 0.0)), _digits(math.ceil(most / step) * step), step)
+    return {"least": _digits(max(least, 0.0)), "most": _digits(math.ceil(most / step) * step), "step": step}
 
 
 def _digits(value: float) -> float:

@@ -126,7 +126,7 @@ class HistoryFigure(Figure):
     def table(self) -> Table:
         """A row per point, newest last."""
         points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
-        environment = {change.index: change.text for change in self.history.environment}
+        environment = {index: "; ".join(texts) for index, texts in self.history.environment}
         first = 0
         if not self.whole:
             first = max(0, len(points) - TABLE_ROWS)
@@ -342,8 +342,8 @@ def _change_hover(entry: HistoryChange) -> str:
 def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
     """What else changed, and what people wrote, at the bottom."""
     environment = [
-        (place(change.index), "<br>".join(["environment", *(shortened(text, 90) for text in change.texts[:6])]))
-        for change in history.environment
+        (place(index), "<br>".join(["environment", *(shortened(text, 90) for text in texts[:6])]))
+        for index, texts in history.environment
     ]
     notes = []
     if history.points:

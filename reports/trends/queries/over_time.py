@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from reports.compare.figures.run_series import Event, FaultBand, GroupCurve, Offered, OverTime
+from reports.compare.figures.run_series import Arrays, Event, FaultBand, GroupCurve, OverTime
 from runs.models import MeasurementSet, Run
 from runs.plans.faults import KINDS
 from runs.results.recording.arrivals import read_client_arrivals
@@ -47,8 +47,11 @@ def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
     ]
 
 
-def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
-    """What an open load offered in each interval of the axis; None of other loads. Reads its clients' counts."""
+def get_offered(run: Run, base_s: float, interval_s: int) -> Arrays | None:
+    """What an open load offered and dropped in each interval of the axis, by when operations were due.
+
+    None of other loads. Reads its clients' counts.
+    """
     if "open" not in run.spec["load"]:
         return None
     seconds = sum_by_second(read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts")))
@@ -58,7 +61,7 @@ def get_offered(run: Run, base_s: float, interval_s: int) -> Offered | None:
     begins, place = np.unique(at // interval_s * interval_s, return_inverse=True)
     offered = np.bincount(place, [count.offered for count in seconds.values()]) / interval_s
     dropped = np.bincount(place, [count.dropped for count in seconds.values()]) / interval_s
-    return Offered(begins + (interval_s - 1) / 2, offered, dropped)
+    return begins + (interval_s - 1) / 2, offered, dropped
 
 
 def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> list[GroupCurve]:
@@ -74,14 +77,14 @@ def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> l
         seconds = np.array(group["curve"]["second"], dtype=np.float64) + shift
         inside = (seconds >= begin_s) & (seconds < end_s)
         rate = np.array(group["curve"]["rate_ops_s"])[inside]
-        curves.append(GroupCurve(group["name"], seconds[inside], rate))
+        curves.append((group["name"], seconds[inside], rate))
     return curves
 
 
 def fault_bands(run: Run, base_s: float) -> list[FaultBand]:
     """The planned faults that were applied; `base_s` is the second 0 of the axis, since the epoch. No query."""
     return [
-        FaultBand(number, record["began_at"] - base_s, record["ended_at"] - base_s, KINDS[record["fault"]["kind"]].name)
+        (number, record["began_at"] - base_s, record["ended_at"] - base_s, KINDS[record["fault"]["kind"]].name)
         for number, record in enumerate(run.evidence.get("faults") or (), 1)
         if record["began_at"] is not None and record["ended_at"] is not None
     ]

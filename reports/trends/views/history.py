@@ -156,8 +156,8 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
         "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
         "weak": sum(change.change.weak for change in history.changes),
-        "environment": [(change, history.points[change.index]) for change in reversed(history.environment)][
-            :MAX_LISTED
+        "environment": [
+            ("; ".join(texts), history.points[index]) for index, texts in [*reversed(history.environment)][:MAX_LISTED]
         ],
         "notes": list(reversed(history.notes))[:MAX_LISTED],
         "step": step_sentence(history),
