@@ -1,5 +1,6 @@
-"""Client groups planned in the builder, measured on a real Redis and a real PostgreSQL, and what their pages say."""
+"""Client groups and open loads planned in the builder, measured on real servers, and what their pages say."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,13 +42,13 @@ def page(chromium: Any, team: Team, live_server: Any) -> Iterator[Page]:
     assert opened.complaints == []
 
 
-def fill_in(page: Page, team: Team, name: str) -> None:
+def fill_in(page: Page, team: Team, name: str, *modes: str, rung: str) -> None:
     page.goto("/matrices/new")
-    for mode in ("everysec", "on"):  # Redis and PostgreSQL
+    for mode in modes:
         page.locator(f'[name="entries"][value$=":{mode}"]').first.check()
     own = Workload.objects.exclude(name="Scans").get(team=team)
     page.locator(f'[name="workloads"][value="{own.pk}"]').check()
-    page.locator('[name="rungs"]').fill("8")
+    page.locator('[name="rungs"]').fill(rung)
     page.locator('[name="warmup_s"]').fill("1")
     page.locator('[name="min_measure_s"]').fill("5")
     page.locator('[name="repeats"]').fill("1")
@@ -67,7 +68,7 @@ def add_group(page: Page, **cells: str) -> None:
 
 
 def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) -> None:
-    fill_in(page, team, "Beside scans")
+    fill_in(page, team, "Beside scans", "everysec", "on", rung="8")  # Redis and PostgreSQL
     add_group(page, name="scans", workload="Scans", threads="2", target_ops_s="20")
     expect(page.locator("#preview")).to_contain_text("Predicted")
     page.get_by_role("button", name="Submit").click()
@@ -88,8 +89,8 @@ def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) 
     expect(page.locator("body")).to_contain_text("Beside it: scans")
 
 
-def test_refused_before_submission(page: Page, team: Team) -> None:
-    fill_in(page, team, "Refused")
+def test_refuses_groups_before_submission(page: Page, team: Team) -> None:
+    fill_in(page, team, "Refused", "everysec", rung="8")
     preview = page.locator("#preview")
     add_group(page, name="scans", workload="Scans", threads="0")
     expect(preview).to_contain_text("A row of the client groups needs attention")
@@ -103,3 +104,52 @@ def test_refused_before_submission(page: Page, team: Team) -> None:
     expect(preview).to_contain_text("it ends at second 13, after the window")
     add_group(page, start_s="", length_s="")
     expect(preview).not_to_contain_text("Group scans")
+
+
+def fill_in_open_load(page: Page, team: Team) -> None:
+    fill_in(page, team, "Open load", "off", rung="300")
+    page.get_by_label("target throughput").check()
+    page.locator('[name="threads"]').fill("16")
+    page.get_by_text("Open load: operations that do not wait").click()
+    page.locator('[name="arrivals"]').select_option("poisson")
+
+
+def test_open_load_from_builder_to_results(page: Page, team: Team, site: LiveSite) -> None:
+    fill_in_open_load(page, team)
+    page.locator('[name="profile_preset"]').select_option("ramp")
+    preview = page.locator("#preview")
+    expect(preview.locator(".profile polyline")).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Open load")
+
+    runs = site.until_ended(Matrix.objects.get(name="Open load"), RUN_TIMEOUT_S)
+    assert {(run.status, run.reason_detail) for run in runs} == {(Status.SUCCEEDED, "")}
+    run = next(run for run in runs if run.phase == Phase.MEASURE)
+    assert run.spec["load"]["open"]["profile"] == [[0, 0], [5, 100]]
+    page.goto(f"/runs/{run.pk}")
+    arrivals = page.locator("#arrivals")
+    expect(arrivals).to_contain_text("Poisson arrivals along a profile")
+    expect(arrivals).to_contain_text(re.compile("operations that arrived were begun|were dropped"))
+    expect(page.locator("#cut")).to_be_visible()
+    assert run.measurement_sets.get().arrivals["offered"] == pytest.approx(750, rel=0.3)
+
+
+def test_refuses_open_load_before_submission(page: Page, team: Team) -> None:
+    fill_in_open_load(page, team)
+    preview = page.locator("#preview")
+    page.locator('[name="profile"]').fill("60, 100\n30, 50")
+    expect(preview).to_contain_text("seconds ascend")
+    page.locator('[name="profile"]').fill("0, -5")
+    expect(preview).to_contain_text("Line 1 of the profile")
+    page.locator('[name="profile"]').fill("")
+    page.locator('[name="patience_ms"]').fill("0")
+    expect(preview).to_contain_text("0.001")
+    page.locator('[name="patience_ms"]').fill("1")
+    page.locator('[name="threads"]').fill("0")
+    expect(preview).to_contain_text("greater than or equal to 1")
+    page.locator('[name="threads"]').fill("16")
+    page.locator('[name="rungs"]').fill("90000000")
+    expect(preview).to_contain_text("can offer")
+    page.locator('[name="rungs"]').fill("300")
+    page.locator("label", has_text="threads").first.click()
+    expect(preview).to_contain_text("step the ladder by target throughput")
