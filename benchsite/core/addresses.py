@@ -75,7 +75,7 @@ def refuse_webhook_address(
     """
     addresses = resolve(host, port, timeout_s)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
-    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_own(name, own_port, timeout_s)}
+    own = _resolve_own(own_servers, timeout_s)
     here = own_addresses()
     for address in addresses:
         server = host
@@ -137,8 +137,7 @@ def refuse_address(
     here = own_addresses()
     own = {
         (_LOCAL if _is_local(address, here) else address, own_port)
-        for name, own_port in own_servers
-        for address in _resolve_own(name, own_port, timeout_s)
+        for address, own_port in _resolve_own(own_servers, timeout_s)
     }
     for address in addresses:
         server = host
@@ -297,15 +296,20 @@ def _is_local(address: IPAddress, here: frozenset[IPAddress]) -> bool:
     return address.is_loopback or (address in here and not address.is_link_local)
 
 
-def _resolve_own(host: str, port: int, timeout_s: float) -> list[IPAddress]:
-    """Of a server of the site itself, whatever names people have typed; none of one that has no address. Raises
+def _resolve_own(servers: Iterable[tuple[str, int]], timeout_s: float) -> set[tuple[IPAddress, int]]:
+    """Of the servers of the site itself, whatever names people have typed; none of one that has no address. Raises
     LookupTimedOut, as what is not known cannot be refused.
     """
-    try:
-        if _is_literal(host):
-            return _read_addresses(host, _look_up(host, port))
-        return _look_up_in_time(host, port, timeout_s, lambda: None)
-    except LookupTimedOut:
-        raise
-    except AddressRefused:
-        return []
+    own: set[tuple[IPAddress, int]] = set()
+    for host, port in servers:
+        try:
+            if _is_literal(host):
+                addresses = _read_addresses(host, _look_up(host, port))
+            else:
+                addresses = _look_up_in_time(host, port, timeout_s, lambda: None)
+        except LookupTimedOut:
+            raise
+        except AddressRefused:
+            continue
+        own.update((address, port) for address in addresses)
+    return own

@@ -1,5 +1,6 @@
 """A plan file that names its machines, clusters, databases and workloads, and may define them."""
 
+from itertools import chain
 from typing import Any, Final
 
 import tomli_w
@@ -72,7 +73,8 @@ def export_definitions(matrix: Matrix) -> str:
         raise PlanRefused("This matrix has overrides, which only a plan file with roles has.")
     databases = {database.pk: database for database, _ in draft.entries}.values()
     clusters = {database.cluster_id: database.cluster for database in databases}.values()
-    machines = {node.machine_id: node.machine for cluster in clusters for node in cluster.nodes.all()}.values()
+    nodes = chain.from_iterable(cluster.nodes.all() for cluster in clusters)
+    machines = {node.machine_id: node.machine for node in nodes}.values()
     rows: dict[str, Any] = {
         "machines": machines,
         "clusters": clusters,

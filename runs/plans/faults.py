@@ -17,7 +17,6 @@ MAX_FAULTS: Final = 20
 MIN_LEVEL_S: Final = 3.0
 # Between the end of a fault and the begin of the next.
 MIN_GAP_S: Final = 1.0
-AVAILABLE: Final = "available"
 NOT_IN_CONTAINERS: Final = ("cpu_throttle", "slow_disk")
 EXCLUDED_REASON: Final = "Run with faults: not part of ceilings, comparisons and histories."
 

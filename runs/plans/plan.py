@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 from statistics import median
 from typing import Any
 
@@ -12,8 +12,8 @@ from pydantic import ConfigDict
 from runs import builds
 from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
-from runs.models import Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
-from runs.plans.faults import AVAILABLE, KINDS
+from runs.models import Cluster, Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
+from runs.plans.faults import KINDS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
 from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
@@ -231,14 +231,14 @@ def build_plan(
     generators: Iterable[LoadGenerator],
 ) -> Plan:
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
+    planned = {database.pk: _database(database) for database, _ in entries}
     return Plan.model_construct(
         **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, *UNSHARED)},
         groups=tuple(PlanGroup.model_construct(**group) for group in matrix.groups),
         group_workloads=_find_group_workloads(matrix),
         entries=tuple(
-            Entry(planned, mode, build)
-            for planned, mode in ((_database(database), mode) for database, mode in entries)
-            for build in matrix.builds or [None]
+            Entry(planned[database.pk], mode, build)
+            for (database, mode), build in product(entries, matrix.builds or [None])
         ),
         workloads=tuple(map(_workload, workloads)),
         generators=tuple(_generator(generator) for generator in generators),
@@ -341,19 +341,20 @@ def _database(database: Database) -> PlannedDatabase:
         address=cluster.address,
         separates_cpus=cluster.separates_cpus,
         nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
-        refused_faults={
-            kind: str(reason)
-            for node in cluster.nodes.all()
-            for kind in KINDS
-            if (reason := fact(node.machine.facts, kind)) not in (None, AVAILABLE)
-        },
-        refused_builds={
-            source: str(reason)
-            for node in cluster.nodes.all()
-            for source, name in builds.FACTS.items()
-            if (reason := fact(node.machine.facts, name)) not in (None, builds.AVAILABLE)
-        },
+        refused_faults=_find_refusals(cluster, {kind: kind for kind in KINDS}),
+        refused_builds=_find_refusals(cluster, builds.FACTS),
     )
+
+
+def _find_refusals(cluster: Cluster, facts: Mapping[str, str]) -> dict[str, str]:
+    """Why a machine of the cluster refuses what it states under the name of a fact."""
+    refusals = {}
+    for node in cluster.nodes.all():
+        for name, stated in facts.items():
+            reason = fact(node.machine.facts, stated)
+            if reason not in (None, builds.AVAILABLE):
+                refusals[name] = str(reason)
+    return refusals
 
 
 def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:

@@ -4,6 +4,7 @@ Both are written once, at submission or when the clients are ordered, and never 
 uploaded run has the same shape, with what its uploader stated; what nobody knows is None or empty there.
 """
 
+from itertools import chain
 from typing import NotRequired, TypedDict, cast
 
 SPEC_VERSION = 1
@@ -196,7 +197,7 @@ def list_groups(spec: RunSpec) -> list[GroupSpec]:
 
 def list_generators(spec: RunSpec) -> list[GeneratorSpec]:
     """Those of the ladder, and of each group; some more than once."""
-    return [*spec["generators"], *(generator for group in list_groups(spec) for generator in group["generators"])]
+    return [*spec["generators"], *chain.from_iterable(group["generators"] for group in list_groups(spec))]
 
 
 SLO_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")

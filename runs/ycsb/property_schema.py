@@ -184,7 +184,9 @@ def check_properties(declared: Mapping[str, Property], given: Mapping[str, objec
 
 def use_declared_names(declared: Mapping[str, Property], values: Mapping[str, object]) -> dict[str, object]:
     """The values under the declared names. Raises PropertyError where two names of one property have other values."""
-    canonical = {other: name for name, entry in declared.items() for other in entry.also}
+    canonical: dict[str, str] = {}
+    for name, entry in declared.items():
+        canonical |= dict.fromkeys(entry.also, name)
     named: dict[str, object] = {}
     for name, value in values.items():
         target = canonical.get(name, name)

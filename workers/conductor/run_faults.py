@@ -14,7 +14,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from runs.plans.faults import AVAILABLE, MIN_GAP_S, fault_sentence
+from runs.builds import AVAILABLE
+from runs.plans.faults import MIN_GAP_S, fault_sentence
 from runs.queue.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.generator.clock import Clock

@@ -178,9 +178,10 @@ def _dispatch_all(chosen: list[Candidate]) -> list[uuid.UUID]:
 def _dispatch(chosen: list[Candidate]) -> list[uuid.UUID]:
     dispatched = set(lifecycle.dispatch([run.run_id for run in chosen]))
     started = [run for run in chosen if run.run_id in dispatched]
-    Lease.objects.bulk_create(
-        Lease(machine_id=machine, run_id=run.run_id) for run in started for machine in run.machines
-    )
+    leases = []
+    for run in started:
+        leases += [Lease(machine_id=machine, run_id=run.run_id) for machine in run.machines]
+    Lease.objects.bulk_create(leases)
     return [run.run_id for run in started]
 
 

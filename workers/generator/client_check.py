@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal
 
@@ -98,8 +99,8 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
 
 def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path) -> str:
     """What the client says of its failure, on one line; empty where every operation was done."""
-    lines = [line for path in printed for line in path.read_text(errors="replace").splitlines() if MISSING not in line]
-    for symptom in find_symptoms(lines):
+    lines = chain.from_iterable(path.read_text(errors="replace").splitlines() for path in printed)
+    for symptom in find_symptoms([line for line in lines if MISSING not in line]):
         line = symptom.line
         for word in WORDS:
             line = line.removeprefix(word)
@@ -110,5 +111,5 @@ def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path)
         operations = parse_summary(summary.read_text(errors="replace")).operations
     except (OSError, YcsbError):
         return f"YCSB ended with exit code {result.exit_code} and left no summary"
-    codes = sorted({code for operation in operations.values() for code in operation.returns} - {"OK", MISSING})
-    return ", ".join(codes)
+    codes = set().union(*(operation.returns for operation in operations.values()))
+    return ", ".join(sorted(codes - {"OK", MISSING}))

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -194,7 +195,8 @@ def _find_program(folder: Path, system: System) -> tuple[Path, Path | None]:
         raise ServerDidNotStart("There are no jars in it, nor in its folder lib.")
     names = ALTERNATIVES.get(system.process.program, (system.process.program,))
     for root in roots:
-        for path in (root / place / name for place in PROGRAM_FOLDERS for name in names):
+        for place, name in product(PROGRAM_FOLDERS, names):
+            path = root / place / name
             if path.is_file() and os.access(path, os.X_OK):
                 return path, None
     raise ServerDidNotStart(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 from runs.catalog import Mode, Property, System
 from workers.provision.administration import Administration
@@ -61,7 +62,8 @@ def read_back_modes(
     system: System, modes: Collection[Mode], administration: Administration, copies: int | None = None
 ) -> dict[str, ReadBack]:
     """As `read_back`, of several modes. The server is asked once: each question takes time on a slow network."""
-    settings = administration.read_settings({name: None for mode in modes for name in mode.expected_settings})
+    names = dict.fromkeys(chain.from_iterable(mode.expected_settings for mode in modes))
+    settings = administration.read_settings(names)
     replicas = None
     if any(mode.replicas_needed for mode in modes):
         replicas = administration.replicas()

@@ -89,8 +89,13 @@ def gate(
     for differing in (*_of_curves(a, b), *of_pairs):
         (ignored if implied & set(differing.axes) else stops).append(differing)
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
-    sentences = [tuple(difference.sentence for difference in some) for some in (stops, ignored)]
-    return Gate(not stops, sentences[0], sentences[1], tuple(unknown), tuple(stop.field for stop in stops))
+    return Gate(
+        not stops,
+        tuple(stop.sentence for stop in stops),
+        tuple(difference.sentence for difference in ignored),
+        tuple(unknown),
+        tuple(stop.field for stop in stops),
+    )
 
 
 def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:

@@ -60,12 +60,7 @@ class LadderFigure(CurvesFigure):
         traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
         if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
             marks.fold_legend(
-                [
-                    (t, appearance[c.sweep_id].group, appearance[c.sweep_id].faded)
-                    for c, some in traces
-                    for t in some
-                    if t["showlegend"]
-                ]
+                [(some, appearance[c.sweep_id].group, appearance[c.sweep_id].faded) for c, some in traces]
             )
         data = list(chain.from_iterable(some for _, some in traces))
         if targets and rungs:

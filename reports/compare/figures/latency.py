@@ -60,9 +60,7 @@ class LatencyFigure(CurvesFigure):
             sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
         if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
-            marks.fold_legend(
-                [(t, side.look.group, side.look.faded) for side, some in traces for t in some if t["showlegend"]]
-            )
+            marks.fold_legend([(some, side.look.group, side.look.faded) for side, some in traces])
         ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
         data = [*published_points(self.published, frame), *chain.from_iterable(some for _, some in traces)]
         for line in ringed:

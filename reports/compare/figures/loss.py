@@ -193,7 +193,7 @@ class LossFigure(CurvesFigure):
             for point in points:
                 point["showlegend"] = False
         else:
-            marks.fold_legend([(point, look.group, look.faded) for point, look in zip(points, sides, strict=True)])
+            marks.fold_legend([([point], look.group, look.faded) for point, look in zip(points, sides, strict=True)])
         layout["showlegend"] = True
         intervals: list[Trace] = []
         for side, look in zip(self.sides, sides, strict=True):

@@ -294,7 +294,7 @@ class SweepsPercentilesFigure(CurvesFigure):
         if len(drawn) > marks.MAX_WITH_RINGS or any(look.faded for _, look in drawn):
             # After the lines stand the bars of what is only known within bounds.
             lines = zip(figure["data"], drawn, strict=False)
-            marks.fold_legend([(line, look.group, look.faded) for line, (_, look) in lines])
+            marks.fold_legend([([line], look.group, look.faded) for line, (_, look) in lines])
         return figure
 
     @property

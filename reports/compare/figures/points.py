@@ -181,18 +181,21 @@ def curve_traces(
     return traces
 
 
-def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
+def fold_legend(curves: Sequence[tuple[Sequence[Trace], str, bool]]) -> None:
     """Of many curves, one entry of the legend for each colour, and one for all that are grey.
 
-    Each line comes with what its colour stands for and whether it is grey; a click on an entry hides the whole group.
+    The traces of each curve come with what its colour stands for and whether it is grey; a click on an entry hides the
+    whole group.
     """
     seen: set[str] = set()
-    for trace, name, faded in lines:
+    for traces, name, faded in curves:
         group = OTHERS if faded else name
-        trace["legendgroup"] = escaped(group)
-        trace["showlegend"] = group not in seen
-        trace["name"] = shortened(group, 40)
-        seen.add(group)
+        for trace in traces:
+            if trace["showlegend"]:
+                trace["legendgroup"] = escaped(group)
+                trace["showlegend"] = group not in seen
+                trace["name"] = shortened(group, 40)
+                seen.add(group)
 
 
 def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:

@@ -137,7 +137,7 @@ class ScalabilityFigure(CurvesFigure):
         traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
         if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
             marks.fold_legend(
-                [(t, scaling.sizes[0].curve.system_name, appearance[scaling.label].faded) for scaling, t in traces]
+                [([t], scaling.sizes[0].curve.system_name, appearance[scaling.label].faded) for scaling, t in traces]
             )
         elif len(ordered) <= MAX_LABELS:
             ends = [

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape, unescape
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from typing import Any, Final
 
 from benchsite.core import formatting
@@ -102,7 +102,7 @@ class Axis:
         if self.is_log:
             parts = (1, 2, 5) if high - low < 2.2 else (1,)
             exponents = range(math.floor(low), math.ceil(high) + 1)
-            marks = [math.log10(part * 10.0**exponent) for exponent in exponents for part in parts]
+            marks = [math.log10(part * 10.0**exponent) for exponent, part in product(exponents, parts)]
             return [(mark, _tick_text(10**mark)) for mark in marks if low <= mark <= high]
         # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
         length, is_across = abs(self.end_px - self.begin_px), self.end_px > self.begin_px

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry
@@ -81,8 +82,12 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
 
 
 def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
-    tests = {run: _label_test(line.row) for line in lines if line.newest for run in line.newest.runs}
-    left_out = {run.run_id for line in lines if line.newest for run in line.newest.left_out}
+    tests: dict[UUID, tuple[str, ...]] = {}
+    left_out = set()
+    for line in lines:
+        if line.newest:
+            tests |= dict.fromkeys(line.newest.runs, _label_test(line.row))
+            left_out |= {run.run_id for run in line.newest.left_out}
     rows = Measurement.objects.filter(
         measurement_set__run__in=tests.keys() - left_out, measurement_set__is_current=True, p99_us__isnull=False
     ).order_by("operation", "latency_kind")

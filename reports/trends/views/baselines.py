@@ -1,6 +1,7 @@
 """Baselines: listed, set from a run or a sweep, unset; the verdict of a run against one; badges."""
 
 import uuid
+from itertools import chain
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponseBase
@@ -149,7 +150,8 @@ def builds_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         answer = judge_builds(matrix)
     except NoSuchBuild as error:
         raise Http404(str(error)) from error
-    rows = History.objects.filter(config_key__in=[test.test for each in answer.comparisons for test in each.tests])
+    tests = chain.from_iterable(comparison.tests for comparison in answer.comparisons)
+    rows = History.objects.filter(config_key__in=[test.test for test in tests])
     context = {"matrix": matrix, "answer": answer, "tests": {row.config_key: str(row) for row in rows}}
     return render(request, "reports/builds.html", context)
 

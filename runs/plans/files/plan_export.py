@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from runs.builds import has_own_builds
@@ -54,7 +55,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
         raise PlanRefused("This matrix names no databases, workloads or load generators, so it has no plan to export.")
     databases = _roles("database", [entry.database for entry in entries])
     clusters = _roles("cluster", [database.cluster for database in databases.values()])
-    roles = {str(row.pk): role for rows in (databases, workloads) for role, row in rows.items()}
+    roles = {str(row.pk): role for role, row in chain(databases.items(), workloads.items())}
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
     usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)

@@ -35,7 +35,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
             for role, database in plan.databases.items()
         }
         workloads = {role: _workload(team, workload) for role, workload in plan.workloads.items()}
-        keys = {role: str(row.pk) for rows in (databases, workloads) for role, row in rows.items()}
+        keys = {role: str(row.pk) for role, row in itertools.chain(databases.items(), workloads.items())}
         names = {role: generator.name for role, generator in mapping.generators.items()}
         group_names = {name: _workload(team, workload).name for name, workload in plan.group_workloads.items()}
         matrix = build_matrix(team, plan)

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -266,7 +267,8 @@ def _open_load(matrix: PlanMatrix, run: PlannedRun, number: int) -> dict[str, st
 
 def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     """The options of Java, as load generators use them, so that the same machine gives the same heap."""
-    clients = [client for station in stations for cell in station.cells for client in cell.clients]
+    cells = chain.from_iterable(station.cells for station in stations)
+    clients = chain.from_iterable(cell.clients for cell in cells)
     most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
         "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),

@@ -128,7 +128,8 @@ class MatrixPage:
 
     @property
     def repeats(self) -> int:
-        return max((len(cell.runs) for cell in chain.from_iterable(row.cells for row in self.rows) if cell), default=1)
+        cells = chain.from_iterable(row.cells for row in self.rows)
+        return max((len(cell.runs) for cell in cells if cell), default=1)
 
 
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:

@@ -6,7 +6,7 @@ blocks are parts of one.
 """
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from runs.ycsb.block import Block
@@ -65,7 +65,7 @@ class YamlLines:
     def feed(self, block: Block) -> Block:
         """The block with its scalars as lines."""
         lines = block.data.decode(errors="replace").removesuffix("\n").split("\n")
-        texts = [text for line in lines for text in self._read(line)]
+        texts = chain.from_iterable(map(self._read, lines))
         return Block(
             "".join(f"{text}\n" for text in texts).encode(errors="replace"), block.first_line, block.unterminated
         )

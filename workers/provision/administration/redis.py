@@ -101,7 +101,10 @@ class RedisAdministration(Administration):
             for name in names:
                 pipeline.config_get(name)
             answers = cast(list[dict[str, str]], pipeline.execute())
-        return {name: value for answer in answers for name, value in answer.items()}
+        settings: dict[str, str] = {}
+        for answer in answers:
+            settings |= answer
+        return settings
 
     def replicas(self) -> int:
         with self.connect() as client:
