@@ -13,7 +13,7 @@ from runs.plans.files.plan_export import build_plan_file, export_plan
 from runs.plans.files.plan_file import read_plan
 from runs.plans.files.plan_import import import_plan
 from runs.plans.files.script import repeat_script
-from runs.plans.forms.groups import GroupRow, get_rows
+from runs.plans.forms.rows import Row, get_rows
 from runs.plans.plan_spec import PlanGroup
 from runs.queue.spec import build_group_spec
 from runs.results.denormalised_columns import config_key
@@ -197,16 +197,32 @@ def test_programs_plan_groups(team, user):
 
 
 def test_rows_of_the_builder_are_groups():
-    row = GroupRow(name="scans", workload="Scans", threads="4", patience_ms="never", measured="true", start_s="2")
-    assert row.group() == PlanGroup.model_validate(group(patience_ms="never", measured=True, start_s=2))
-    assert get_rows([row.group().model_dump()]) == [row]
-    assert GroupRow().blank
-    for row, part in [
-        (GroupRow(name="scans", workload="Scans"), "Give the number of threads of the group"),
-        (GroupRow(name="scans", workload="Scans", threads="two"), "The number of threads “two” cannot be read"),
-        (GroupRow(name="scans", workload="Scans", threads="2", patience_ms="0"), "The patience “0” must be"),
-    ]:
-        assert row.group() is None and part in row.error, row.error
+    cells = {
+        "name": "scans",
+        "workload": "Scans",
+        "threads": "4",
+        "patience_ms": "never",
+        "measured": "true",
+        "start_s": "2",
+    }
+    read = Row(PlanGroup, cells).read()
+    assert read == PlanGroup.model_validate(group(patience_ms="never", measured=True, start_s=2))
+    (row,) = get_rows(PlanGroup, [read.model_dump()])
+    assert {name: text for name, text in row.cells.items() if text} == cells
+
+
+@pytest.mark.parametrize(
+    ("cells", "error"),
+    [
+        ({}, "Give the number of threads, or clear the row."),
+        ({"threads": "two"}, "The number of threads “two” cannot be read"),
+        ({"threads": "2", "patience_ms": "0"}, "The patience “0” must be"),
+    ],
+)
+def test_row_of_a_group_says_what_is_wrong(cells, error):
+    row = Row(PlanGroup, {"name": "scans", "workload": "Scans", **cells})
+    assert row.read() is None
+    assert error in row.error
 
 
 def test_builder_keeps_groups_of_a_plan_it_copies(team, user, client):

@@ -13,7 +13,8 @@ from runs.plans.files.plan_export import build_plan_file, export_plan
 from runs.plans.files.plan_file import read_plan
 from runs.plans.files.plan_import import import_plan
 from runs.plans.files.script import repeat_script
-from runs.plans.forms.faults import FaultRow, get_rows
+from runs.plans.forms.rows import Row, get_rows
+from runs.plans.plan_spec import PlanFault
 from runs.queue.lifecycle import run_again
 from runs.results import annotations
 from runs.results.annotations import AnnotationRefused
@@ -232,26 +233,28 @@ def test_builder_shows_rows_and_submits_them(team, client_in):
         fault(at_s=5.0, duration_s=2.5), fault("network_cut", 20.0, 4.0, 1)
     ]  # fmt: skip
     wrong = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["soon", "20"]})
-    assert wrong.status_code == 422 and "“soon” is no number" in wrong.content.decode()
+    assert wrong.status_code == 422 and "“soon” cannot be read" in wrong.content.decode()
     late = client.post(reverse("matrix-add"), sent | {"fault_at_s": ["59", "20"]})
     assert late.status_code == 422 and "after the window of 60 s" in late.content.decode()
 
 
 @pytest.mark.parametrize(
-    ("row", "error"),
+    ("texts", "error"),
     [
-        (FaultRow("pause", "", "2"), "Give the begin, or clear the row."),
-        (FaultRow("", "5", "2"), "Give the kind of fault, or clear the row."),
-        (FaultRow("flood", "5", "2"), "“flood” is no kind of fault: choose one from the list."),
-        (FaultRow("pause", "soon", "2"), "“soon” is no number: write it as in 5 or 0.5."),
-        (FaultRow("pause", "nan", "2"), "“nan” is no number: write it as in 5 or 0.5."),
-        (FaultRow("pause", "5", "700000"), "“700000” must be a number from 0 to 604,800."),
-        (FaultRow("pause", "5", "2", "first"), "“first” is no node: write its number, or leave it empty for all."),
+        (("pause", "", "2"), "Give the begin, or clear the row."),
+        (("", "5", "2"), "Give the kind of fault, or clear the row."),
+        (("flood", "5", "2"), "The kind of fault “flood” is none: choose one from the list."),
+        (("pause", "soon", "2"), "The begin “soon” cannot be read: write a number as in 5 or 0.5."),
+        (("pause", "nan", "2"), "The begin “nan” cannot be read: write a number as in 5 or 0.5."),
+        (("pause", "5", "700000"), "The duration “700000” must be a number from 0 to 604,800."),
+        (("pause", "5", "2", "first"), "The node “first” is none: write its number, or leave it empty for all."),
     ],
 )
-def test_row_says_what_is_wrong(row, error):
-    assert row.fault() is None and row.error == error
+def test_row_says_what_is_wrong(texts, error):
+    row = Row(PlanFault, dict(zip(PlanFault.model_fields, texts, strict=False)))
+    assert row.read() is None
+    assert row.error == error
 
 
 def test_rows_are_the_faults_again():
-    assert [row.fault().model_dump() for row in get_rows(FAULTS)] == FAULTS
+    assert [row.read().model_dump() for row in get_rows(PlanFault, FAULTS)] == FAULTS

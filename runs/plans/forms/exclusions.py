@@ -21,10 +21,6 @@ class Exclusion:
     reason: str = ""
     error: str = ""
 
-    @property
-    def blank(self) -> bool:
-        return not (self.entry or self.workload or self.rung or self.reason)
-
     def rule(self) -> dict[str, Any]:
         """The rule of `Matrix.exclusions` that this row means."""
         match: dict[str, object] = {}

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from itertools import chain
+from typing import Any, Final
 
 from django import forms
 from django.db import transaction
@@ -20,17 +21,15 @@ from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.plans.forms.extension import Extension
-from runs.plans.forms.faults import COLUMNS, MAX_ROWS, FaultRow, get_rows
-from runs.plans.forms.groups import COLUMNS as GROUP_COLUMNS, GroupRow, get_rows as get_group_rows
 from runs.plans.forms.plan_fields import ProfilePoints, build_plan_fields, collect_nested, list_folded_names
 from runs.plans.forms.proposed_workloads import store_proposed
+from runs.plans.forms.rows import MAX_ROWS, Row, get_rows
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import ARRIVALS, PlanFault, PlanGroup, PlanRequest, PlanSearch, PlanSlo
 from runs.plans.profiles import PRESETS, make_preset
 from runs.queue.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
-R = TypeVar("R", Exclusion, FaultRow, GroupRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +119,15 @@ class MatrixForm(GeneratorsForm):
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = get_exclusions(source)
-        self.fault_rows = get_rows(source.faults if source else [])
-        self.group_rows = get_group_rows(source.groups if source else [])
+        self.fault_rows = get_rows(PlanFault, source.faults if source else [])
+        self.group_rows = get_rows(PlanGroup, source.groups if source else [])
         if self.is_bound:
-            self.group_rows = self._posted(GroupRow, "group", GROUP_COLUMNS)[:MAX_ROWS]
-            self.exclusions = self._posted(Exclusion, "exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
-            self.fault_rows = self._posted(FaultRow, "fault", COLUMNS)[:MAX_ROWS]
+            exclusions = self._read_cells("exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
+            self.exclusions = [Exclusion(**cells) for cells in exclusions]
+            faults = self._read_cells("fault", PlanFault.model_fields)[:MAX_ROWS]
+            self.fault_rows = [Row(PlanFault, cells) for cells in faults]
+            groups = self._read_cells("group", PlanGroup.model_fields)[:MAX_ROWS]
+            self.group_rows = [Row(PlanGroup, cells) for cells in groups]
         self.faults: list[PlanFault] = []
         self.groups: list[PlanGroup] = []
 
@@ -208,10 +210,11 @@ class MatrixForm(GeneratorsForm):
             if len(nodes) > 1 and system in systems
         ]
 
-    def _posted(self, kind: type[R], prefix: str, names: Sequence[str]) -> list[R]:
+    def _read_cells(self, prefix: str, names: Collection[str]) -> list[dict[str, str]]:
+        """The rows of a table in which something was written."""
         columns = [self.data.getlist(f"{prefix}_{name}") for name in names]  # type: ignore[attr-defined]
-        rows = [kind(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
-        return [row for row in rows if not row.blank]
+        rows = [list(map(str.strip, row)) for row in zip(*columns, strict=False)]
+        return [dict(zip(names, row, strict=True)) for row in rows if any(row)]
 
     @property
     def fault_kinds(self) -> Mapping[str, Kind]:
@@ -259,10 +262,10 @@ class MatrixForm(GeneratorsForm):
             row.error = problem_with(row, values, workloads, needs_reason=self.final)
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
-        self.faults = [fault for row in self.fault_rows if (fault := row.fault())]
+        self.faults = [fault for row in self.fault_rows if (fault := row.read())]
         if any(row.error for row in self.fault_rows):
             self.add_error(None, "A row of the faults needs attention.")
-        self.groups = [group for row in self.group_rows if (group := row.group())]
+        self.groups = [group for row in self.group_rows if (group := row.read())]
         if any(row.error for row in self.group_rows):
             self.add_error(None, "A row of the client groups needs attention.")
         return cleaned
@@ -292,12 +295,10 @@ class MatrixForm(GeneratorsForm):
         for row in self.exclusions:
             for name in EXCLUSION_COLUMNS:
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
-        for fault_row in self.fault_rows:
-            for name in COLUMNS:
-                sent.appendlist(f"fault_{name}", getattr(fault_row, name))
-        for group_row in self.group_rows:
-            for name in GROUP_COLUMNS:
-                sent.appendlist(f"group_{name}", getattr(group_row, name))
+        tables: Mapping[str, Sequence[Row[Any]]] = {"fault": self.fault_rows, "group": self.group_rows}
+        for prefix, rows in tables.items():
+            for name, text in chain.from_iterable(table_row.cells.items() for table_row in rows):
+                sent.appendlist(f"{prefix}_{name}", text)
         return sent
 
     def chosen_workloads(self) -> list[Workload]:
