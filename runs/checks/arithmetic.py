@@ -10,7 +10,7 @@ from runs.checks.profile import Profile
 from runs.checks.results import warn_if
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase
-from runs.ycsb.names import parse_name
+from runs.ycsb.operation import parse_name
 
 _TOTAL: Final = "TOTAL"
 

@@ -14,7 +14,7 @@ from runs.ycsb.arrivals import Arrivals
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import Phase
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.operation import LatencyKind
 
 
 @dataclass(frozen=True, slots=True)

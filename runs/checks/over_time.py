@@ -8,7 +8,7 @@ import numpy as np
 from runs.checks.facts import OverTime
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.merged import Window
-from runs.ycsb.names import MeasurementName, parse_name
+from runs.ycsb.operation import MeasurementName, parse_name
 from runs.ycsb.series import Points, Series
 
 # What a status line counts when it does not tell its operations apart.

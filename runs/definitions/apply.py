@@ -17,9 +17,8 @@ from benchsite.rest.authentication import require_scope
 from benchsite.rest.problems import Fault, Problem
 from runs.catalog.forms.sign_in import KEPT
 from runs.definitions.definition_file import DefinitionFile
-from runs.definitions.kinds import KINDS, DefinitionRefused, Kind, lock, write
+from runs.definitions.kinds import KINDS, Definition, DefinitionRefused, Kind, lock, write
 from runs.definitions.plans import describe_plan, read_stored
-from runs.definitions.specs import Definition
 from runs.models import AppliedDefinition, Matrix
 from runs.plans import Draft, PlanError, submit
 from runs.plans.api.matrices import preview_draft

@@ -8,9 +8,8 @@ from pydantic import Field
 
 from benchsite.rest.problems import Fault
 from benchsite.rest.schemas import Word
-from runs.definitions.kinds import KINDS
+from runs.definitions.kinds import KINDS, ClusterSpec, DatabaseSpec, Definition, MachineSpec, WorkloadSpec
 from runs.definitions.plans import describe_plan, read_stored
-from runs.definitions.specs import ClusterSpec, DatabaseSpec, Definition, MachineSpec, WorkloadSpec
 from runs.models import Matrix
 from runs.plans.api.plans import MatrixPlan
 from runs.plans.files.plan import FORMAT, MAX_ROLES, NAMED_VERSION, PlanRefused

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from runs.definitions.specs import Definition
+from runs.definitions.kinds import Definition
 from runs.models import Matrix
 from runs.plans import sizes
 from runs.plans.drafts import Draft

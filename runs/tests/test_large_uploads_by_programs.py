@@ -168,7 +168,7 @@ def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("runs.results.recording.upload_rows.series_rows", full)
+    monkeypatch.setattr("runs.results.recording.uploaded_runs.series_rows", full)
     work(upload)
     assert said(program.get(url), 200)["state"] == "failed"
     assert not Run.objects.exists()

@@ -102,7 +102,7 @@ def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("runs.results.recording.upload_rows.series_rows", full)
+        patch.setattr("runs.results.recording.uploaded_runs.series_rows", full)
         work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert get_state(waiting) == "recognised"
     assert "No space left" in waiting.error

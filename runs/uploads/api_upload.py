@@ -18,8 +18,7 @@ from django.utils import timezone
 from benchsite.accounts.models import Team, User
 from runs.models import Run, Upload, UploadKey
 from runs.queue.team_usage import refuse_full_storage
-from runs.results.recording.upload_rows import UploadedRun
-from runs.results.recording.uploaded_runs import judged_runs, save_runs
+from runs.results.recording.uploaded_runs import UploadedRun, judged_runs, save_runs
 from runs.uploads import keys, upload_lifecycle
 from runs.uploads.form_data import Arrived
 from runs.uploads.inline import TooMuchAtOnce, read_at_once

@@ -14,7 +14,7 @@ import numpy as np
 from benchsite.core.formatting import exact
 from runs.ycsb.distributions import beta_quantile
 from runs.ycsb.histogram import Floats, Histogram, Ints
-from runs.ycsb.names import CLIENT_LAG, START_LAG
+from runs.ycsb.operation import CLIENT_LAG, START_LAG
 
 HEADER: Final = "second,operation,offered,started,dropped,gaps,squares"
 FILE_NAME: Final = "arrivals.csv"

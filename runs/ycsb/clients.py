@@ -14,9 +14,8 @@ from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import ReadOperation, parse_name
 from runs.ycsb.progress import get_progress
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun

@@ -28,7 +28,7 @@ from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.logscan import LogSource, ScannedLog, scan
 from runs.ycsb.merge import Counted, assemble, counted_in
 from runs.ycsb.merged import ClientStatement, MergedRun
-from runs.ycsb.names import LatencyKind, as_response
+from runs.ycsb.operation import LatencyKind, as_response
 from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
 from runs.ycsb.series import Series, build_levels
 from runs.ycsb.stored import IntervalWriter, Write

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from runs.ycsb.encoded import Counts
 from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.names import MeasurementName, parse_name
+from runs.ycsb.operation import MeasurementName, parse_name
 
 _GROWTH: Final = 1024  # indices by which the table gets wider
 MIN_BATCHES: Final = 10

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
-from runs.ycsb.names import LAGS, LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import add_known_parts, added
+from runs.ycsb.operation import LAGS, LatencyKind, MeasurementName, parse_name
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import verification_codes

@@ -8,7 +8,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.names import printed_name
+from runs.ycsb.operation import printed_name
 from runs.ycsb.summary_run import SummarisedRun
 
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")

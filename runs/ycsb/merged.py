@@ -12,7 +12,7 @@ from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
-from runs.ycsb.names import LatencyKind, as_response
+from runs.ycsb.operation import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 from runs.ycsb.upper_bounds import upper_bounds
 

@@ -15,8 +15,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, make_grid
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Timeline
-from runs.ycsb.names import LatencyKind, MeasurementName
-from runs.ycsb.operation import SeriesPoint
+from runs.ycsb.operation import LatencyKind, MeasurementName, SeriesPoint
 from runs.ycsb.progress import Columns, Progress
 from runs.ycsb.rollups import LEVELS
 from runs.ycsb.series import POINT, Points, Series, coarser

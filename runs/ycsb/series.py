@@ -21,7 +21,7 @@ from runs.ycsb.grid import Grid, build_grid
 from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.operation import LatencyKind
 from runs.ycsb.rollups import COLUMNS as LATENCIES, LEVELS, Columns
 from runs.ycsb.window import workload_kind
 

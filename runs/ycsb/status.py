@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import NO_MINIMUM, finite, whole
+from runs.ycsb.operation import PROCESS
 
 # Date, seconds, operations and rate. Before the date stands a label or what a log shipper put there.
 HEAD: Final = re.compile(

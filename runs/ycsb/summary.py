@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from runs.ycsb.errors import SummaryMissing
 from runs.ycsb.metric import MetricDraft, split_line
-from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import finite
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import PROCESS, ReadOperation
 
 # Metrics that are of the client's process and not of an operation.
 _PROCESS: Final = re.compile(

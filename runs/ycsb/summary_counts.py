@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from runs.ycsb.names import OVERALL, VERIFY, LatencyKind, MeasurementName, parse_name
 from runs.ycsb.numbers import added, finite
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import OVERALL, VERIFY, LatencyKind, MeasurementName, ReadOperation, parse_name
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.stated_failures import count_failures
 

@@ -20,9 +20,8 @@ from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
-from runs.ycsb.names import VERIFY, LatencyKind
 from runs.ycsb.numbers import add_known_parts, added
-from runs.ycsb.operation import Bucket, ReadOperation
+from runs.ycsb.operation import VERIFY, Bucket, LatencyKind, ReadOperation
 from runs.ycsb.printed_series import series_of_clients
 from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun

@@ -23,7 +23,7 @@ from runs.ycsb.grid import references
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import MAX_BATCHES, MIN_BATCHES, Timeline
 from runs.ycsb.merged import MissingClient, Phase, Window
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.operation import LatencyKind
 
 # The logs' times have three decimals: nothing is shorter.
 MIN_S: Final = 0.001

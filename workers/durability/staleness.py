@@ -18,8 +18,7 @@ from runs.ycsb.command import WORKLOAD_CLASS
 from runs.ycsb.properties import render_properties
 from workers.durability.ledger_client import JVM_OPTIONS
 from workers.processes.process import java_argv, run_process
-from workers.provision.server_base import get_host
-from workers.provision.servers import Server
+from workers.provision.servers import Server, get_host
 from workers.systems.manifests import Manifest
 
 OFFSETS_MS: Final = (0, 10, 100)  # as StalenessClient

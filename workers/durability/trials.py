@@ -32,8 +32,7 @@ from workers.provision.folders import make_folder, remove_folder
 from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
-from workers.provision.server_base import HOST, get_host
-from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
+from workers.provision.servers import HOST, Server, ServerDidNotStart, ServerSpec, get_host
 from workers.systems.manifests import Manifest
 
 THREADS: Final = 4

@@ -25,7 +25,7 @@ from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
 from runs.ycsb.command import OPEN_RATE, choose_jvm_options
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.names import COMPOSITE, parse_name
+from runs.ycsb.operation import COMPOSITE, parse_name
 from runs.ycsb.properties import DELETES
 from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.readers.go_run_builder import LiveReports

@@ -33,16 +33,19 @@ from workers.provision.containers import (
 from workers.provision.engine import ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.ports import free_port
-from workers.provision.server_base import (
+from workers.provision.servers import (
     HOST,
     INIT_DEADLINE_S,
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
+    Server,
+    ServerDidNotStart,
+    ServerDidNotStop,
+    ServerSpec,
     StartingProvisioner,
     get_host,
 )
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, ServerSpec
 
 # The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
 # places, and this way configuration and password live and go with the data.

@@ -6,8 +6,7 @@ from benchsite.core.logs import log_tail
 from workers.provision.administration import AdministrationError
 from workers.provision.folders import deployment_folder, make_folder, remove_folder
 from workers.provision.process import Site
-from workers.provision.server_base import HOST
-from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
+from workers.provision.servers import HOST, Server, ServerDidNotStart, ServerSpec
 
 
 class EmbeddedProvisioner:

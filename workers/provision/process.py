@@ -45,16 +45,18 @@ from workers.provision.folders import (
 from workers.provision.own_builds import OwnBuilds, PlacedBuild, place_build, refuse_root
 from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
-from workers.provision.server_base import (
+from workers.provision.servers import (
     HOST,
     INIT_DEADLINE_S,
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
+    Server,
+    ServerDidNotStart,
+    ServerSpec,
     StartingProvisioner,
     get_host,
 )
-from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0

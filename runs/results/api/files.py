@@ -11,9 +11,8 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import owned
+from benchsite.rest.schemas import PageAnswer, PageQuery, Slice, get_page, owned
 from runs.api.routers import runs
 from runs.api.schemas import ROOT
 from runs.models import Artifact, RunEvent

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
-from benchsite.rest.pages import PageAnswer, PageQuery, Slice, get_page
-from benchsite.rest.schemas import Moment, Word, owned, refusals
+from benchsite.rest.schemas import Moment, PageAnswer, PageQuery, Slice, Word, get_page, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
 from runs.models import Run, Sweep

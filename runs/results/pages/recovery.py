@@ -15,7 +15,7 @@ from runs.queue.spec import FaultSpec
 from runs.results.measures.recovery import Floats, Recovery, find_return_s, recoveries
 from runs.results.recording.arrivals import read_client_arrivals
 from runs.ycsb.arrivals import Count, sum_by_second
-from runs.ycsb.names import COMPOSITE
+from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 

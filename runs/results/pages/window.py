@@ -12,7 +12,7 @@ from runs.checks.results import find_worst
 from runs.models import Finding, LatencyKind, Measurement, MeasurementSet, Phase, Run, Series
 from runs.results.measures.steady import Suggestion, suggest
 from runs.results.recording.recut import WholeRun, whole_run
-from runs.ycsb.names import COMPOSITE
+from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
 # Of a longer run a coarser level of its series says the same in less time.

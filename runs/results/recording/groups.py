@@ -12,7 +12,7 @@ from runs.models import ClientRun, MeasurementSet
 from runs.queue.spec import GroupSpec, RunSpec
 from runs.results.recording.rows import COLUMNS, FINDING_FIELDS, OPERATION_FIELDS, measurement_rows, set_fields
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.names import COMPOSITE
+from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.series import Series
 
 # The curve of a group is of the finest level with at most so many points.

@@ -28,8 +28,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merge import recut as merge_stored
 from runs.ycsb.merged import ClientStatement, MergedRun
-from runs.ycsb.names import VERIFY
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import VERIFY, ReadOperation
 from runs.ycsb.series import Series, unpack
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary

@@ -18,7 +18,7 @@ from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.names import COMPOSITE
+from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.summary import Summary, parse_summary
 
 _COLLECTING = "TOTAL_GC_TIME_% "

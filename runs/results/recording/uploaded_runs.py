@@ -1,26 +1,201 @@
 """Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, cast
 
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Max, Model
 
-from runs.checks import Profile
+from runs.builds import read_commit_time
+from runs.checks import CheckResult, Profile, compute_verdict
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Matrix, Phase, Run, Sweep, Upload
+from runs.models import Artifact, ClientRun, Matrix, Phase, Run, Sweep, Upload
+from runs.queue import lifecycle
 from runs.queue.spec import RunSpec
-from runs.results.denormalised_columns import sweep_columns
-from runs.results.recording.client_merge import Collected, merge_upload
-from runs.results.recording.upload_rows import UploadedRun, insert_runs
-from runs.uploads import upload_lifecycle
+from runs.results import artifacts
+from runs.results.denormalised_columns import config_key, sweep_columns
+from runs.results.recording.bulk_insert import insert_together
+from runs.results.recording.client_merge import Collected, get_times, merge_upload
+from runs.results.recording.intervals import INTERVALS
+from runs.results.recording.rows import client_row, finding_rows, measurement_rows, series_rows, set_row
+from runs.uploads import staging, upload_lifecycle
 from runs.uploads.file_pipeline import Progress, read_members
 from runs.uploads.judgement import build_spec, judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun
 from runs.uploads.reads import Reads, runs_in
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.hints import read_hints, split_command
 from runs.ycsb.redact import allow_names
+
+# What a file is kept as, by what it was recognised as; anything else is a summary.
+KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
+MAX_ARTIFACT: Final = 200
+MAX_PROPERTIES: Final = 1_000
+MAX_SESSION: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedRun:
+    """One run of an upload, merged and judged, before anything of it is stored."""
+
+    stated: StatedRun
+    files: RunFiles
+    collected: Collected
+    spec: RunSpec
+    findings: tuple[CheckResult, ...]
+
+
+def insert_runs(
+    upload: Upload,
+    metadata: RunMetadata,
+    runs: Sequence[UploadedRun],
+    sweeps: Mapping[str, Sweep],
+    reads: Reads,
+    before: Sequence[Sequence[Model]] = (),
+    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
+) -> list[Run]:
+    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
+    them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.
+    """
+    # Also what no run is made of: whoever computes them again reads the whole upload again.
+    members = [member for member in reads.members.values() if member.sha256]
+    intervals = chain.from_iterable(run.collected.intervals.values() for run in runs)
+    artifacts.hold([*(member.sha256 for member in members), *(content.digest for content in intervals)])
+    for member in members:
+        # It lies under its hash, so it does no harm when nothing comes of it.
+        if member.content is not None:
+            artifacts.keep(member.sha256, member.content)
+        elif member.path:
+            with staging.compressed(member.path) as compressed:
+                artifacts.keep_compressed(member.sha256, compressed)
+    # Only on a curve that was there before there are other repeats; without one the database is not even asked.
+    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
+    rows = [_run(upload, metadata, item, sweeps[item.stated.phase], repeats) for item in runs]
+    ends = [get_times(item.collected.merged)[1] for item in runs]
+    actor = ""
+    if runs:
+        actor = runs[0].spec["stated"]["by"]
+    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=actor)
+    fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
+    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads), after(rows))
+    return rows
+
+
+class _Repeats:
+    """Which repeat of its rung a run is, unless somebody said so."""
+
+    def __init__(self, joined: Collection[uuid.UUID]) -> None:
+        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {}
+        if not joined:
+            return
+        rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
+        self._most = {
+            (rung["sweep"], rung["threads"], rung["target_ops_s"]): rung["most"]
+            for rung in rungs.annotate(most=Max("repeat")).order_by()
+        }
+
+    def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
+        rung = sweep.pk, threads, target_ops_s
+        most = self._most.get(rung, 0)
+        repeat = stated or most + 1
+        self._most[rung] = max(repeat, most)
+        return repeat
+
+
+def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+    load = uploaded.spec["load"]
+    threads, target_ops_s = load["threads"], load["target_ops_s"]
+    repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
+    target = ""
+    if target_ops_s:
+        target = f" @{target_ops_s}"
+    began, _ = get_times(uploaded.collected.merged)
+    return Run(
+        team_id=upload.team_id,
+        sweep=sweep,
+        source=Run.Source.UPLOADED,
+        upload=upload,
+        position=uploaded.stated.index,
+        phase=uploaded.stated.phase,
+        name=f"{sweep.name} {threads}t{target} r{repeat}",
+        spec=uploaded.spec,
+        config_key=config_key(uploaded.spec),
+        commit=metadata.commit,
+        branch=metadata.branch,
+        committed_at=read_commit_time(metadata.committed_at),
+        session=(metadata.session or metadata.ci_url)[:MAX_SESSION],
+        system=sweep.system,
+        mode=sweep.mode,
+        workload_name=metadata.workload.name,
+        purpose=sweep.purpose,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        repeat=repeat,
+        started_at=began,
+        starts_at=began,
+        throughput_ops_s=uploaded.collected.merged.throughput_ops_s,
+        tags=metadata.tags,
+        notes=metadata.notes,
+        **compute_verdict(finding.severity for finding in uploaded.findings),
+    )
+
+
+def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
+    """Rows of sets, operations, findings and series."""
+    sets: list[Model] = []
+    operations: list[Model] = []
+    findings: list[Model] = []
+    series: list[Model] = []
+    for run, uploaded in zip(rows, runs, strict=True):
+        kept = set_row(run, 1, uploaded.collected.merged)
+        sets.append(kept)
+        operations += measurement_rows(kept, uploaded.collected.merged)
+        findings += finding_rows(kept, uploaded.findings)
+        series += series_rows(run, uploaded.collected.series, uploaded.collected.merged.reader_version)
+    return sets, operations, findings, series
+
+
+def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> tuple[list[ClientRun], list[Artifact]]:
+    """The clients, and whatever they left, as artifacts."""
+    clients: list[ClientRun] = []
+    left: list[Artifact] = []
+    formats = {file.name: file.format for file in reads.files}
+    for run, uploaded in zip(rows, runs, strict=True):
+        for client in uploaded.files.clients:
+            clients.append(_client(run, client))
+            # Of two whose long names end alike the last one has the name, as on disk.
+            members = {
+                (KINDS.get(formats.get(name) or "", "summary"), name[-MAX_ARTIFACT:]): reads.members[name]
+                for name in client.names
+            }
+            left += [
+                _artifact(run, kind, name, member.sha256, member.size, clients[-1])
+                for (kind, name), member in members.items()
+            ]
+        for name, content in uploaded.collected.intervals.items():
+            artifacts.keep_compressed(content.digest, content.compressed())
+            left.append(_artifact(run, INTERVALS, name, content.digest, content.size))
+    return clients, left
+
+
+def _client(run: Run, client: ClientFiles) -> ClientRun:
+    summary = client.summary
+    if summary is None:
+        return client_row(run, client.number, {}, finished_at=run.finished_at)
+    properties = dict(list(summary.properties.items())[:MAX_PROPERTIES])
+    stated = {"threads": read_hints([summary]).threads or 0, "properties": properties}
+    command = list(split_command(summary.command))
+    return client_row(run, client.number, stated, finished_at=run.finished_at, command=command)
+
+
+def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:
+    return Artifact(
+        team_id=run.team_id, run_id=run.pk, client_run_id=client.pk if client is not None else None, kind=kind,
+        name=name, sha256=digest, size=size,
+    )  # fmt: skip
 
 
 def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:

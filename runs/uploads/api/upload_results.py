@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from runs.api.schemas import ROOT
 from runs.checks import CheckResult, compute_verdict
 from runs.models import Finding, Run, Upload, Verdict
-from runs.results.recording.upload_rows import UploadedRun
+from runs.results.recording.uploaded_runs import UploadedRun
 from runs.uploads.api_upload import JudgedUpload
 
 # The findings that are told; the rest are at `links.findings` of the run.

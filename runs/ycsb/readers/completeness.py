@@ -8,8 +8,7 @@ from typing import Final
 from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.metric import MetricDraft
-from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, OVERALL, parse_name
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import COMPOSITE, KNOWN_OPERATIONS, OVERALL, ReadOperation, parse_name
 
 _TOLERANCE: Final = 1e-6  # of a throughput that somebody rounded
 _COLLECTORS: Final = ("Hdr", "Bucket", "Raw")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import chain, starmap
 from typing import Final
 
-from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import finite
+from runs.ycsb.operation import PROCESS
 from runs.ycsb.status import AVERAGE, FIELDS, HEAD, OPERATION, RAW, read_head
 
 NOWHERE: Final = -1

@@ -6,7 +6,7 @@ import numpy as np
 
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, changes, get_bucket_indices, highest_values
-from runs.ycsb.names import parse_name
+from runs.ycsb.operation import parse_name
 from runs.ycsb.readers.rows import OddLine, parse_rows
 from runs.ycsb.window import MIN_S
 

@@ -10,9 +10,8 @@ import numpy as np
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
 from runs.ycsb.metric import MetricDraft
-from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import KNOWN_OPERATIONS, ReadOperation, parse_name
 from runs.ycsb.readers.completeness import Sums, compare_sums, counted, find_spans, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble

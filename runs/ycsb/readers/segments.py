@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.errors import UnreadableFile
-from runs.ycsb.names import OVERALL
+from runs.ycsb.operation import OVERALL
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.run_builder import RUNTIME, RunDraft

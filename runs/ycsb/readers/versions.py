@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from runs.ycsb.metric import MetricDraft
-from runs.ycsb.names import parse_name
-from runs.ycsb.operation import Bucket, ReadOperation
+from runs.ycsb.operation import Bucket, ReadOperation, parse_name
 from runs.ycsb.readers.preamble import Preamble
 
 Version = tuple[int, int, int]

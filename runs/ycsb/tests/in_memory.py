@@ -15,7 +15,7 @@ from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
-from runs.ycsb.names import as_response, parse_name
+from runs.ycsb.operation import as_response, parse_name
 from runs.ycsb.rollups import BLOCK_S, Pyramid
 from runs.ycsb.series import Series, build_levels, run_grid
 from runs.ycsb.stored import IntervalWriter, StoredIntervals, Write

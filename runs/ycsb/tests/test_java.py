@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from runs.ycsb.histogram import Histogram, lowest_value
-from runs.ycsb.names import parse_name
+from runs.ycsb.operation import parse_name
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.tests.hdrlogs import read_log, read_logs
 from runs.ycsb.tests.samples import DATA, get_operation, merge_files

@@ -10,8 +10,7 @@ from runs.ycsb.clients import merge_run
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, highest_values
-from runs.ycsb.names import parse_name
-from runs.ycsb.operation import ReadOperation
+from runs.ycsb.operation import ReadOperation, parse_name
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import build_histogram, read_log

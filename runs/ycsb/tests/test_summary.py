@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runs.ycsb.errors import SummaryMissing
-from runs.ycsb.names import parse_name
+from runs.ycsb.operation import parse_name
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.samples import DATA, corpus
 

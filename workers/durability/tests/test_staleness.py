@@ -22,8 +22,7 @@ from workers.durability.staleness import (
     parse_probes,
 )
 from workers.durability.trials import started_server
-from workers.provision.server_base import HOST, get_host
-from workers.provision.servers import Server
+from workers.provision.servers import HOST, Server, get_host
 from workers.systems.build import build
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.trees import until
