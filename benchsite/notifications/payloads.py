@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -39,7 +40,7 @@ def _build_slack(notice: Notice) -> dict[str, Any]:
         blocks.append({"type": "section", "text": _plain_text(notice.text, MAX_SLACK_TEXT)})
     if address := _find_address(notice):
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": f"<{address}|{LINK}>"}})
-    return {"text": _escape(notice.subject), "blocks": blocks}
+    return {"text": escape(notice.subject, quote=False), "blocks": blocks}
 
 
 def _build_teams(notice: Notice) -> dict[str, Any]:
@@ -76,10 +77,6 @@ def _plain_text(text: str, longest: int) -> dict[str, Any]:
     if len(text) > longest:
         text = f"{text[: longest - 1]}…"
     return {"type": "plain_text", "text": text, "emoji": False}
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _rich_text(text: str, **style: str) -> dict[str, Any]:

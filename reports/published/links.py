@@ -108,7 +108,7 @@ def get_site_url(request: HttpRequest) -> str:
     return settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
 
 
-def open_report(token: str, number: int | None = None) -> Opened:
+def open_report(token: str, number: int | None) -> Opened:
     """The newest revision, or the one with that number. Raises LinkUnknown or LinkRevoked."""
     if len(token) > MAX_TOKEN or (number is not None and number > MAX_NUMBER):
         raise LinkUnknown("No report has this address.")

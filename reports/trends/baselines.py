@@ -77,7 +77,7 @@ def unset_baseline(baseline: Baseline, by: User) -> None:
 
 
 @transaction.atomic
-def accept_level(run: Run, by: User, note: str = "") -> ChangePoint:
+def accept_level(run: Run, by: User, note: str) -> ChangePoint:
     """Let the level of a test begin with the commit of this run, for all metrics. Raises BaselineRefused.
 
     Later commits are compared with it, and with nothing before it.

@@ -46,7 +46,7 @@ def draft_matrix(
     entries: Sequence[tuple[Database, str]],
     workloads: Sequence[Workload],
     generators: Sequence[LoadGenerator],
-    exclusions: Sequence[dict[str, Any]] = (),
+    exclusions: Sequence[dict[str, Any]],
     overrides: Sequence[dict[str, Any]] = (),
 ) -> Draft:
     """A matrix of a request, not saved. Its rule for records makes overrides beside the stated ones."""

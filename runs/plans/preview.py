@@ -91,7 +91,7 @@ def preview(plan: Plan) -> Preview:
             expansion = expand(plan)
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
-    problems += _thread_problems(plan, expansion)
+    problems += _thread_problems(expansion)
     problems += _workload_problems(expansion)
     if plan.ladder != "target":
         problems += [
@@ -411,7 +411,7 @@ def _container_problems(database: PlannedDatabase, system: System) -> Iterator[P
         yield Problem("entries", f"{database.name}: {error}")
 
 
-def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
+def _thread_problems(expansion: Expansion) -> list[Problem]:
     short: dict[int, int] = {}
     for run in expansion.runs:
         if not run.generators:

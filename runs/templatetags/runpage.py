@@ -95,7 +95,6 @@ def latency_unit(lines: Iterable[Measurement]) -> str:
     return common_unit(line.p99_us or (line.bounds.get("p99") or [None])[0] for line in lines)
 
 
-@register.filter
 def latency_in(value_us: float | None, unit: str) -> SafeString:
     """Microseconds as a bare number of `unit`, with three significant digits; the full value is in the title."""
     if value_us is None or formatting.is_missing(value_us):

@@ -57,7 +57,7 @@ def start_check(
     system: System,
     addresses: Sequence[str],
     properties: Mapping[str, object],
-    save: Callable[[TargetChecks], uuid.UUID] | None = None,
+    save: Callable[[TargetChecks], uuid.UUID] | None,
     cluster: str = "",
     *,
     confirmed: bool = False,

@@ -123,8 +123,8 @@ def pooled_welch(
     a: Sequence[float],
     b: Sequence[float],
     noises: tuple[Noise, Noise],
-    between: Callable[[Noise], Noise] | None = None,
-    confidence: float = CONFIDENCE,
+    between: Callable[[Noise], Noise] | None,
+    confidence: float,
 ) -> RatioInterval | None:
     """As `log_welch`, with the noise of each side as it is known; `between` adds that of their sessions.
 

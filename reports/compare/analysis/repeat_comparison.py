@@ -230,11 +230,11 @@ def compare_values(
 def compare_sessions(
     new: Sequence[Session],
     base: Sequence[Session],
-    history: Sequence[Session] = (),
+    history: Sequence[Session],
     *,
     higher_is_better: bool,
-    threshold: float = THRESHOLD,
-    spread: SessionSpread | None = None,
+    threshold: float,
+    spread: SessionSpread | None,
 ) -> Comparison:
     """The verdict of sessions, each with its runs and newest first; nothing that is handed in raises.
 
@@ -266,12 +266,12 @@ def follow_sessions(
     base: Sequence[Session],
     tracker: LevelTracker,
     *,
-    history: Sequence[Session] = (),
-    earlier: Sequence[Session] = (),
-    since: Sequence[Session] = (),
+    history: Sequence[Session],
+    earlier: Sequence[Session],
+    since: Sequence[Session],
     higher_is_better: bool,
-    is_branch: bool = False,
-    is_pinned: bool = False,
+    is_branch: bool,
+    is_pinned: bool,
 ) -> Comparison:
     """The verdict of the newest sessions of a test, each with its runs and newest first.
 

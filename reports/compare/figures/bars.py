@@ -60,7 +60,7 @@ def by_value(bars: Sequence[Bar]) -> list[Bar]:
     return sorted(bars, key=lambda bar: -math.inf if bar.value is None or bar.hollow else bar.value, reverse=True)
 
 
-def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> PlotlyFigure:
+def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> PlotlyFigure:
     """The bars from top to bottom in the order given."""
     layout = base_layout(frame)
     layout["xaxis"] = value = axis(frame, title, rangemode="tozero", tickformat="~s", nticks=5)

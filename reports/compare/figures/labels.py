@@ -253,7 +253,7 @@ def _cross(side: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Fr
 
 
 def direct_labels(
-    drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None = None
+    drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None
 ) -> list[dict[str, Any]]:
     """The names of the curves that are not grey, of many those that have room; of two operations, of the solid one.
 

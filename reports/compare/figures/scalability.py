@@ -98,7 +98,7 @@ def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
     return Scaling(label, sizes, score(reached, lower_bounds=short))
 
 
-def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
+def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str) -> Mapping[str, Look]:
     """As of the databases: one colour per system, although every size is a database of its own."""
     first = {scaling.label: scaling.sizes[0].curve for scaling in scalings}
     systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]

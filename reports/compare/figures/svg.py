@@ -132,7 +132,7 @@ def _instant(text: str) -> float | None:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int = 0, title: str = "") -> str:
+def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title: str) -> str:
     """A document; without a width or a height it has the ordinary one. `title` is for those who do not see it."""
     layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]

@@ -55,7 +55,7 @@ def table_rows(
     rows = {}
     if against:
         rows = {row.curve.sweep_id: row for row in against.rows}
-    best = _best_sides(curves, equal, kind)
+    best = _best_sides(equal, kind)
     drawn = {curve.sweep_id for curve in shown}
     # Of each operation, the chosen statistic.
     column = 0
@@ -107,7 +107,7 @@ def _within(side: SideAt) -> Within | None:
     return min(withins, key=lambda within: within.throughput_ops_s or 0.0, default=None)
 
 
-def _best_sides(curves: Sequence[Curve], equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
+def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
     """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
     if equal is None:
         return {}

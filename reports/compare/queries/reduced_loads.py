@@ -47,7 +47,7 @@ def _conditions(database: str, mode: str, workload: str, setup: Setup, records: 
 
 
 def read_reduced_loads(
-    team: Team, curves: Iterable[Curve], *, every_purpose: bool = False
+    team: Team, curves: Iterable[Curve], *, every_purpose: bool
 ) -> Mapping[Conditions, Sequence[ReducedLoad]]:
     """By `get_conditions` a curve: the highest rung of each condition, and of each rung the median repeat. At most
     three queries.

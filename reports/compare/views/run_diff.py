@@ -44,7 +44,7 @@ def why_page(
     floors: Mapping[str, SessionSpread],
     profile: Profile,
     *,
-    ceilings: tuple[Curve, Curve] | None = None,
+    ceilings: tuple[Curve, Curve] | None,
 ) -> dict[str, object]:
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None

@@ -116,7 +116,7 @@ def compared(values: Floats, start: int, index: int, stop: int) -> Split:
     return Split(index, float(before.mean()), float(after.mean()), student_p(before, after))
 
 
-def first_pass(values: Floats, max_p: float, *, least: int = 1) -> list[int]:
+def first_pass(values: Floats, max_p: float, *, least: int) -> list[int]:
     """The indices that any window splits at, in order: wherever the best split is significant, again in its parts."""
     indices: set[int] = set()
     start = 0

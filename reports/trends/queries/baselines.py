@@ -242,7 +242,7 @@ def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | N
     return rows.order_by(*NEWEST).first()
 
 
-def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
+def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str) -> list[float]:
     """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
     rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
     if branch:

@@ -107,7 +107,7 @@ def is_after(run: Run, others: Sequence[Run]) -> bool:
     return run.history_at is not None and newest is not None and run.history_at > newest
 
 
-def by_rule(new: Sequence[Run], branch: str = "") -> Against:
+def by_rule(new: Sequence[Run], branch: str) -> Against:
     """What the rule finds; with a branch the newest earlier commit on that one."""
     own = new[0].branch
     branches = [branch]

@@ -40,7 +40,7 @@ class TriageRefused(Exception):
 
 
 def record_decision(
-    history: History, user: User, *, metric: Metric, run_id: uuid.UUID, state: str, note: str = ""
+    history: History, user: User, *, metric: Metric, run_id: uuid.UUID, state: str, note: str
 ) -> ChangePoint.State:
     """Record what one change is; "new" with no note forgets it again. Raises TriageRefused."""
     if state not in ChangePoint.State.values:

@@ -124,7 +124,7 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
 
 
-def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None = None) -> Step:
+def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> Step:
     """What comes after these trials of threads: the peak of the throughput over those that keep every limit.
 
     Doubling goes on until the highest throughput lies between two lower ones, or two doublings in a row gained less

@@ -30,7 +30,7 @@ class Collected:
     groups: tuple[CollectedGroup, ...] = ()  # beside them
 
 
-def merge_logs(clients: Sequence[ClientLogs], cut: Cut, base_s: float | None = None) -> Collected:
+def merge_logs(clients: Sequence[ClientLogs], cut: Cut, base_s: float | None) -> Collected:
     """Exactly, from the histogram logs of every client. Raises YcsbError where there is nothing to merge."""
     fresh: dict[str, Compressing] = {}
     merged, series = ingest(clients, cut, base_s=base_s, keep=partial(gather, fresh))

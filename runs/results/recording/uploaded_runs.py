@@ -54,8 +54,8 @@ def insert_runs(
     runs: Sequence[UploadedRun],
     sweeps: Mapping[str, Sweep],
     reads: Reads,
-    before: Sequence[Sequence[Model]] = (),
-    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
+    before: Sequence[Sequence[Model]],
+    after: Callable[[Sequence[Run]], Sequence[Model]],
 ) -> list[Run]:
     """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
     them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.

@@ -150,7 +150,7 @@ class _Front:
         return ()
 
 
-def make_reader(name: Format, file_name: str, *, summed: bool = False) -> Reader:
+def make_reader(name: Format, file_name: str, *, summed: bool) -> Reader:
     """A fresh reader for the format."""
     match name:
         case "ycsb-text" | "thumbtack" | "ycsb-json":
