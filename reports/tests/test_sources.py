@@ -31,7 +31,7 @@ def curves(team, *sources):
 
 def test_the_menu_offers_each_and_finds_only_those(team, sweeps):
     offered = {menu.name: menu for menu in menus(Selection(), facets(team, None))}["source"]
-    answer = {option.value: option.text for option in offered.options}
+    answer = {value: text for value, text, _ in offered.options}
     assert answer == {"scheduled": "run here", "uploaded": "uploaded"}
     for source, sweep in sweeps.items():
         assert {curve.sweep_id for curve in curves(team, source)} == {sweep}

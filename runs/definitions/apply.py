@@ -31,18 +31,9 @@ CHANGED_ELSEWHERE: Final = "changed-elsewhere"
 MATRIX: Final = "matrix"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field that differs: its path, "settings/io-threads", and its values; None is no value.
-
-    `applied` is what the last apply set. Secrets are hidden.
-    """
-
-    path: str
-    before: Any
-    after: Any
-    applied: Any
-    is_changed_elsewhere: bool
+# Of a field that differs its path, "settings/io-threads", its values before and after and what the last apply set, and
+# whether others changed it. None is no value; secrets are hidden.
+FieldChange = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ class Change:
 
     @property
     def is_changed_elsewhere(self) -> bool:
-        return self.is_deleted_elsewhere or any(change.is_changed_elsewhere for change in self.fields)
+        return self.is_deleted_elsewhere or any(change["is_changed_elsewhere"] for change in self.fields)
 
 
 @dataclass(slots=True)
@@ -212,10 +203,10 @@ def _refuse_overwriting(outcome: Outcome) -> Problem:
             detail = f"The {change.kind} “{change.name}” was deleted since the last apply."
             faults.append({"pointer": change.pointer, "detail": detail, "code": CHANGED_ELSEWHERE})
         faults += [
-            {"pointer": f"{change.pointer}/{part.path}", "code": CHANGED_ELSEWHERE,
-             "detail": f"It is {part.before!r} on the site, was {part.applied!r} after the last apply, and is "
-                       f"{part.after!r} in the file."}
-            for part in change.fields if part.is_changed_elsewhere
+            {"pointer": f"{change.pointer}/{part['path']}", "code": CHANGED_ELSEWHERE,
+             "detail": f"It is {part['before']!r} on the site, was {part['applied']!r} after the last apply, "
+                       f"and is {part['after']!r} in the file."}
+            for part in change.fields if part["is_changed_elsewhere"]
         ]  # fmt: skip
     names = ", ".join(f"{change.kind} “{change.name}”" for change in outcome.changes if change.is_changed_elsewhere)
     detail = f"Others changed what this file would replace: {names}. Take it into the file, or apply with overwrite."
@@ -239,7 +230,15 @@ def _compare(
         is_changed_elsewhere = before is not None and _differ(old.get(path), left)
         if left and KEPT in (shown_old.get(path), shown_new.get(path)):
             left = KEPT
-        changes.append(FieldChange(path, shown_old.get(path), shown_new.get(path), left, is_changed_elsewhere))
+        changes.append(
+            {
+                "path": path,
+                "before": shown_old.get(path),
+                "after": shown_new.get(path),
+                "applied": left,
+                "is_changed_elsewhere": is_changed_elsewhere,
+            }
+        )
     return changes
 
 

@@ -1,7 +1,7 @@
 """The table of a comparison: one row for each side, the reference first, with the best sides of each column marked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from uuid import UUID
 
 from reports.compare.analysis.best import best_set
@@ -10,7 +10,7 @@ from reports.compare.analysis.ratios import Noise
 from reports.compare.analysis.repeat_comparison import THRESHOLD
 from reports.compare.curves import Curve
 from reports.compare.figures.ceilings import Ranking
-from reports.compare.pages.baseline_ratios import Against, Ratio, Row, latency_threshold
+from reports.compare.pages.baseline_ratios import Against, latency_threshold
 from reports.compare.pages.equal_load import (
     EqualLoad,
     SideAt,
@@ -21,33 +21,18 @@ from reports.compare.pages.equal_load import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    curve: Curve
-    share: float | None  # of the highest ceiling
-    is_among_best: bool | None  # None where no repeats show it
-    against: Row | None  # None where nothing is compared
-    ratio: Ratio | None  # of throughput
-    # Of each operation the latency at the equal load, in words how it was read, its ratio, and whether it is best.
-    latencies: list[dict[str, object]]
-    within: Within | None  # of the operation that reaches the limit first; None without a limit
-    is_best_within: bool  # its repeats do not tell it from the side with the most throughput within the limit
-    is_shown: bool  # in the figures
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the page has its row at once; the others come when they are asked for."""
-        return self.is_shown or bool(self.against and self.against.is_baseline)
-
-
 def table_rows(
     curves: Sequence[Curve],
     equal: EqualLoad | None,
     against: Against | None,
     shown: Sequence[Curve],
     kind: str = "service",
-) -> list[TableRow]:
-    """The reference first, then by falling ceiling. `shown` are those that the figures draw."""
+) -> list[SimpleNamespace]:
+    """The reference first, then by falling ceiling. `shown` are those that the figures draw.
+
+    `is_among_best` is None where no repeats show it. The page has the rows of the reference and of the shown sides at
+    once (`is_listed`); the others come when they are asked for.
+    """
     ranking = Ranking.of(curves)
     sides = {}
     if equal:
@@ -74,12 +59,13 @@ def table_rows(
             latencies = {operation.operation: operation.at[column] for operation in side.operations}
             within = _within(side)
         made.append(
-            TableRow(
+            SimpleNamespace(
                 curve=curve,
                 share=ranking.share(curve),
                 is_among_best=ranking.best.get(key),
                 against=row,
                 ratio=ratios.get("throughput"),
+                # At the equal load: in words how it was read, its ratio, and whether it is best.
                 latencies=[
                     {
                         "name": name,
@@ -90,9 +76,10 @@ def table_rows(
                     }
                     for name, at in latencies.items()
                 ],
-                within=within,
+                within=within,  # of the operation that reaches the limit first
                 is_best_within=key in best.get("within", ()),
                 is_shown=key in drawn,
+                is_listed=key in drawn or bool(row and row.is_baseline),
             )
         )
     reference = None

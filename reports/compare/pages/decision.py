@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
+from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
 
@@ -92,20 +93,11 @@ class Candidate:
         return self.within.throughput_ops_s is not None and self.ops_s >= (need.load_ops_s or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    need: Need
-    order: Order
-    leaders: Sequence[Candidate]  # where they are known
-    others: Sequence[Candidate]
-    slow: Sequence[Candidate]  # that may lose more on a slow disk
-    limit_changes: Sequence[tuple[str, float, str]]  # below or above which limit another side leads, and its name
-    more_loss: Candidate | None  # of the least loss beyond the limit that sustains more
-    excluded: Sequence[Candidate]
+def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> SimpleNamespace | None:
+    """The sides that lead where they are known, the others, and those that do not meet the need.
 
-
-def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> Decision | None:
-    """None where neither a loss nor a limit is asked for."""
+    None where neither a loss nor a limit is asked for.
+    """
     if need.max_loss_s is None and need.limit_us is None:
         return None
     sides = [_candidate(curve, need, need.limit_us, labels) for curve in curves]
@@ -120,13 +112,14 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
         if side.loses_too_much(need) and side.loss_s is not None and side.ops_s > most and side.does_enough(need)
     ]
     order, leaders, others = _rank(eligible, need)
-    return Decision(
+    return SimpleNamespace(
         need=need,
         order=order,
         leaders=leaders,
         others=others,
         slow=[side for side in eligible if need.max_loss_s is not None and side.slow_disk_loss_s > need.max_loss_s],
         limit_changes=_limit_changes(curves, need, labels),
+        # Of the least loss beyond the limit that sustains more.
         more_loss=min(more, key=lambda side: (side.loss_s or 0.0, -side.ops_s, side.label), default=None),
         excluded=excluded,
     )

@@ -1,15 +1,16 @@
 """The menus of the compare page: a facet each, with what of it is chosen, and a chip for everything that is set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.urls import reverse
 
 from benchsite.core.formatting import counted
 from reports.compare.analysis.comparability import VARIES
 from reports.compare.analysis.differences import SOURCE_SAYS
-from reports.compare.queries import Facets
 from reports.compare.selection import FACETS, LOAD, SOURCES, Selection
+from runs.models import Purpose
 
 AXIS_SAYS = {
     "mode": "durability mode",
@@ -46,16 +47,18 @@ class Menu:
         return sum(is_chosen for *_, is_chosen in self.options)
 
 
-def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, str]] = ()) -> list[Menu]:
+def menus(
+    selection: Selection, choices: Mapping[str, Sequence[Any]], studies: Sequence[tuple[str, str]] = ()
+) -> list[Menu]:
     """The facets that leave something to choose, then what varies and whose published results are laid over."""
     offered: dict[str, Sequence[tuple[str, str]]] = {
-        **{name: [(value, value) for value in getattr(choices, column)] for name, column in FACETS.items()},
-        "source": [(value, SOURCE_SAYS[value]) for value in SOURCES if value in dict(choices.sources)],
-        "purpose": choices.purposes,
+        **{name: [(value, value) for value in choices[name]] for name in FACETS},
+        "source": [(value, SOURCE_SAYS[value]) for value in SOURCES if value in choices["source"]],
+        "purpose": [(value, str(label)) for value, label in sorted(Purpose.choices) if value in choices["purpose"]],
     }
     offered_menus = [_menu(name, TITLES[name], offered[name], selection.facet(name)) for name in FACETS]
     offered_menus = [menu for menu in offered_menus if len(menu.options) > 1 or menu.chosen]
-    if LOAD in dict(choices.phases) or selection.phase:
+    if LOAD in choices["phase"] or selection.phase:
         offered_menus.append(
             _menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase])
         )

@@ -6,7 +6,7 @@ there are.
 
 from reports.compare.queries.computed_cache import build_key, get_or_compute, rows_digest
 from reports.compare.queries.curves import curves, outlines, run_point
-from reports.compare.queries.facets import Facets, facets
+from reports.compare.queries.facets import facets
 from reports.compare.queries.run_pair import find_comparable_runs, run_at_ceiling, run_sides
 from reports.compare.queries.series import StoredSeries, stored_series
 from reports.compare.queries.sides import get_profile, load_submissions, sides_by_sweep

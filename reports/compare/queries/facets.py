@@ -1,7 +1,7 @@
 """What else could be chosen: the menus of the compare page."""
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
@@ -9,14 +9,15 @@ from django.db.models import Func, QuerySet, TextField
 
 from benchsite.accounts.models import Team
 from reports.compare.queries.sweep_selection import get_sweeps
-from runs.models import Matrix, Phase, Purpose, Run, Sweep
+from runs.models import Matrix, Phase, Sweep
 
 MAX_MATRICES = 50
 MAX_LABELS = 100
-# Columns of the query below that are facets.
-FACETS = (
-    "system", "mode", "durability_class", "workload_name", "cluster_name", "version", "purpose", "source",
-)  # fmt: skip
+# Facet of a selection -> its column of the query below.
+FACETS = {
+    "system": "system", "mode": "mode", "class": "durability_class", "workload": "workload_name",
+    "cluster": "cluster_name", "version": "version", "purpose": "purpose", "source": "source",
+}  # fmt: skip
 # Only a matrix submits sweeps; what has none was uploaded.
 SWEEPS = (
     "SELECT sweep.phase, sweep.system, sweep.mode, sweep.durability_class, sweep.workload_name, sweep.cluster_name,"
@@ -25,57 +26,40 @@ SWEEPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """What the menus offer: only what the team's sweeps hold."""
+def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> dict[str, Sequence[Any]]:
+    """The values of each facet within one matrix, or within everything, and within one phase; three queries.
 
-    matrices: tuple[tuple[str, str], ...]  # id, name
-    systems: tuple[str, ...]
-    modes: tuple[str, ...]
-    workloads: tuple[str, ...]
-    purposes: tuple[tuple[str, str], ...]
-    classes: tuple[str, ...] = ()  # of durability, in words
-    clusters: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()  # the sweeps' tags
-    sources: tuple[tuple[str, str], ...] = ()
-    phases: tuple[tuple[str, str], ...] = ()  # of all sweeps in question, not only of those in the chosen phase
-
-
-def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
-    """The choices within one matrix, or within everything, and within one phase; three queries."""
+    `phase` has those of all sweeps in question, `matrices` ids with names.
+    """
     every = get_sweeps(team).order_by()
     if matrix_id:
         every = every.filter(matrix=matrix_id)
     phase = phase or Phase.MEASURE.value
-    values = _values(team, matrix_id)
-
-    def texts(column: str) -> set[str]:
-        return {value for row_phase, facet, value in values if facet == column and row_phase == phase and value}
-
-    return Facets(
-        matrices=get_matrix_choices(team),
-        systems=tuple(sorted(texts("system"))),
-        modes=tuple(sorted(texts("mode"))),
-        workloads=tuple(sorted(texts("workload_name"))),
-        purposes=_named(texts("purpose"), Purpose.choices),
-        classes=tuple(sorted(texts("durability_class"))),
-        clusters=tuple(sorted(texts("cluster_name"))),
-        versions=tuple(sorted(texts("version"))),
-        labels=get_labels(every.filter(phase=phase)),
-        sources=_named(texts("source"), Run.Source.choices),
-        phases=_named({row_phase for row_phase, _, _ in values}, Phase.choices),
-    )
+    values: dict[str, set[str]] = {column: set() for column in FACETS.values()}
+    phases = set()
+    for row_phase, column, value in _values(team, matrix_id):
+        phases.add(row_phase)
+        if row_phase == phase and value:
+            values[column].add(value)
+    return {
+        **{name: sorted(values[column]) for name, column in FACETS.items()},
+        "label": get_labels(every.filter(phase=phase)),
+        "phase": sorted(phases),
+        "matrices": get_matrix_choices(team),
+    }
 
 
 def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str]]:
-    """(phase, facet, value), each once. Sorted into groups in one pass over the sweeps: what is crossed with what would
-    be thousands of lines."""
-    groups = ", ".join(f"(phase, {facet})" for facet in FACETS)
-    names = " ".join(f"WHEN GROUPING({facet}) = 0 THEN '{facet}'" for facet in FACETS)
+    """(phase, column, value), each once.
+
+    Sorted into groups in one pass over the sweeps: what is crossed with what would be thousands of lines.
+    """
+    columns = list(FACETS.values())
+    groups = ", ".join(f"(phase, {column})" for column in columns)
+    names = " ".join(f"WHEN GROUPING({column}) = 0 THEN '{column}'" for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT phase, CASE {names} END, COALESCE({', '.join(FACETS)}) FROM ({SWEEPS}"
+            f"SELECT phase, CASE {names} END, COALESCE({', '.join(columns)}) FROM ({SWEEPS}"
             f" WHERE sweep.team_id = %s {'AND matrix_id = %s' if matrix_id else ''}) AS sweep"
             f" GROUP BY GROUPING SETS ({groups})",
             [team.pk, matrix_id] if matrix_id else [team.pk],
@@ -90,12 +74,8 @@ def get_matrix_choices(team: Team) -> tuple[tuple[str, str], ...]:
     return tuple((str(pk), name) for pk, name in rows.values_list("pk", "name")[:MAX_MATRICES])
 
 
-def get_labels(rows: QuerySet[Sweep]) -> tuple[str, ...]:
+def get_labels(rows: QuerySet[Sweep]) -> list[str]:
     """The tags of these sweeps; one query."""
     each = Func("tags", function="unnest", output_field=TextField())
     tags = rows.order_by().exclude(tags=[]).annotate(tag=each).values_list("tag", flat=True).distinct()
-    return tuple(sorted(tags[:MAX_LABELS]))
-
-
-def _named(held: set[str], choices: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((value, str(label)) for value, label in choices if value in held))
+    return sorted(tags[:MAX_LABELS])

@@ -43,7 +43,6 @@ from reports.compare.pages.filter_menus import Menu, chips, menus
 from reports.compare.pages.tables import Item, list_tables
 from reports.compare.queries import (
     Compared,
-    Facets,
     build_key,
     chosen,
     compared,
@@ -312,7 +311,11 @@ def build_title(comparison: Compared) -> str:
 
 
 def build_context(
-    team: Team, selection: Selection, comparison: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
+    team: Team,
+    selection: Selection,
+    comparison: Compared,
+    choices: Mapping[str, Sequence[Any]],
+    floors: Mapping[str, SessionSpread],
 ) -> dict[str, Any]:
     offered, curves = menus(selection, choices, studies()), comparison.curves
     workload_menu = find_workload_menu(offered)

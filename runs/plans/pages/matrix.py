@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,10 @@ from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
 from runs.queue.lifecycle import rejected_runs
-from runs.queue.pages.progress import Progress, timed_progress
+from runs.queue.pages.progress import timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
-from runs.results.pages.drift import Drift, compute_drift
+from runs.results.pages.drift import compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
 
@@ -103,36 +104,7 @@ class GridRow:
         return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixPage:
-    databases: int
-    entries: int
-    rungs: tuple[int, ...]
-    rows: tuple[GridRow, ...]
-    loads: tuple[Run, ...]
-    failures: tuple[Run, ...]
-    retries: tuple[Run, ...]  # queued by Benchsite itself, after infrastructure broke the run before
-    silent: tuple[str, ...]  # parts of the site for which its runs wait in vain
-    missing: int  # measured points that did not succeed and have not been run again
-    now: tuple[Run, ...]  # those that hold their machines
-    progress: Progress
-    drift: Drift | None = None  # what its bracket says
-    next_look: int | None = None  # up to which repeats can be added
-    skipped: int = 0  # runs beyond the ceiling that nobody has asked for since
-    saved_s: float = 0.0  # what these would have taken
-    rejections: Sequence[Any] = ()  # where no measured run counts: how many of them each check rejects
-
-    @property
-    def workloads(self) -> list[str]:
-        return list(dict.fromkeys(row.workload for row in self.rows if row.workload))
-
-    @property
-    def repeats(self) -> int:
-        cells = chain.from_iterable(row.cells for row in self.rows)
-        return max((len(cell.runs) for cell in cells if cell), default=1)
-
-
-def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
+def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> SimpleNamespace:
     """Everything the page shows, in a constant number of queries."""
     runs = list(
         matrix.runs.defer(*HEAVY)
@@ -152,15 +124,20 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     if succeeded and not any(run.verdict != Verdict.REJECT or run.counts_although_rejected for run in succeeded):
         rejections = count_rejections(rejected_runs(matrix))
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
-    return MatrixPage(
+    cells = chain.from_iterable(row.cells for row in rows)
+    return SimpleNamespace(
         databases=len({database for database, _ in entries}),
         entries=len(entries),
         rungs=rungs,
         rows=rows,
+        workloads=list(dict.fromkeys(row.workload for row in rows if row.workload)),
+        repeats=max((len(cell.runs) for cell in cells if cell), default=1),
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         retries=_retries(runs),
+        # Parts of the site for which its runs wait in vain.
         silent=tuple(sorted(set(chain.from_iterable(silent.values())))),
+        # Measured points that did not succeed and have not been run again.
         missing=sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()
@@ -170,8 +147,9 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=timed_progress(matrix, runs, queue, len(excluded)),
         drift=compute_drift(matrix, timed),
+        # Up to which repeats can be added.
         next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
-        skipped=len(skipped),
+        skipped=len(skipped),  # beyond the ceiling, and nobody has asked for them since
         saved_s=sum(run.expected_s for run in skipped),
         rejections=rejections,
     )
