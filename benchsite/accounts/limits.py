@@ -8,8 +8,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 
 from benchsite.accounts.models import Team
-from benchsite.core import formatting
-from benchsite.core.formatting import Number
+from benchsite.core.formatting import Number, grouped, size
 
 
 class LimitReached(PermissionDenied):
@@ -33,8 +32,8 @@ def refuse_beyond(limit: str, number: int) -> None:
 def shown(limit: str, number: Number) -> str:
     """A number of what this limit counts."""
     if limit == "storage-per-team":
-        return formatting.size(number)
-    return formatting.grouped(number)
+        return size(number)
+    return grouped(number)
 
 
 def lock(team: Team) -> None:

@@ -15,10 +15,9 @@ import tomli_w
 from benchsite.accounts.models import Team
 from reports.compare.figure_registry import build_figure
 from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
-from reports.compare.pages import tables
 from reports.compare.pages.answer_messages import render_text
 from reports.compare.pages.charts import shown_operations
-from reports.compare.pages.tables import Item
+from reports.compare.pages.tables import Item, collect_verdicts, list_tables
 from reports.compare.queries import build_key, get_or_compute
 from reports.published import method
 from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
@@ -122,7 +121,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "order": names,
         "figures": [_figure(team, figures[name], material) for name in names if name in figures],
         "tables": frozen,
-        "verdicts": tables.collect_verdicts(material.against, material.equal, material.labels),
+        "verdicts": collect_verdicts(material.against, material.equal, material.labels),
         "disclosures": {
             "paid_by": draft.paid_by,
             "vendor_relations": draft.vendor_relations,
@@ -170,7 +169,7 @@ def build_items(material: Material) -> Iterator[Item]:
     """Figures and tables, what a first reader looks for first."""
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says)
-    yield from tables.list_tables(material.curves, material.labels, material.against, material.equal, material.kind)
+    yield from list_tables(material.curves, material.labels, material.against, material.equal, material.kind)
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:

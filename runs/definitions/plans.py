@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from runs.definitions.kinds import Definition
 from runs.models import Matrix
-from runs.plans import sizes
-from runs.plans.drafts import Draft
+from runs.plans import Draft, sizes
 from runs.plans.plan_spec import PlanSearch, PlanSpec
 
 NAMES: Final = {"tags": "labels", "min_measure_s": "measure_s"}  # as PlanRequest calls them

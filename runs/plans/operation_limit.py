@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchsite.core import formatting
-from benchsite.core.formatting import short, throughput
+from benchsite.core.formatting import duration, short, throughput
 from runs.plans.plan import Plan, PlannedGenerator
 from runs.ycsb.properties import MAX_INT
 
@@ -79,7 +78,7 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     ends_s = MAX_INT / (prediction.ops_s / clients)
     ends = "might end early"
     if ends_s < seconds:
-        ends = f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
+        ends = f"would end after {duration(ends_s)} of {duration(seconds)}"
     return (
         f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
         f"{MAX_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "

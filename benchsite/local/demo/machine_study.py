@@ -20,9 +20,8 @@ from reports.published.drafts import Draft
 from reports.published.publication import build_title, publish_once
 from runs.catalog import load_catalog
 from runs.models import LoadGenerator, Matrix, Run, Status
-from runs.plans import PlanError, preview, stored_plan
+from runs.plans import PlanError, Problem, preview, stored_plan
 from runs.plans.files.plan_file import read_plan
-from runs.plans.plan import Problem
 from runs.plans.studies import plan_text
 from workers.generator.executables import ExecutableNotFound
 from workers.provision.process import server_program

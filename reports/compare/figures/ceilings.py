@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
 
-from benchsite.core import formatting
-from benchsite.core.formatting import TIMES
+from benchsite.core.formatting import NOTHING, TIMES, percent, short, significant, throughput
 from benchsite.core.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.best import best_set
 from reports.compare.analysis.ceiling import NOT_KNOWN
@@ -195,11 +194,11 @@ class Ranking:
     def share_text(self, curve: Curve) -> str:
         """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
         if self.highest is None or curve is self.highest:
-            return formatting.percent(self.share(curve))
+            return percent(self.share(curve))
         sign = bound_sign(*(side.sweep_id in self.unbounded for side in (curve, self.highest)))
         if sign is None:
-            return formatting.NOTHING
-        return f"{sign}{formatting.percent(self.share(curve))}"
+            return NOTHING
+        return f"{sign}{percent(self.share(curve))}"
 
     def note(self, curve: Curve) -> str:
         """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
@@ -318,10 +317,10 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     value, value_label = None, why_none(curve)
     if ceiling:
         value = ceiling.throughput_ops_s
-        value_label = bounded(ceiling, formatting.short(value))
+        value_label = bounded(ceiling, short(value))
     elif curve.points and not curve.counted:
         value = max(point.throughput_ops_s.median for point in curve.points)
-        value_label = f"{formatting.short(value)}, {value_label}"
+        value_label = f"{short(value)}, {value_label}"
     return Bar(
         name=curve.database_name,
         detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
@@ -347,7 +346,7 @@ def ratio_label(share_of_best: float | None) -> str:
     if not share_of_best or share_of_best >= 1:
         return ""
     factor = 1 / share_of_best
-    return f"{formatting.significant(factor, 3 if factor < 1.095 else 2)}{TIMES} lower"
+    return f"{significant(factor, 3 if factor < 1.095 else 2)}{TIMES} lower"
 
 
 def why_none(curve: Curve) -> str:
@@ -369,11 +368,11 @@ def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
     if ceiling:
         at = threads_text(ceiling.plateau)
         if ceiling.target_ops_s:
-            at = f"target {formatting.throughput(ceiling.target_ops_s)}"
+            at = f"target {throughput(ceiling.target_ops_s)}"
         once = "" if ceiling.is_estimate or ceiling.bracket else f"{MEASURED_ONCE}: "
         lines.append(f"{once}{ceiling_text(ceiling)} at {at}")
         if ceiling.is_estimate:
-            interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
+            interval = f"{short(ceiling.low_ops_s)} to {short(ceiling.high_ops_s)}"
             lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
         lines.append(ladder_says(ceiling))
         if cost_text:
@@ -394,9 +393,7 @@ def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
             detail=f"{result.study} {result.year}{', disputed' if result.disputed else ''}",
             look=grey,
             value=result.throughput_ops_s,
-            value_label=" ".join(
-                part for part in (result.qualifier, formatting.short(result.throughput_ops_s)) if part
-            ),
+            value_label=" ".join(part for part in (result.qualifier, short(result.throughput_ops_s)) if part),
             hover=published_hover(result),
             hollow=True,
         )

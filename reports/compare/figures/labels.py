@@ -13,10 +13,9 @@ import numpy.typing as npt
 from benchsite.core import formatting
 from reports.compare.analysis.equal_load import How, latency_at, throughput_within
 from reports.compare.curves import STATISTICS
-from reports.compare.figures import points as marks
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn
 from reports.compare.figures.layout import Frame, Layout, Trace, annotation, cut, escaped, rounded, straight
-from reports.compare.figures.points import Drawn
+from reports.compare.figures.points import MAX_WITH_RINGS, MAX_WITH_RUNG_LABELS, Drawn, beside
 
 Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
 
@@ -237,7 +236,7 @@ def _within(side: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, f
 
 
 def _cross(side: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Frame) -> Trace:
-    return marks.beside(
+    return beside(
         side.look,
         "on the line",
         [rounded(x)],
@@ -262,7 +261,7 @@ def direct_labels(
     width, height = area = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
     clear = [side for side in drawn if not side.look.faded and not side.dashed]
-    if len(clear) > marks.MAX_WITH_RINGS:
+    if len(clear) > MAX_WITH_RINGS:
         return []
     named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
     everything = collect_drawn(drawn)
@@ -276,7 +275,7 @@ def direct_labels(
             obstacles += _along([at[id(d)] for d in side.counted])
     labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
     annotations = []
-    spots = place(labels, obstacles, width, height, only_free=len(named) > marks.MAX_WITH_RUNG_LABELS)
+    spots = place(labels, obstacles, width, height, only_free=len(named) > MAX_WITH_RUNG_LABELS)
     for (side, some), label, spot in zip(named, labels, spots, strict=True):
         if spot is None:
             continue
@@ -337,7 +336,7 @@ def _load_text(load_ops_s: float) -> str:
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
     """The whole label; on a telephone and of many, where the colour says which database, the mode if that is enough."""
     solid = [other for other in drawn if not other.dashed]
-    if (frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS) and len({other.curve.label for other in solid}) == len(
+    if (frame.narrow or len(solid) > MAX_WITH_RUNG_LABELS) and len({other.curve.label for other in solid}) == len(
         solid
     ):
         return cut(side.curve.mode, 16)

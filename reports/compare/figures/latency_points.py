@@ -9,9 +9,8 @@ from uuid import UUID
 from reports.compare.analysis.equal_load import LoadPoint
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import Curve, Operation, Point, in_order
-from reports.compare.figures import points as marks
 from reports.compare.figures.layout import rounded
-from reports.compare.figures.points import Drawn
+from reports.compare.figures.points import Drawn, rung_label
 from reports.compare.figures.theme import Look
 
 
@@ -54,7 +53,7 @@ class DrawnCurve:
             LoadPoint(
                 d.x,
                 d.y * 1e3,
-                f"{marks.rung_label(d.point)}{'' if d.point.target_ops_s else ' threads'}",
+                f"{rung_label(d.point)}{'' if d.point.target_ops_s else ' threads'}",
                 float(d.point.target_ops_s or 0) if targets else float(d.point.threads),
             )
             for d in self.counted

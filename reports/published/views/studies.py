@@ -5,8 +5,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from benchsite.accounts.permissions import team_required
-from benchsite.core import formatting
-from benchsite.core.formatting import THIN
+from benchsite.core.formatting import THIN, grouped, significant
 from reports.compare.selection import Selection
 from runs.plans.studies import Fact, Study, studies
 from runs.plans.studies.published import FACTS
@@ -48,9 +47,9 @@ def format_value(fact: Fact) -> str:
     """The number as it was printed, with its qualifier and unit; endless digits are shortened."""
     digits = fact.printed
     if fact.value == int(fact.value) and abs(fact.value) >= 1000:
-        digits = formatting.grouped(fact.value)
+        digits = grouped(fact.value)
     elif len(digits) > MAX_DIGITS:
-        digits = formatting.significant(fact.value, 6)
+        digits = significant(fact.value, 6)
     mark = ""
     if fact.mark:
         mark = f"{fact.mark}{THIN}"

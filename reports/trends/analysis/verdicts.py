@@ -22,10 +22,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field
 
 from benchsite.core.formatting import counted, plain_percent, significant
-from reports.compare.analysis import repeat_comparison
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import (
+    LATENCY_THRESHOLD,
+    THRESHOLD,
     Comparison,
     Outcome,
     compare_sessions,
@@ -136,9 +137,9 @@ class Judgement:
 
 def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
-    usual = repeat_comparison.THRESHOLD
+    usual = THRESHOLD
     if metric.statistic == "p99":
-        usual = repeat_comparison.LATENCY_THRESHOLD
+        usual = LATENCY_THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
 
 

@@ -12,8 +12,21 @@ from django.utils import timezone
 from benchsite.accounts.models import Team
 from reports.models import Baseline
 from reports.trends.analysis.verdicts import DiffersAnswer, Level, Verdict, combined
-from reports.trends.queries import baselines
-from reports.trends.queries.baselines import DEFAULT_BRANCHES
+from reports.trends.queries.baselines import (
+    DEFAULT_BRANCHES,
+    accepted_run,
+    baseline_named,
+    commits_like,
+    count_tests,
+    find_repeats,
+    history_before,
+    pinned_runs,
+    runs_before,
+    runs_named,
+    runs_of_branch,
+    runs_of_commit,
+    runs_of_days,
+)
 from reports.trends.verdicts.serialization import CompareAnswer, SideAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
 from runs.identifiers import parse_uuid
@@ -51,10 +64,10 @@ def verdict_of_run(
     if run.status not in Status.terminal():
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
-    new = baselines.find_repeats(run)
+    new = find_repeats(run)
     pinned = None
     if baseline:
-        pinned = baselines.baseline_named(run.team, baseline)
+        pinned = baseline_named(run.team, baseline)
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
@@ -77,15 +90,15 @@ def verdict_with_history(
         level = Level.OTHER_BRANCH
     is_followed = level in (Level.BRANCH, Level.OTHER_BRANCH)
     branches = [against.runs[0].branch] if is_followed else [*DEFAULT_BRANCHES, against.runs[0].branch]
-    history = baselines.history_before(against.runs[-1] if is_followed else new[-1], branches, sides)
+    history = history_before(against.runs[-1] if is_followed else new[-1], branches, sides)
     since: list[Run] = []
     if level in (Level.OTHER_BRANCH, Level.PINNED):
-        since = baselines.history_before(new[-1], [own], sides)
+        since = history_before(new[-1], [own], sides)
     if level is Level.PINNED:
         since = [run for run in since if is_after(run, against.runs)]
     accepted = None
     if is_followed:
-        accepted = baselines.accepted_run(team.pk, new[0].config_key)
+        accepted = accepted_run(team.pk, new[0].config_key)
     at_level = next((at for at, run in enumerate(history, 1) if run.pk == accepted), len(history))
     if any(run.pk == accepted for run in against.runs):
         at_level = 0
@@ -97,7 +110,7 @@ def verdict_with_history(
         base=against.side,
         thresholds={**against.thresholds, **(thresholds or {})},
         followed=followed,
-        tests=baselines.count_tests(team.pk, [new[0].commit, against.runs[0].commit]),
+        tests=count_tests(team.pk, [new[0].commit, against.runs[0].commit]),
     )
 
 
@@ -118,7 +131,7 @@ def by_rule(new: Sequence[Run], branch: str) -> Against:
         rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
     # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
     counted = [run for run in new if not why_not(run)]
-    runs = baselines.runs_before(counted or new, branches)
+    runs = runs_before(counted or new, branches)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = build_side(runs)
@@ -132,7 +145,7 @@ def by_rule(new: Sequence[Run], branch: str) -> Against:
 
 def pinned_for(run: Run, baseline: Baseline) -> Against:
     """Of the pinned runs those of the same test; where there is none, those of the test that is nearest to it."""
-    tests = by_test(baselines.pinned_runs(baseline))
+    tests = by_test(pinned_runs(baseline))
     chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
     if not tests:
         return Against(side=SideAnswer((), name=baseline.name, chosen=chosen))
@@ -190,29 +203,29 @@ def named(team: Team, text: str) -> Against:
     text = text.strip()
     if text.startswith(BRANCH):
         branch = text.removeprefix(BRANCH)
-        return _present(baselines.runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
+        return _present(runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
     if text in WEEKS:
         until = timezone.now() - WEEKS[text]
         since = until - WEEK
         chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
-        return _present(baselines.runs_of_days(team, since, until), chosen)
+        return _present(runs_of_days(team, since, until), chosen)
     parts = [part.strip() for part in text.split(",") if part.strip()]
     ids = [parse_uuid(part) for part in parts]
     if parts and None not in ids:
-        runs = baselines.runs_named(team, [run_id for run_id in ids if run_id])
+        runs = runs_named(team, [run_id for run_id in ids if run_id])
         if len(runs) < len(set(ids)):
             raise NothingNamed("One of these runs is not there.")
         return Against(tuple(runs), build_side(runs, chosen="The runs that were asked for."))
-    if baseline := baselines.baseline_named(team, text):
-        runs = baselines.pinned_runs(baseline)
+    if baseline := baseline_named(team, text):
+        runs = pinned_runs(baseline)
         chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
         return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
-    commits = baselines.commits_like(team, text)
+    commits = commits_like(team, text)
     if len(commits) > 1:
         raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
-    runs = baselines.runs_of_commit(team, commits[0])
+    runs = runs_of_commit(team, commits[0])
     return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commits[0][:12]}."))
 
 

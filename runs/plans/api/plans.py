@@ -12,8 +12,7 @@ from benchsite.rest.authentication import require_scope
 from benchsite.rest.problems import Fault
 from benchsite.rest.schemas import RequestSchema, Word
 from runs.builds import has_own_builds
-from runs.catalog import load_catalog
-from runs.catalog.records import UnknownName
+from runs.catalog import UnknownName, load_catalog
 from runs.identifiers import parse_uuid
 from runs.models import Database, LoadGenerator, Workload
 from runs.plans import Problem

@@ -13,6 +13,7 @@ from typing import Final
 
 from benchsite.core.formatting import printable, size
 from runs.catalog import (
+    GO_FLAVOUR,
     System,
     UnknownMode,
     UnknownSystem,
@@ -21,7 +22,6 @@ from runs.catalog import (
     render_server,
     server_settings,
 )
-from runs.catalog.records import GO_FLAVOUR
 from runs.plans.expansion import PlannedGroup, PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan

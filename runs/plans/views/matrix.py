@@ -10,8 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
-from runs.models import Matrix, Run, RunEvent
-from runs.models.run import Phase, Status
+from runs.models import Matrix, Phase, Run, RunEvent, Status
 from runs.plans import PlanError, start_trial, submit
 from runs.plans.pages.matrix import matrix_page
 from runs.plans.pages.trial import get_newest_trial

@@ -8,9 +8,8 @@ from uuid import UUID
 from django.db.models import Count, Prefetch, Q
 
 from runs.catalog import GO_FLAVOUR
-from runs.checks import ClientProbe, OperationFacts, Profile, Surroundings
+from runs.checks import ClientProbe, InsertedRecords, OperationFacts, Profile, Surroundings
 from runs.checks.concurrency import mean_service_us
-from runs.checks.facts import InsertedRecords
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.models import ClientRun, LatencyKind, Measurement, MeasurementSet, Phase, Run, Status, Verdict
 from runs.queue.spec import RunSpec
