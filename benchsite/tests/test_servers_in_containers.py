@@ -9,9 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-import redis
 
 from benchsite.tests.container_engine import TestEngine, engine
 from runs.catalog import load_catalog
@@ -21,8 +19,9 @@ from workers.provision.engine import ContainerSite, EngineError
 from workers.provision.leftovers import sweep
 from workers.provision.network_cut import CutError, check_cut
 from workers.provision.readback import read_back
-from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
+from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.tests.test_run_faults import Target
+from workers.tests.test_stopping_servers import write_rows
 
 __all__ = ["engine"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -51,20 +50,6 @@ def servers(place: ContainerSite) -> Iterator[Servers]:
     for provisioner in made:
         with contextlib.suppress(EngineError):
             provisioner.remove()
-
-
-def write_rows(server: Server, rows: int) -> None:
-    """As the clients' bindings lay records out."""
-    server.administration.create_table("usertable", ["field0", "field1"], "{}")
-    if server.spec.system.slug == "redis":
-        with redis.Redis(server.host, server.port, password=server.password) as client:
-            for number in range(rows):
-                client.hset(f"user{number}", mapping={"field0": "a", "field1": "b"})
-        return
-    with psycopg.connect(
-        host=server.host, port=server.port, user="ycsb", password=server.password, dbname="ycsb"
-    ) as session:
-        session.execute("INSERT INTO usertable SELECT 'user' || n, 'a', 'b' FROM generate_series(1, %s) n", [rows])
 
 
 @pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "on")])

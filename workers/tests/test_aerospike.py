@@ -12,13 +12,12 @@ from runs.catalog import load_catalog
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.external import ExternalProvisioner
-from workers.provision.ownership import DataNotOwned
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.systems.manifests import Manifest
 from workers.tests.external import NETWORKS
-from workers.tests.loaded_targets import TABLE, run_client, target
+from workers.tests.loaded_targets import TABLE, check_ownership, run_client, target
 from workers.tests.stand_ins.aerospike import PASSWORD, USER, AerospikeStandIn, aerospike_stand_in
 
 pytestmark = pytest.mark.slow
@@ -126,14 +125,7 @@ def test_reads_modes_back_and_knows_the_stand_in(server: Server, stand_in: Aeros
 
 def test_data_of_others_is_never_written(server: Server):
     administration = server.administration
-    ours = target(server)
-    ours.prepare_load()
-    with pytest.raises(DataNotOwned, match="another cluster"):
-        target(server, cluster="theirs").prepare_load()
-    ours.require_data_set()
-    marker = administration.read_marker(TABLE)
-    assert not administration.write_marker(TABLE, "{}", replaces="")
-    assert not administration.write_marker(TABLE, "{}", replaces="{}")
+    marker = check_ownership(server)
     assert administration.write_marker(TABLE, f"{marker} ", replaces=marker)
     assert administration.read_marker(TABLE) == f"{marker} "
     assert administration.read_marker("other") == ""
