@@ -131,26 +131,14 @@ def _spec(path: str, text: Callable[[Any], str] = str) -> Callable[[RunSide], st
     return read
 
 
-def _own_build(key: str) -> Callable[[RunSide], object]:
-    """What is known of the own build that was started; None where it was none."""
+def _evidence(part: str, key: str, absent: str | None = None) -> Callable[[RunSide], object]:
+    """A value of the own build that was started, or of the container that the server ran in; None where it was none."""
 
     def read(side: RunSide) -> object:
-        build = side.run.evidence.get("build")
-        if not isinstance(build, Mapping):
+        evidence = side.run.evidence.get(part)
+        if not isinstance(evidence, Mapping):
             return None
-        return build.get(key)
-
-    return read
-
-
-def _container(key: str, absent: str | None = None) -> Callable[[RunSide], object]:
-    """A value of the container that the server ran in; None where it ran in none."""
-
-    def read(side: RunSide) -> object:
-        container = side.run.evidence.get("container")
-        if not isinstance(container, Mapping):
-            return None
-        return container.get(key) or absent
+        return evidence.get(key) or absent
 
     return read
 
@@ -219,16 +207,16 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "version, as stated": _spec("database.version"),
             "version, as the server says": lambda side: side.run.evidence.get("server_version"),
             # A tag names other images over time, an id never.
-            "image": _container("reference"),
-            "image, by its id": _container("image_id"),
-            "container's network": _container("network"),
-            "container's memory, bytes": _container("memory_bytes", "no limit"),
-            "container's CPUs": _container("cpus", "no limit"),
-            "Docker": _container("engine"),
+            "image": _evidence("container", "reference"),
+            "image, by its id": _evidence("container", "image_id"),
+            "container's network": _evidence("container", "network"),
+            "container's memory, bytes": _evidence("container", "memory_bytes", "no limit"),
+            "container's CPUs": _evidence("container", "cpus", "no limit"),
+            "Docker": _evidence("container", "engine"),
             "commit": attrgetter("run.commit"),
             "branch": attrgetter("run.branch"),
             "build": lambda side: _spec("stated.ci_url")(side) or _spec("build.ci_url")(side),
-            "own build, by its digest": _own_build("digest"),
+            "own build, by its digest": _evidence("build", "digest"),
             "labels": lambda side: ", ".join(side.run.tags),
             "copies of the data": _spec("database.replication_factor"),
             "provisioner": _spec("cluster.provisioner"),
