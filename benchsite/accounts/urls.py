@@ -1,16 +1,34 @@
 """Signing in and out, one's own account, and the team's pages."""
 
-from django.urls import include, path
+from allauth.account.views import account_inactive
+from allauth.socialaccount.views import login_cancelled, login_error
+from django.urls import include, path, reverse_lazy
+from django.views.generic.base import RedirectView
 
-from benchsite.accounts.sso_urls import to_account
+from benchsite.accounts import oidc
 from benchsite.accounts.views import second_factor, sign_in, team, tokens
 
+to_sign_in = RedirectView.as_view(url=reverse_lazy("sign-in"))
+to_account = RedirectView.as_view(url=reverse_lazy("account"))
+# Signing in through an identity provider: what django-allauth needs of its own, and not one page more.
+sso_urls = [
+    path("<slug:provider_id>/login/", oidc.login, name="openid_connect_login"),
+    path("<slug:provider_id>/login/callback/", oidc.callback, name="openid_connect_callback"),
+    path("cancelled/", login_cancelled, name="socialaccount_login_cancelled"),
+    path("error/", login_error, name="socialaccount_login_error"),
+    path("inactive/", account_inactive, name="account_inactive"),
+    # Names that allauth leads to, and what stands there instead.
+    path("sign-in/", to_sign_in, name="account_login"),
+    path("sign-up/", to_sign_in, name="account_signup"),
+    path("more/", to_sign_in, name="socialaccount_signup"),
+    path("connections/", to_account, name="socialaccount_connections"),
+]
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-in/once/<str:token>", sign_in.sign_in_once, name="sign-in-once"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("invited/<str:token>", team.invited, name="invited"),
-    path("sso/", include("benchsite.accounts.sso_urls")),
+    path("sso/", include(sso_urls)),
     # The names are django-allauth's.
     path("sign-in/code/", second_factor.sign_in_code, name="mfa_authenticate"),
     path("account/code/", second_factor.code_again, name="mfa_reauthenticate"),

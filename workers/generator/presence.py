@@ -1,8 +1,11 @@
 """A load generator's presence: its worker writes the row when it starts and beats while it lives."""
 
+import atexit
 import logging
 import os
 import platform
+import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -12,7 +15,6 @@ from django.conf import settings
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.generator_access import replaced_credential
 from runs.timeouts import HEARTBEAT_INTERVAL_S
-from workers.conductor.restart import restart_worker
 from workers.generator import liveness
 from workers.generator.facts import machine_facts
 from workers.generator.fitness import start_problem
@@ -104,3 +106,12 @@ def calibrate(slots: int, stop: threading.Event) -> None:
         retry_with_backoff(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
     except (SiteUnreachable, SiteRefused) as refusal:
         log.warning("The calibration could not be stored (%s).", refusal)
+
+
+def restart_worker() -> None:
+    """End it as SIGTERM does, once the clients that it runs have ended, and execute the same command with the same pid.
+
+    Whoever started the worker notices nothing. Celery keeps the address of Redis, with its password, for life.
+    """
+    atexit.register(os.execve, sys.executable, sys.orig_argv, dict(os.environ))
+    os.kill(os.getpid(), signal.SIGTERM)
