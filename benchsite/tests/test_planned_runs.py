@@ -115,6 +115,7 @@ def test_pages_and_rest_show_groups(site: LiveSite) -> None:
     assert [difference.label for difference in rebuilt.differences if "group" in difference.label] == []
 
 
+@pytest.mark.long
 def test_scans_beside_reads_on_postgresql(site: LiveSite) -> None:
     run, measured = measure_groups(site, "postgresql", "off", SCANS, [group("scans", target_ops_s=10)])
 
@@ -132,7 +133,9 @@ def measure_open(site: LiveSite, system: str, mode: str, **fields: Any) -> tuple
     return measure_run(site, system, mode, rungs=[RATE], measure_s=4, **{**OPEN, **fields})
 
 
-@pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "on")])
+@pytest.mark.parametrize(
+    ("system", "mode"), [("redis", "off"), pytest.param("postgresql", "on", marks=pytest.mark.long)]
+)
 def test_arrivals_are_counted_and_stored(site: LiveSite, system: str, mode: str) -> None:
     run, measured = measure_open(site, system, mode, never_drops=True)
 
@@ -204,7 +207,7 @@ def check_inserts(run: Run, clients: int) -> None:
     assert "0\N{NARROW NO-BREAK SPACE}% not found" in findings["V07"].measured
 
 
-@pytest.mark.parametrize(("letter", "processes"), [("D", 2), ("E", 1)])
+@pytest.mark.parametrize(("letter", "processes"), [("D", 2), pytest.param("E", 1, marks=pytest.mark.long)])
 def test_inserts_of_all_clients_are_there(site, letter, processes):
     properties = check_workload({**CORE_WORKLOADS[letter], "recordcount": str(RECORDS)})
 
