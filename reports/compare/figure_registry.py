@@ -12,9 +12,11 @@ from reports.compare.figures.loss import LossFigure
 from reports.compare.figures.overlay import overlays
 from reports.compare.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
 from reports.compare.figures.scalability import ScalabilityFigure
+from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
+from reports.compare.queries.series import series_at_ceilings
 from reports.compare.selection import Selection
 
-# Of a figure beside the state of its page: "with", "zoom", "at".
+# Of a figure beside the state of its page: "with", "zoom", "at", "mix".
 Options = Mapping[str, str]
 Maker = Callable[[Sequence[Curve], Selection, Options], CurvesFigure]
 MAX_OPERATION: Final = 60
@@ -29,7 +31,7 @@ def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) ->
 def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """Latency against throughput of the chosen operation, READ where none is.
 
-    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
+    `with` names a second one, drawn dotted; `zoom=1` goes up to the knees only.
     """
     # An operation as YCSB names it; empty for what can be none.
     name = options.get("with", "").upper()[:MAX_OPERATION]
@@ -64,17 +66,29 @@ def percentiles(curves: Sequence[Curve], selection: Selection, options: Options)
     )
 
 
+def over_time(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+    """One operation of every sweep, in the run at its ceiling."""
+    operation = selection.operation or "READ"
+    series = series_at_ceilings(curves, operation, selection.kind_for(curves))
+    return SweepsOverTimeFigure(curves, series, operation=operation, highlight=selection.highlight)
+
+
 PICTURES: Final[Mapping[str, Maker]] = {
     "ceilings": ceilings,
     "latency": latency,
     "percentiles": percentiles,
+    "over-time": over_time,
     "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
     "loss": lambda curves, selection, options: LossFigure(curves, highlight=selection.highlight),
 }
 
 
 def build_figure(name: str, curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
-    """The figure of the sides that the selection shows; colours and ranks are those among all."""
-    figure = PICTURES[name](selection.shown(curves), selection, options)
+    """The figure of the sides that the selection shows, of the workload `mix` where one is named; colours and ranks are
+    those among all.
+    """
+    mix = options.get("mix")
+    sides = [curve for curve in curves if mix in (None, curve.workload)]
+    figure = PICTURES[name](selection.shown(sides), selection, options)
     figure.among = curves
     return figure

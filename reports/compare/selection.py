@@ -45,7 +45,7 @@ NAMES = (
     "baseline", "vary", "load", "within", "loss", "anyway", "published", "side",
 )  # fmt: skip
 # What only the drawing of a figure needs; no part of the state.
-DRAWING_NAMES = ("theme", "narrow", "with", "zoom")
+DRAWING_NAMES = ("theme", "narrow", "with", "zoom", "mix")
 # No system does more operations in a second, and no latency is longer in milliseconds than three years.
 MAX_OPS_S = 1e12
 MAX_MS = 1e11

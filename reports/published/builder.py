@@ -170,6 +170,7 @@ def build_items(material: Material) -> Iterator[Item]:
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says)
     yield from list_tables(material.curves, material.labels, material.against, material.equal, material.kind)
+    yield from list_published(material.selection.published)
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:

@@ -11,7 +11,7 @@ from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 KEYS = {"figure", "caption", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
-COMPARED = ["ceilings", "latency", "percentiles", "scalability", "loss"]
+COMPARED = ["ceilings", "latency", "percentiles", "over-time", "scalability", "loss"]
 
 
 @pytest.fixture

@@ -64,11 +64,11 @@ def test_a_load_far_beyond_everything_is_said_and_not_drawn():
     assert "lies far beyond every curve" in LatencyFigure([curve()], choice).caption
 
 
-def test_second_operation_is_dashed_and_mode_sets_the_marker():
+def test_second_operation_is_dotted_and_mode_sets_the_marker():
     curves = [curve(mode="always", durability=DISK), curve(mode="off", durability=MEMORY)]
     figure = LatencyFigure(curves, Choice(second="UPDATE")).draw(FRAME)
     lines = [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
-    assert [line["line"]["dash"] for line in lines] == ["solid", "dash", "solid", "dash"]
+    assert [line["line"]["dash"] for line in lines] == ["solid", "dot", "solid", "dot"]
     assert len({line["marker"]["symbol"] for line in lines}) == 2
     assert figure["layout"]["yaxis"]["title"]["text"] == "READ and UPDATE p99, service time (ms)"
     assert {row[7] for row in LatencyFigure(curves, Choice(second="UPDATE")).table.rows} == {"READ", "UPDATE"}

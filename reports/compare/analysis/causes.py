@@ -228,7 +228,7 @@ def _steadiness(sides: RunPair) -> Iterator[Cause]:
         bad = [finding if finding and finding.severity in ("warn", "reject") else None for finding in findings]
         if (worse := bad[0] or bad[1]) and not (bad[0] and bad[1]):
             yield Cause(worse.title, side="A" if bad[0] else "B", finding=worse)
-    titles = ("data before it", "priming run", *sides.a.spec["resets"], *sides.b.spec["resets"])
+    titles = ("data before it", "priming", *sides.a.spec["resets"], *sides.b.spec["resets"])
     lines = [line for line in sides.differing("Window and preparation") if line.label in titles]
     yield from _named("What came before", lines)
 

@@ -272,7 +272,7 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "cut off as warm-up": _point("warmup_s", formatting.duration),
             "window": _point("window_s", formatting.duration),
             "data before it": _spec("load_policy"),
-            "priming run": lambda side: YES_OR_NO[bool(side.spec["priming"])],
+            "priming": _spec("priming", formatting.duration),
             "matrix": lambda side: side.run.matrix and side.run.matrix.name,
             "place in its matrix": lambda side: side.run.position if side.run.matrix else None,
             "began": _began,

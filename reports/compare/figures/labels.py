@@ -260,7 +260,7 @@ def direct_labels(
     """
     width, height = area = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
-    clear = [side for side in drawn if not side.look.faded and not side.dashed]
+    clear = [side for side in drawn if not side.look.faded and not side.dotted]
     if len(clear) > MAX_WITH_RINGS:
         return []
     named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
@@ -335,7 +335,7 @@ def _load_text(load_ops_s: float) -> str:
 
 def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
     """The whole label; on a telephone and of many, where the colour says which database, the mode if that is enough."""
-    solid = [other for other in drawn if not other.dashed]
+    solid = [other for other in drawn if not other.dotted]
     if (frame.narrow or len(solid) > MAX_WITH_RUNG_LABELS) and len({other.curve.label for other in solid}) == len(
         solid
     ):

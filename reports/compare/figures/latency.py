@@ -52,9 +52,9 @@ class LatencyFigure(CurvesFigure):
         zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
         layout["annotations"] += direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
         crossings = lay_lines(drawn, choice, layout, frame)
-        solid = [side for side in drawn if not side.dashed]
+        solid = [side for side in drawn if not side.dotted]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
-        traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dashed)) for side in drawn]
+        traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dotted)) for side in drawn]
         sides = {}
         if frame.linked:
             sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
@@ -218,14 +218,14 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     if two:
         # Dash then says the operation, and the marker alone the mode.
         dash = "solid"
-        if side.dashed:
-            dash = "dash"
+        if side.dotted:
+            dash = "dot"
         look = replace(look, dash=dash)
     hover = partial(
         marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
     )
     traces = marks.curve_traces(look, counted, side.hollow, hover)
-    for trace in traces if side.dashed else ():
+    for trace in traces if side.dotted else ():
         trace["showlegend"] = False
     if rungs:
         # The marker is not seen: its size keeps the text away from the point.
@@ -267,8 +267,8 @@ def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Cho
     """What the marks and dashes mean, as far as they occur."""
     keys = []
     if len(choice.operations) > 1:
-        for operation, dash in zip(choice.operations, ("solid", "dash"), strict=True):
-            key = marks.key(frame, "circle", escaped(f"{dash}: {operation}"))
+        for operation, says, dash in zip(choice.operations, ("solid", "dotted"), ("solid", "dot"), strict=True):
+            key = marks.key(frame, "circle", escaped(f"{says}: {operation}"))
             keys.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
     if any(side.counted for side in ringed):
         keys.append(marks.key(frame, "circle-open", _build_label(ringed)))

@@ -23,7 +23,7 @@ class Choice:
     kind: str = "service"
     scale: str = "auto"
     highlight: str = ""
-    second: str = ""  # another operation, dashed, in the same panel
+    second: str = ""  # another operation, dotted, in the same panel
     zoom: bool = False  # up to the latency of the knees
     load_ops_s: float | None = None  # where every curve's latency is marked
     limit_us: float | None = None  # of the latency, drawn as a line
@@ -42,7 +42,7 @@ class DrawnCurve:
     curve: Curve
     look: Look
     operation: str
-    dashed: bool  # it is the second operation
+    dotted: bool  # it is the second operation
     counted: tuple[Drawn, ...]
     hollow: tuple[Drawn, ...]
 

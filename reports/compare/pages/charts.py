@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.text import slugify
 
 from reports.compare.curves import STATISTICS, Curve, collect_operations, collect_points
 from reports.compare.figures.ceilings import CeilingsFigure
@@ -80,7 +81,7 @@ def latency_picture(selection: Selection, curves: Sequence[Curve]) -> Picture | 
 
 
 def _of_both(selection: Selection, first: str, second: str) -> Picture:
-    title, says = f"{first} and {second} {STATISTICS[selection.statistic]} against throughput", f"dashed: {second}"
+    title, says = f"{first} and {second} {STATISTICS[selection.statistic]} against throughput", f"dotted: {second}"
     chosen = replace(selection, operation=first)
     return Picture("reads-and-writes", title, "latency", chosen, says, (("with", second),))
 
@@ -116,7 +117,24 @@ def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture
     shown = {f"latency-{operation.lower()}" for operation in shown_operations(selection, curves)}
     first = [latency for latency in latencies if latency.key in shown]
     rest = [latency for latency in latencies if latency.key not in shown]
-    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest]
+    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest, *_mixes(selection, curves)]
+
+
+def _mixes(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
+    """Reads and writes of each workload in a figure of its own, where there are several."""
+    workloads = list(dict.fromkeys(curve.workload for curve in curves))
+    for workload in workloads if len(workloads) > 1 else ():
+        first, *others = collect_operations([curve for curve in curves if curve.workload == workload]) or ("",)
+        write = next((operation for operation in WRITES if operation in others), "")
+        both = " and ".join(filter(None, (first, write)))
+        yield Picture(
+            f"mix-{slugify(workload)}",
+            f"{workload}: {both} {STATISTICS[selection.statistic]} against throughput",
+            "latency",
+            replace(selection, operation=first),
+            says=f"dotted: {write}" if write else "",
+            options=(("with", write), ("mix", workload)),
+        )
 
 
 def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
@@ -131,6 +149,10 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
         yield Picture(f"zoomed-{low}", title, "latency", chosen, "below the knees", (("zoom", "1"),))
         title = f"{first} by percentile"
         yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
+    for operation in shown_operations(selection, curves):
+        chosen = replace(selection, operation=operation)
+        says = "each side at its ceiling, the warm-up cut off"
+        yield Picture(f"over-time-{operation.lower()}", f"{operation} over time", "over-time", chosen, says)
     yield Picture("loss", "Throughput against loss", "loss", selection, "ceiling over what a power cut takes")
     if len({curve.setup.nodes for curve in curves if curve.setup.nodes}) > 1:
         yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")

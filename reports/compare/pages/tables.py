@@ -1,6 +1,6 @@
 """The tables of a comparison, for its page and for reports: whole numbers, units in the names of the columns. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
+from runs.plans.studies import Study, studies
 
 Labels = Mapping[UUID, str]
 
@@ -55,6 +56,24 @@ def list_tables(
         yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
     table = partial(points_table, curves, kind=kind)
     yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
+
+
+def list_published(slugs: Collection[str]) -> Iterator[Item]:
+    """The numbers of each of these studies."""
+    for study in studies():
+        if study.slug in slugs:
+            says = "as printed, in its order; not comparable with the numbers here"
+            table = partial(published_table, study)
+            yield Item(f"table-published-{study.slug}", f"Printed by {study.name}", says, table)
+
+
+def published_table(study: Study) -> Table:
+    """Every number of the study in its own unit."""
+    rows = [
+        (fact.database, fact.metric, fact.conditions, fact.mark or None, fact.value, fact.unit, fact.disputed or None)
+        for fact in study.facts
+    ]
+    return Table(("of", "metric", "conditions", "bound", "printed", "unit", "disputed because"), tuple(rows))
 
 
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:

@@ -1,10 +1,14 @@
 """The stored series of one run, at the level that fits a figure, and the samples of its machines and servers."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from uuid import UUID
 
-from reports.compare.figures.run_series import Window
+from reports.compare.curves import Curve
+from reports.compare.figures.run_series import OverTime, Window
 from reports.compare.figures.server_metrics import Line, ServerMetricsFigure, counter_lines, machine_lines
+from reports.trends.queries.over_time import over_time
 from runs.models import MeasurementSet, Run, Series
 from runs.results.measures.exporters import pick_preset, search_series
 from runs.results.recording.server_samples import (
@@ -61,6 +65,27 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
         window_from_s=window_from_s,
         window_s=window_s,
     )
+
+
+def series_at_ceilings(curves: Iterable[Curve], operation: str, kind: str) -> dict[UUID, OverTime]:
+    """By sweep, the operation in the run at its ceiling, from the begin of its window on; two queries."""
+    rungs = ((curve.sweep_id, curve.ceiling_rung) for curve in curves)
+    sweeps = {rung.nearest_runs[0]: sweep_id for sweep_id, rung in rungs if rung}
+    levels: dict[UUID, dict[int, int]] = defaultdict(dict)
+    packed = {}
+    rows = Series.objects.filter(run__in=sweeps, operation=operation, latency_kind=kind)
+    for run_id, interval_s, points, data in rows.values_list("run_id", "interval_s", "points", "data"):
+        levels[run_id][interval_s] = points
+        packed[run_id, interval_s] = data
+    cuts = MeasurementSet.objects.filter(run__in=levels, is_current=True, window_from__isnull=False)
+    series = {}
+    for run_id, begin, length_s in cuts.values_list("run_id", "window_from", "window_s"):
+        stored = unpack(bytes(packed[run_id, _level(levels[run_id], None, MAX_ROWS)]))
+        begin_s = begin.timestamp()
+        at_s = stored.points["second"] + stored.base_s - begin_s
+        inside = (at_s > -stored.interval_s / 2) & (at_s < length_s)
+        (series[sweeps[run_id]],) = over_time([replace(stored, points=stored.points[inside])], begin_s)
+    return series
 
 
 def _level(levels: dict[int, int], part: Part | None, most_rows: int | None) -> int:

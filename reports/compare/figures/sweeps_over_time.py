@@ -1,0 +1,104 @@
+"""One operation of several sweeps over time: each in the run at its ceiling, from the begin of its window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Final
+from uuid import UUID
+
+from benchsite.core import formatting
+from benchsite.core.table import Columns, Table, tabulated
+from reports.compare.analysis.downsample import thinned
+from reports.compare.curves import Curve, in_order
+from reports.compare.figures import captions, points as marks
+from reports.compare.figures.figure import SIDE, CurvesFigure, sentences
+from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, coordinates, escaped, scatter
+from reports.compare.figures.run_series import OverTime
+from reports.compare.figures.theme import Look, looks
+
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    "second of the window": "second",
+    "operation": "series.operation",
+    "throughput (ops/s)": "rate_ops_s",
+    "p99 (µs)": "p99_us",
+}
+
+
+class SweepsOverTimeFigure(CurvesFigure):
+    """Throughput above, p99 of each interval below, a line for each sweep; what lies before the window is cut off."""
+
+    def __init__(
+        self, curves: Sequence[Curve], series: Mapping[UUID, OverTime], *, operation: str, highlight: str = ""
+    ) -> None:
+        super().__init__(curves, highlight=highlight)
+        self.series, self.operation = series, operation
+        self.name = f"over-time-{operation.lower()}"
+
+    @property
+    def _drawn(self) -> list[tuple[Curve, OverTime]]:
+        return [(curve, held) for curve in in_order(self.curves) if (held := self.series.get(curve.sweep_id))]
+
+    def draw(self, frame: Frame) -> PlotlyFigure:
+        appearance = looks(self.among, frame.theme, highlight=self.highlight)
+        operation = escaped(self.operation)
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        layout["xaxis"] = axis(frame, "time in the measured window (s)", anchor="y2", showgrid=False)
+        layout["yaxis"] = axis(frame, f"{operation} (ops/s)", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
+        layout["yaxis2"] = axis(frame, f"{operation} p99 (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
+        drawn = sorted(self._drawn, key=lambda side: not appearance[side[0].sweep_id].faded)
+        lines = [(appearance[curve.sweep_id], list(_lines(appearance[curve.sweep_id], held))) for curve, held in drawn]
+        if len(lines) > marks.MAX_WITH_RINGS or any(look.faded for look, _ in lines):
+            marks.fold_legend([(above, look.group, look.faded) for look, (above, _) in lines])
+        return {"data": [trace for _, traces in lines for trace in traces], "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        every = sorted({series.interval_s for series in self.series.values()})
+        interval = " to ".join(formatting.duration(seconds) for seconds in every)
+        return sentences(
+            f"Each sweep in the run at its own ceiling: the loads differ. Points are of {interval}",
+            self.shown_sentence,
+            captions.caption(self.curves),
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per sweep and interval."""
+        return tabulated(COLUMNS, self._rows())
+
+    def _rows(self) -> Iterator[SimpleNamespace]:
+        for curve, series in self._drawn:
+            columns = (series.seconds.tolist(), coordinates(series.rate_ops_s), coordinates(series.p99_us))
+            for second, rate_ops_s, p99_us in zip(*columns, strict=True):
+                yield SimpleNamespace(curve=curve, series=series, second=second, rate_ops_s=rate_ops_s, p99_us=p99_us)
+
+    def lacking(self) -> str:
+        if self._drawn:
+            return ""
+        return f"No series of {self.operation} is stored of these sweeps."
+
+
+def _lines(look: Look, series: OverTime) -> Iterator[Trace]:
+    label = escaped(look.label)
+    panels = (
+        (series.rate_ops_s, "y", formatting.throughput),
+        (series.p99_us, "y2", formatting.latency),
+    )
+    for values, yaxis, says in panels:
+        indices = thinned(values)
+        scale = 1e3 if yaxis == "y2" else 1.0
+        yield scatter(
+            coordinates(series.seconds[indices]),
+            coordinates(values[indices] / scale),
+            label,
+            hover=[says(value) for value in values[indices]],
+            hovertemplate=f"%{{text}}<extra>{label}</extra>",
+            mode="lines" if indices.size > 1 else "markers",
+            yaxis=yaxis,
+            legendgroup=label,
+            showlegend=yaxis == "y",
+            line={"color": look.colour, "width": 1.25 if look.faded else 1.75, "dash": look.dash},
+            marker={"color": look.colour},
+            connectgaps=False,
+        )
