@@ -17,7 +17,7 @@ from reports.compare.figure_registry import build_figure
 from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
 from reports.compare.pages.answer_messages import render_text
 from reports.compare.pages.charts import shown_operations
-from reports.compare.pages.tables import Item, collect_verdicts, list_tables
+from reports.compare.pages.tables import Item, collect_verdicts, list_published, list_tables
 from reports.compare.queries import build_key, get_or_compute
 from reports.published import method
 from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method

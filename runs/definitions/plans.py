@@ -5,6 +5,7 @@ from typing import Any, Final
 from runs.definitions.kinds import Definition
 from runs.models import Matrix
 from runs.plans import Draft, sizes
+from runs.plans.forms.overrides import is_row
 from runs.plans.plan_spec import PlanSearch, PlanSpec
 
 NAMES: Final = {"tags": "labels", "min_measure_s": "measure_s"}  # as PlanRequest calls them
@@ -37,18 +38,27 @@ def describe_plan(draft: Draft) -> Definition:
         "faults": matrix.faults,
         "builds": matrix.builds,
         "groups": matrix.groups,
-        "between_rungs": matrix.resets.get("rung", Matrix.Reset.KEEP.value),
+        **{f"between_{level}s": matrix.resets.get(level, Matrix.Reset.KEEP.value) for level in ("rung", "workload")},
         "records_rule": sizes.get_rule(matrix.overrides),
         "entries": [{"database": database.name, "mode": mode} for database, mode in draft.entries],
         "workloads": sorted(workload.name for workload in draft.workloads),
         "load_generators": sorted(generator.name for generator in draft.generators),
         "exclusions": [_name_rows(rule, names) for rule in matrix.exclusions],
+        "overrides": [_name_override(rule, names) for rule in matrix.overrides if is_row(rule)],
     }
     if search and matrix.ladder == Matrix.Ladder.TARGET:
         del definition["rungs"]  # It begins at a probe.
     return definition
 
 
+def _name_match(rule: dict[str, Any], names: dict[str, str]) -> Definition:
+    return {axis: names.get(str(value), value) for axis, value in rule["match"].items()}
+
+
 def _name_rows(rule: dict[str, Any], names: dict[str, str]) -> Definition:
-    match = {axis: names.get(str(value), value) for axis, value in rule["match"].items()}
-    return {**match, "reason": rule["reason"]}
+    return {**_name_match(rule, names), "reason": rule["reason"]}
+
+
+def _name_override(rule: dict[str, Any], names: dict[str, str]) -> Definition:
+    ((name, value),) = rule["set"].items()
+    return {**_name_match(rule, names), "property": name, "value": str(value)}

@@ -318,6 +318,8 @@ class Matrix(Row):
     warmup_s = models.PositiveIntegerField(default=60)
     # The warm-up goes on until throughput is steady, and servers may end their background work before: at most so long.
     settle_s = models.PositiveIntegerField(default=0, db_default=0)
+    # Clients use the database so long before the first run of a ladder, and after a load or a start; unmeasured.
+    priming_s = models.PositiveIntegerField(default=0, db_default=0)
     min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)
@@ -326,7 +328,6 @@ class Matrix(Row):
     )  # of every measured run: `runs.queue.spec.FaultSpec`
     builds = models.JSONField(default=list, db_default=[], blank=True)  # an axis: `runs.queue.spec.BuildSpec`
     groups = models.JSONField(default=list, db_default=[], blank=True)  # of `runs.plans.plan_spec.PlanGroup`
-    priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
     bracket = models.BooleanField(
         default=False, db_default=False
     )  # the first cell once more at the end: is there drift?

@@ -11,7 +11,15 @@ from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import PlanColumns, PlanGroup
 from runs.ycsb.command import TAIL_S
-from runs.ycsb.properties import Dataset, check_workload, dataset, inserts, move_to_data_set, warm_up_s
+from runs.ycsb.properties import (
+    WARM_UP,
+    Dataset,
+    check_workload,
+    dataset,
+    inserts,
+    move_to_data_set,
+    warm_up_s,
+)
 
 # What the name of a bracket's run ends with.
 BRACKET = " bracket"
@@ -210,16 +218,22 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
     """
     if plan.order == "as_listed":
         return drafts
-    data_sets = dict.fromkeys(dataset(draft.properties).fingerprint for draft in drafts)
-    place = {fingerprint: number for number, fingerprint in enumerate(data_sets)}
-    by_rung = sorted(drafts, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, draft.rung))
+    data_sets = dict.fromkeys(_identify_data(plan, draft) for draft in drafts)
+    place = {data: number for number, data in enumerate(data_sets)}
+    by_rung = sorted(drafts, key=lambda draft: (place[_identify_data(plan, draft)], draft.repeat, draft.rung))
     if plan.order == "interleaved":
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    return sorted(
-        by_rung, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, dice.random())
-    )
+    return sorted(by_rung, key=lambda draft: (place[_identify_data(plan, draft)], draft.repeat, dice.random()))
+
+
+def _identify_data(plan: Plan, draft: _Draft) -> tuple[str, str]:
+    """The data set, of each workload its own where it is reloaded between them."""
+    owner = ""
+    if plan.resets.get("workload") == "reload":
+        owner = draft.sweep.workload.id
+    return dataset(draft.properties).fingerprint, owner
 
 
 def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
@@ -234,35 +248,49 @@ def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
 
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
-    # (database, mode, build) -> fingerprint, position of its load
-    loaded: dict[tuple[str, str, str], tuple[str, int]] = {}
+    # (database, mode, build) -> its data, position of its load
+    loaded: dict[tuple[str, str, str], tuple[tuple[str, str], int]] = {}
     loads_of: dict[tuple[str, ...], int] = {}
     up: dict[str, tuple[str, str, str]] = {}  # cluster -> what its server is
+    begun: set[tuple[str, ...]] = set()  # ladders
     position = 0
     for draft in drafts:
-        entry, data = draft.sweep.entry, dataset(draft.properties)
+        entry, data, identity = draft.sweep.entry, dataset(draft.properties), _identify_data(plan, draft)
         place = (entry.database.id, entry.mode, entry.build_name)
         start_s = 0.0
+        is_primed = draft.sweep.key not in begun or plan.resets.get("rung") == "restart"
+        begun.add(draft.sweep.key)
         if up.get(entry.database.cluster_id) != place:
             start_s = _start_s(plan, entry)
+            is_primed = is_primed or entry.database.provisioner != "external"
         up[entry.database.cluster_id] = place
-        if plan.load_policy != "existing" and loaded.get(place, ("", 0))[0] != data.fingerprint:
+        if plan.load_policy != "existing" and loaded.get(place, (("", ""), 0))[0] != identity:
+            is_primed = True
             load = _load(plan, draft, data, position)
             loads_of[load.sweep.key] = loads_of.get(load.sweep.key, 0) + 1
             load = replace(load, repeat=loads_of[load.sweep.key], expected_s=load.expected_s + start_s)
             start_s = 0.0
-            loaded[place] = (data.fingerprint, position)
+            loaded[place] = (identity, position)
             yield load
             position += 1
         needs = None
         if place in loaded:
             needs = loaded[place][1]
+        if is_primed:
+            draft = replace(draft, properties=_prime(plan, draft.properties))
         measured = _measured(plan, draft, data, position, needs)
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
         if inserts(draft.properties) or plan.resets.get("rung") == "reload":
-            loaded[place] = ("", loaded.get(place, ("", 0))[1])
+            loaded[place] = (("", ""), loaded.get(place, (("", ""), 0))[1])
+
+
+def _prime(plan: Plan, properties: dict[str, str]) -> dict[str, str]:
+    """With the plan's priming as the work of clients before the agreed instant, unless they work longer anyway."""
+    if plan.priming_s <= warm_up_s(properties):
+        return properties
+    return check_workload({**properties, WARM_UP: str(1000 * plan.priming_s)})
 
 
 def _start_s(plan: Plan, entry: Entry) -> float:

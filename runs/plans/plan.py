@@ -25,7 +25,7 @@ MIN_PREDICTED_S = 600
 # A load that takes less says little about the rate of a longer one: its JVM is still compiling.
 MIN_LOADING_S = 1.0
 # Columns that plan files have no fields of.
-UNSHARED = ("priming", "search", "faults", "builds")
+UNSHARED = ("search", "faults", "builds")
 # What is asked of a node before a plan is submitted; the disk is that of the data folders where both are known.
 NODE_FACTS = {
     "disk_free_bytes": ("data_disk_free_bytes", "disk_free_bytes"),
@@ -156,7 +156,6 @@ class Plan(PlanColumns):
     generators: tuple[PlannedGenerator, ...]
     exclusions: tuple[Rule, ...] = ()
     overrides: tuple[Rule, ...] = ()
-    priming: Mapping[str, object] | None = None
     search: Mapping[str, Any] | None = None  # `runs.queue.spec.SearchSpec`; None: the rungs are fixed
     faults: Sequence[FaultSpec] = ()
     builds: Sequence[BuildSpec] = ()

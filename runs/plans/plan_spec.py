@@ -35,6 +35,7 @@ MAX_TAG_LENGTH: Final = 40
 MAX_THREADS: Final = 100_000
 MAX_SECONDS: Final = 604_800
 MAX_SETTLE_S: Final = 3_600
+MAX_PRIMING_S: Final = 600
 MAX_LOOKS: Final = 5
 MAX_REPEATS: Final = 50
 MAX_POINTS: Final = 10_000
@@ -63,6 +64,7 @@ RESETS: Final = {
     "drop_caches": "empty page caches",
     "reload": "reload the data",
 }
+WORKLOAD_RESETS: Final = {policy: RESETS[policy] for policy in ("keep", "reload")}
 
 
 class Limit:
@@ -372,6 +374,12 @@ class PlanSpec(Table):
         "background work of the server is waited for as long.",
         exclude_if=lambda settle_s: not settle_s,
     )
+    priming_s: Annotated[int, Between(0, MAX_PRIMING_S), Shown("Priming, seconds", is_folded=True)] = Field(
+        default=0,
+        description="Before the first run of a ladder, and after a load or a start of its server, clients work so long "
+        "on the workload, unmeasured.",
+        exclude_if=lambda priming_s: not priming_s,
+    )
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."
     )
@@ -430,6 +438,9 @@ class PlanRequest(PlanSpec):
     between_rungs: Annotated[str, OneOf(RESETS), Shown(is_folded=True)] = Field(
         default="keep", description="Page caches are emptied by the operator's command."
     )
+    between_workloads: Annotated[str, OneOf(WORKLOAD_RESETS), Shown(is_folded=True)] = Field(
+        default="keep", description="Reload: each workload begins with data that no other one changed."
+    )
     records_rule: Annotated[str, OneOf(sizes.RULES), Shown("Records on larger clusters")] = Field(
         default=sizes.FIXED,
         description="For a scaling set, databases of one system on clusters of several sizes: per node, records grow "
@@ -452,6 +463,9 @@ class PlanRequest(PlanSpec):
         rungs = []
         if not self.is_probed:
             rungs = self.rungs
+        resets = {"rung": self.between_rungs}
+        if self.between_workloads != "keep":
+            resets["workload"] = self.between_workloads
         search = None
         if self.search:
             search = self.search.to_stored(self.ladder)
@@ -459,7 +473,7 @@ class PlanRequest(PlanSpec):
             **shared,
             "rungs": rungs,
             "max_measure_s": self.min_measure_s,
-            "resets": {"rung": self.between_rungs},
+            "resets": resets,
             "search": search,
             "stops_early": self.stops_early and not self.search and not self.faults,
             "faults": [fault.model_dump() for fault in self.faults],

@@ -29,7 +29,7 @@ from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.groups import describe_plan_group, list_group_problems
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
-from runs.plans.plan_spec import MAX_SECONDS, RESETS
+from runs.plans.plan_spec import MAX_SECONDS, RESETS, WORKLOAD_RESETS
 from runs.plans.profiles import find_peak_percent
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
@@ -214,7 +214,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     yield from _duration_problems(plan)
     for level, policy in plan.resets.items():
-        allowed = tuple(RESETS) if level == "rung" else ("keep",)
+        allowed = {"rung": RESETS, "workload": WORKLOAD_RESETS}.get(level, ("keep",))
         if policy not in allowed:
             yield Problem("resets", f"Between {level}s this release can {' or '.join(allowed)}, not {policy}.")
     if plan.load_policy == "reuse":
@@ -225,8 +225,6 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     cells = len(plan.entries) * len(plan.workloads) * per_cell
     if cells > MAX_RUNS:
         yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MAX_RUNS:,}. Split it.")
-    if plan.priming:
-        yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
     for entry in plan.entries:
         yield from _entry_problems(plan, entry)
     for server, modes, settings, administered in _mode_conflicts(plan):
@@ -252,6 +250,10 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
             "settle_s",
             f"The {' and the '.join(names)} of a run begin with its window, which has to begin at a stated second: "
             "set the settling to 0, and warm up longer.",
+        )
+    if plan.priming_s and plan.search is not None:
+        yield Problem(
+            "priming_s", "The trials of a search are copies of its first run, and would all be primed: set it to 0."
         )
     if plan.max_measure_s != plan.min_measure_s:
         yield Problem(

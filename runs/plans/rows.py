@@ -151,7 +151,7 @@ def build_spec(
         "generators": [generators[generator.id] for generator in planned.generators],
         "load_policy": plan.load_policy,
         "resets": dict(plan.resets),
-        "priming": dict(plan.priming) if plan.priming else None,
+        "priming": plan.priming_s or None,
     }
     if plan.settle_s and planned.phase == "measure":
         spec["window"]["settle_s"] = plan.settle_s

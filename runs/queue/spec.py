@@ -165,7 +165,7 @@ class RunSpec(TypedDict):
     generators: list[GeneratorSpec]
     load_policy: str
     resets: dict[str, str]
-    priming: dict[str, object] | None
+    priming: int | None  # seconds, of the runs that begin a ladder
     build: NotRequired[BuildSpec]
     faults: NotRequired[list[FaultSpec]]  # applied while it is measured, in the order of their begin
     stated: NotRequired[StatedSpec]  # of an uploaded run

@@ -360,7 +360,7 @@ def make_spec(
         "generators": load_generators,
         "load_policy": matrix.load_policy,
         "resets": matrix.resets,
-        "priming": matrix.priming,
+        "priming": matrix.priming_s or None,
     }
     spec.update(changes)  # type: ignore[typeddict-item]
     return spec

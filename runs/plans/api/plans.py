@@ -19,6 +19,7 @@ from runs.plans import Problem
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.forms.exclusions import Exclusion, problem_with
 from runs.plans.forms.matrices import database_choice, generators_for, select_entries
+from runs.plans.forms.overrides import MAX_OVERRIDES, Override, problem_with as override_problem
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import Count, PlanRequest
 
@@ -49,8 +50,17 @@ class PlanExclusion(RequestSchema):
     reason: Word = Field(description="Shown wherever its result would stand.", min_length=1)
 
 
+class PlanOverride(RequestSchema):
+    """Another value of a workload's property, wherever everything agrees that is named here."""
+
+    database: Word | None = None
+    workload: Word | None = None
+    property: Word = Field(description="Of workloads, such as recordcount.")
+    value: Word
+
+
 class MatrixPlan(PlanRequest):
-    """Databases x durability modes x workloads x load ladder x repeats, minus exclusions."""
+    """Databases x durability modes x workloads x load ladder x repeats, minus exclusions plus overrides."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -74,6 +84,7 @@ class MatrixPlan(PlanRequest):
         default=None, description="Names or ids; left out: all that the team may use."
     )
     exclusions: list[PlanExclusion] = Field(default=[], max_length=200)
+    overrides: list[PlanOverride] = Field(default=[], max_length=MAX_OVERRIDES)
 
 
 Named = Database | Workload | LoadGenerator
@@ -129,6 +140,16 @@ class Names:
             entry = f"{database}:{sent.mode or ''}"
         return Exclusion(entry, workload, str(sent.rung or ""), sent.reason.strip())
 
+    def read_override(self, sent: PlanOverride, pointer: str) -> Override:
+        """As a row of the builder."""
+        database = self.find_key(self.databases, sent.database or None, "database", f"{pointer}/database")
+        workload = self.find_key(self.workloads, sent.workload or None, "workload", f"{pointer}/workload")
+        row = Override(database, workload, sent.property, sent.value)
+        keys = [str(entry.pk) for entry in (*self.databases, *self.workloads)]
+        if not self.faults and (problem := override_problem(row, keys, keys)):
+            self.refuse(pointer, problem, "override")
+        return row
+
     def check_exclusions(self, rows: Sequence[Exclusion]) -> None:
         choices = [database_choice(database, ()) for database in self.databases]
         modes = chain.from_iterable(choice.modes for choice in choices)
@@ -148,6 +169,7 @@ def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]
     if plan.load_generators is not None:
         generators = names.select(generators, plan.load_generators, "load generator", "#/load_generators")
     exclusions = [names.read_exclusion(row, f"#/exclusions/{at}") for at, row in enumerate(plan.exclusions)]
+    overrides = [names.read_override(row, f"#/overrides/{at}") for at, row in enumerate(plan.overrides)]
     if plan.is_probed and plan.rungs and "rungs" in plan.model_fields_set:
         detail = "A search over targets begins at a probe without a target and uses no rungs: leave them out."
         names.refuse("#/rungs", detail, "search")
@@ -164,6 +186,7 @@ def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]
         workloads=workloads,
         generators=generators,
         exclusions=[row.rule() for row in exclusions],
+        overrides=[row.rule() for row in overrides],
     )
     return draft, []
 

@@ -21,6 +21,14 @@ from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
 from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
 from runs.plans.forms.extension import Extension
+from runs.plans.forms.overrides import (
+    COLUMNS as OVERRIDE_COLUMNS,
+    MAX_OVERRIDES,
+    Override,
+    get_overrides,
+    is_row,
+    problem_with as override_problem,
+)
 from runs.plans.forms.plan_fields import ProfilePoints, build_plan_fields, collect_nested, list_folded_names
 from runs.plans.forms.proposed_workloads import store_proposed
 from runs.plans.forms.rows import MAX_ROWS, Row, get_rows
@@ -66,7 +74,7 @@ class DatabaseChoice:
         return {mode.mode.slug: mode.value for mode in first.values()}
 
 
-EMPTY_MEANS_DEFAULT = ("patience_ms", "settle_s")
+EMPTY_MEANS_DEFAULT = ("patience_ms", "settle_s", "priming_s", "between_workloads")
 
 
 class MatrixForm(GeneratorsForm):
@@ -119,6 +127,7 @@ class MatrixForm(GeneratorsForm):
         self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = get_exclusions(source)
+        self.override_rows = get_overrides(source)
         self.fault_rows = get_rows(PlanFault, source.faults if source else [])
         self.group_rows = get_rows(PlanGroup, source.groups if source else [])
         if self.is_bound:
@@ -128,6 +137,8 @@ class MatrixForm(GeneratorsForm):
             self.fault_rows = [Row(PlanFault, cells) for cells in faults]
             groups = self._read_cells("group", PlanGroup.model_fields)[:MAX_ROWS]
             self.group_rows = [Row(PlanGroup, cells) for cells in groups]
+            overrides = self._read_cells("override", OVERRIDE_COLUMNS)[:MAX_OVERRIDES]
+            self.override_rows = [Override(**cells) for cells in overrides]
         self.faults: list[PlanFault] = []
         self.groups: list[PlanGroup] = []
 
@@ -226,7 +237,7 @@ class MatrixForm(GeneratorsForm):
 
     def _clean_profile(self, cleaned: dict[str, Any]) -> None:
         for name in EMPTY_MEANS_DEFAULT:
-            if cleaned.get(name, 0) is None:
+            if cleaned.get(name, 0) in (None, ""):
                 cleaned[name] = PlanRequest.model_fields[name].default
         preset, profile = cleaned.get("profile_preset"), cleaned.get("profile")
         if preset and profile:
@@ -262,6 +273,11 @@ class MatrixForm(GeneratorsForm):
             row.error = problem_with(row, values, workloads, needs_reason=self.final)
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
+        databases = {str(database.pk) for database in self.databases}
+        for override in self.override_rows:
+            override.error = override_problem(override, databases, workloads)
+        if any(row.error for row in self.override_rows):
+            self.add_error(None, "A row of what is changed for some needs attention.")
         self.faults = [fault for row in self.fault_rows if (fault := row.read())]
         if any(row.error for row in self.fault_rows):
             self.add_error(None, "A row of the faults needs attention.")
@@ -273,6 +289,10 @@ class MatrixForm(GeneratorsForm):
     def build_draft(self) -> Draft:
         """The matrix that the form describes, not saved. Only for a form without errors."""
         columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
+        # Those that no row of the builder can say.
+        kept = []
+        if self.source:
+            kept = [rule for rule in self.source.overrides if not sizes.is_by_rule(rule) and not is_row(rule)]
         return draft_matrix(
             self.team,
             PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults, groups=self.groups),
@@ -280,7 +300,7 @@ class MatrixForm(GeneratorsForm):
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
             exclusions=[row.rule() for row in self.exclusions],
-            overrides=[rule for rule in (self.source.overrides if self.source else []) if not sizes.is_by_rule(rule)],
+            overrides=[*kept, *(row.rule() for row in self.override_rows)],
         )
 
     def as_posted(self) -> QueryDict:
@@ -295,6 +315,9 @@ class MatrixForm(GeneratorsForm):
         for row in self.exclusions:
             for name in EXCLUSION_COLUMNS:
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
+        for override in self.override_rows:
+            for name in OVERRIDE_COLUMNS:
+                sent.appendlist(f"override_{name}", getattr(override, name))
         tables: Mapping[str, Sequence[Row[Any]]] = {"fault": self.fault_rows, "group": self.group_rows}
         for prefix, rows in tables.items():
             for name, text in chain.from_iterable(table_row.cells.items() for table_row in rows):
@@ -360,7 +383,7 @@ def build_initial(source: Matrix) -> dict[str, Any]:
         **{f"search_{name}": value for name, value in search.items()},
         **{f"slo_{name}": value for name, value in (search.get("slo") or {}).items()},
         "searches": bool(search),
-        "between_rungs": source.resets.get("rung", Matrix.Reset.KEEP),
+        **{f"between_{level}s": source.resets.get(level, Matrix.Reset.KEEP) for level in ("rung", "workload")},
         "name": f"{source.name} (again)"[:120],
         "records_rule": sizes.get_rule(source.overrides),
         "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],

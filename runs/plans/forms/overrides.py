@@ -1,0 +1,66 @@
+"""What a matrix changes for some of its cells, row by row as it was written in the builder."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from runs.models import Matrix
+from runs.plans import sizes
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from runs.ycsb.property_schema import PropertyError, unknown_name
+
+MAX_OVERRIDES: Final = 200
+AXES: Final = ("database", "workload")
+COLUMNS: Final = (*AXES, "name", "value")
+
+
+@dataclass(slots=True)
+class Override:
+    """Another value of a workload's property, on a database, under a workload, or both; these by their keys."""
+
+    database: str = ""
+    workload: str = ""
+    name: str = ""
+    value: str = ""
+    error: str = ""
+
+    @property
+    def blank(self) -> bool:
+        return not (self.database or self.workload or self.value)
+
+    def rule(self) -> dict[str, Any]:
+        """The rule of `Matrix.overrides` that this row means."""
+        match = {axis: key for axis in AXES if (key := getattr(self, axis))}
+        return {"match": match, "set": {self.name: self.value}}
+
+
+def is_row(rule: Mapping[str, Any]) -> bool:
+    """Whether a row of the builder can say the same."""
+    if sizes.is_by_rule(rule) or not rule["match"] or len(rule["set"]) != 1:
+        return False
+    return set(rule["match"]) <= set(AXES) and set(rule["set"]) <= set(WORKLOAD_PROPERTIES)
+
+
+def get_overrides(source: Matrix | None) -> list[Override]:
+    rows = []
+    for rule in filter(is_row, source.overrides if source else []):
+        ((name, value),) = rule["set"].items()
+        rows.append(Override(*(str(rule["match"].get(axis, "")) for axis in AXES), name, str(value)))
+    return rows
+
+
+def problem_with(row: Override, databases: Collection[str], workloads: Collection[str]) -> str:
+    """What is wrong with a row, as a sentence; empty when nothing is."""
+    if not (row.database or row.workload):
+        return "Choose the database or the workload that it changes; for all, change the workloads."
+    if row.database and row.database not in databases:
+        return "This database is no longer there: choose another, or clear the row."
+    if row.workload and row.workload not in workloads:
+        return "This workload is no longer there: choose another, or clear the row."
+    if row.name not in WORKLOAD_PROPERTIES:
+        return unknown_name(row.name, WORKLOAD_PROPERTIES)
+    try:
+        row.value = WORKLOAD_PROPERTIES[row.name].check(row.value)
+    except PropertyError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,127 @@
+"""A plan gives some databases or workloads other records, sizes or mixes: in the builder and over REST."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.asking import make_program
+from runs.models import Matrix, Run
+from runs.plans import expand, stored_plan
+from runs.plans.forms.overrides import Override, get_overrides, problem_with
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+@pytest.fixture
+def parts(team):
+    cluster = make_cluster(team=team, machines=[make_machine()])
+    return {
+        "redis": make_database(team=team, cluster=cluster, name="Redis", system="redis"),
+        "postgresql": make_database(team=team, cluster=cluster, name="PostgreSQL", system="postgresql"),
+        "workload": make_workload(team=team, name="A"),
+        "generator": make_load_generator(bindings={"redis": "d", "postgresql": "d"}),
+    }
+
+
+def make_form(parts, **more):
+    return {
+        "name": "Study", "purpose": "demo", "entries": [f"{parts['redis'].pk}:always", f"{parts['postgresql'].pk}:on"],
+        "workloads": [str(parts["workload"].pk)], "load_generators": [str(parts["generator"].pk)],
+        "processes_per_generator": "1", "ladder": "threads", "rungs": "2", "repeats": "1", "order": "interleaved",
+        "seed": "1", "warmup_s": "2", "min_measure_s": "10", "min_operations": "0", "load_policy": "load",
+        "load_threads": "8", "between_rungs": "keep", "priority": "0", **more,
+    }  # fmt: skip
+
+
+def make_row(parts, value="5000", name="recordcount"):
+    return {
+        "override_database": [str(parts["redis"].pk), ""], "override_workload": ["", ""],
+        "override_name": [name, "recordcount"], "override_value": [value, ""],
+    }  # fmt: skip
+
+
+def list_records(matrix):
+    runs = Run.objects.filter(matrix=matrix, phase="measure")
+    return {run.system: run.spec["dataset"]["records"] for run in runs}
+
+
+def test_builder_changes_the_records_of_one_database(client_in, parts):
+    answer = client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts)))
+
+    assert answer.status_code == 302
+    records = list_records(Matrix.objects.get())
+    assert records["redis"] == 5000 != records["postgresql"]
+
+
+def test_copy_of_a_plan_begins_with_its_rows(client_in, parts):
+    client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts)))
+    matrix = Matrix.objects.get()
+
+    page = client_in.get(reverse("matrix-add"), {"from": matrix.pk}).content.decode()
+
+    assert 'name="override_value" value="5000"' in page
+    assert [(row.name, row.value) for row in get_overrides(matrix)] == [("recordcount", "5000")]
+
+
+def test_row_that_is_emptied_changes_nothing(client_in, parts):
+    client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts)))
+    source = Matrix.objects.get()
+
+    client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **{"from": str(source.pk)}))
+
+    assert Matrix.objects.exclude(pk=source.pk).get().overrides == []
+
+
+def test_rules_that_no_row_can_say_stay(client_in, parts):
+    client_in.post(reverse("matrix-add"), make_form(parts, submit="1"))
+    source = Matrix.objects.get()
+    rule = {"match": {"database": str(parts["redis"].pk)}, "set": {"rungs": [4]}}
+    Matrix.objects.filter(pk=source.pk).update(overrides=[rule])
+
+    client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **{"from": str(source.pk)}, **make_row(parts)))
+
+    assert Matrix.objects.exclude(pk=source.pk).get().overrides[0] == rule
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("recordcount", "0", "recordcount"), ("recordcnt", "5", "Did you mean"), ("recordcount", "many", "whole number")],
+)
+def test_builder_says_what_is_wrong_with_a_row(client_in, parts, name, value, message):
+    page = client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts, value, name)))
+
+    assert page.status_code == 422 and message in page.content.decode()
+    assert not Matrix.objects.exists()
+
+
+def test_row_names_what_it_changes():
+    assert "Choose the database or the workload" in problem_with(Override(value="5"), (), ())
+    assert "no longer there" in problem_with(Override("gone", "", "recordcount", "5"), ("here",), ())
+
+
+def test_program_changes_them_alike(team, settings, parts):
+    settings.API_REQUESTS_PER_MINUTE = 0
+    program = make_program(team)
+    body = {
+        "name": "nightly", "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "rungs": [2],
+        "overrides": [{"database": "Redis", "property": "fieldlength", "value": "20"}],
+    }  # fmt: skip
+
+    answer = program.ask("POST", "/matrices", body)
+
+    assert answer.status_code == 201, answer.content
+    runs = expand(stored_plan(Matrix.objects.get())).runs
+    assert {run.properties["fieldlength"] for run in runs} == {"20"}
+
+
+def test_program_is_told_what_is_wrong(team, settings, parts):
+    settings.API_REQUESTS_PER_MINUTE = 0
+    body = {
+        "name": "nightly", "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "rungs": [2],
+        "overrides": [{"workload": "A", "property": "recordcount", "value": "-1"}],
+    }  # fmt: skip
+
+    answer = make_program(team).ask("POST", "/matrices", body)
+
+    assert answer.status_code == 400
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == ["#/overrides/0"]
