@@ -347,6 +347,10 @@ DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1
 DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
 # Empties the page caches of the servers under test, where a plan asks for it: a command of the conductor's machine.
 DROP_CACHES_COMMAND = env_str("BENCHSITE_DROP_CACHES_COMMAND", "")
+# Settings beside those of the catalog that servers which Benchsite starts may have, as in cassandra.num_tokens.
+UNCHECKED_SETTINGS = env_list("BENCHSITE_UNCHECKED_SETTINGS", [])
+# Disks of a conductor's machine on which data and logs of started servers may lie: folders by name, as in ssd=/mnt/ssd.
+DISKS = {name: Path(folder) for name, _, folder in (disk.partition("=") for disk in env_list("BENCHSITE_DISKS", []))}
 # Own builds that teams may start on a conductor's machine: folders that hold them, apart as PATH is; how the references
 # of images begin, with commas between; and a Maven repository, its address or its folder. Empty: none.
 OWN_BUILD_FOLDERS = [Path(folder) for folder in env_str("BENCHSITE_OWN_BUILD_FOLDERS", "").split(os.pathsep) if folder]

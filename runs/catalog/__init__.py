@@ -27,6 +27,7 @@ from runs.catalog.records import (
     OWN_FLAVOUR,
     STATED_SUFFIX,
     STOCK_FLAVOUR,
+    UNCHECKED,
     UNKNOWN_MODE,
     UPLOAD_NAMES,
     BadTag,

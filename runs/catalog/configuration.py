@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from benchsite.core.addresses import join_address
 from benchsite.core.formatting import counted
-from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
+from runs.catalog.records import UNCHECKED, Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
@@ -130,7 +130,13 @@ def render_server(
         if chosen.get(name) != "true":
             arguments = [text for text in arguments if f"{{{name}}}" not in text]
     fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
-    in_config = {name: text for name, text in chosen.items() if name not in recipe.not_in_config}
+    in_config = {
+        name.removeprefix(UNCHECKED): text for name, text in chosen.items() if name not in recipe.not_in_config
+    }
+    for name in chosen:
+        bare = name.removeprefix(UNCHECKED)
+        if bare != name and (recipe.config_format == "none" or bare in recipe.fixed):
+            raise PropertyError({name: f"{bare} cannot be set on servers that Benchsite starts: leave it out."})
     if not password:
         fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
     config = {}

@@ -1,7 +1,7 @@
 """The tables of catalog files."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
@@ -18,6 +18,9 @@ UNKNOWN_MODE = "unknown"
 # A mode that the owner of a database stated, and no file of the catalog: every figure shows its slug.
 STATED_SUFFIX = "-stated"
 MAX_OWN_MODES = 20  # of a database
+# Begins the names of settings that the catalog does not describe: recorded and passed on, and never read back.
+UNCHECKED = "unchecked."
+_UNCHECKED_NAME = r"[A-Za-z][A-Za-z0-9._-]{0,79}"
 UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 
 # The flavours of client (`Database.flavour`): of a YCSB distribution, of a go-ycsb binary, Benchsite's own.
@@ -259,6 +262,7 @@ class ProcessRecipe(NodeRecipe):
     settings: dict[str, str] = {}  # server settings of a database that does not choose them
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
     install: str = ""  # the commands that install the program
+    log_folder: str = ""  # of the commit or write-ahead log, below that of the data
     keeps_data: bool = True  # whether its data outlives a planned stop
     start_s: NonNegativeInt = 0  # of a start per node, as plans count it, beyond what every load has for that
     primary: NodeRecipe | None = None  # of the first of several nodes, where the others are its replicas
@@ -514,7 +518,22 @@ class System(Record):
 
     def check_settings(self, values: Mapping[str, object]) -> dict[str, str]:
         """The server settings of a database in canonical form, or PropertyError."""
-        return _check(self.settings, values, self.governed_settings)
+        return _check({**self.settings, **self._describe_unchecked(values)}, values, self.governed_settings)
+
+    def _describe_unchecked(self, names: Iterable[str]) -> dict[str, Property]:
+        """Of these the settings beside those of the catalog. Raises PropertyError."""
+        own = {name: name.removeprefix(UNCHECKED) for name in names if name.startswith(UNCHECKED)}
+        problems = {
+            name: f"{bare} is known here: leave out {UNCHECKED}" for name, bare in own.items() if bare in self.settings
+        }
+        problems |= {
+            name: f"{name[:60]!r} cannot be the name of a setting."
+            for name, bare in own.items()
+            if not re.fullmatch(_UNCHECKED_NAME, bare, re.ASCII)
+        }
+        if problems:
+            raise PropertyError(problems)
+        return {name: Property(name=name) for name in own}
 
     def check_binding_properties(self, values: Mapping[str, object]) -> dict[str, str]:
         """The client properties of a database in canonical form, or PropertyError."""

@@ -48,7 +48,8 @@ def test_plans_invent_nothing_about_the_studies():
 def test_plans_have_the_steps_and_settings_of_the_studies():
     plans = {slug: read_plan(plan_text(slug)) for slug in SLUGS}
 
-    assert plans["thumbtack-2014"].matrix.resets == {"rung": "drop_caches"}
+    assert plans["thumbtack-2014"].matrix.resets == {"rung": "drop_caches", "workload": "reload"}
+    assert plans["thumbtack-2013"].matrix.priming_s == 600
     assert plans["thumbtack-2013"].matrix.min_operations == 10_000_000
     assert plans["aerospike-2017"].databases["database-1"].binding_properties == {"aerospike.partial_updates": "false"}
     assert plans["columbia-2016"].databases["database-2"].binding_properties == {"hbase.splits": "200"}

@@ -8,16 +8,17 @@ import contextlib
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import cast
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from benchsite.core.addresses import AddressRefused
-from runs.catalog import Mode, System, load_catalog, secret_properties
+from runs.catalog import UNCHECKED, Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Matrix, Phase, Provisioner, Run, Status
 from runs.queue.corrections import has_result
 from runs.queue.reasons import Reason
@@ -138,7 +139,9 @@ class Standing:
         """Once per deployment whose mode waits for a disk, before anything is measured on it."""
         if self.mode.durability.ack != "disk" or not self.server.folder or self.deployment.disk:
             return
-        self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
+        recipe = self.system.process
+        log = Path(self.server.folder) / "data" / (recipe.log_folder if recipe else "")
+        self.deployment.disk = probe_disk(log.resolve().parent).as_dict()
         self._update(disk=self.deployment.disk)
 
     def read_mode(self) -> ReadBack | None:
@@ -444,6 +447,8 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     names = system.binding.endpoint.credentials | set(secret_properties(system))
     properties = {name: text for name, text in spec["binding_properties"].items() if name not in names}
     properties |= {name: text for name, text in database.binding_properties.items() if name in names}
+    if deployment.cluster.provisioner != Provisioner.EXTERNAL:
+        check_unchecked_settings(system, spec["settings"])
     return ServerSpec(
         deployment=str(deployment.pk),
         system=system,
@@ -457,6 +462,18 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         build=run.spec.get("build"),
         cpus=_server_cpus(run),
     )
+
+
+def check_unchecked_settings(system: System, stated: Mapping[str, str]) -> None:
+    """Whoever describes databases does not thereby run programs here. Raises RunFailed."""
+    for name in stated:
+        allowed = f"{system.slug}.{name.removeprefix(UNCHECKED)}"
+        if name.startswith(UNCHECKED) and allowed not in settings.UNCHECKED_SETTINGS:
+            raise RunFailed(
+                Reason.BAD_PLAN,
+                f"{name} is set for servers of this conductor, whose operator does not allow it: add {allowed} to "
+                "BENCHSITE_UNCHECKED_SETTINGS on its machine, or leave it out.",
+            )
 
 
 def _server_cpus(run: Run) -> tuple[int, ...]:

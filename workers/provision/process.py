@@ -7,10 +7,11 @@ where the recipe has a part for them.
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -75,6 +76,7 @@ class Site:
     shelf: Path  # programs the account could not reach otherwise
     servers: Path  # what `make servers` fetched
     own_builds: OwnBuilds = field(default_factory=OwnBuilds)
+    disks: Mapping[str, Path] = field(default_factory=dict)  # those that a database may choose
     account: Account | None  # None: the user of this process
 
 
@@ -107,7 +109,7 @@ class ProcessProvisioner(StartingProvisioner):
         if spec.system.process is None:
             raise ValueError(f"{spec.system.name} cannot be run as a plain process.")
         super().__init__(spec, spec.system.process)
-        self.site = site
+        self.site, self.disks = site, site.disks
         self.folder = deployment_folder(site.targets, spec.deployment)
         # By node from 0: a process whose mount namespace its next start enters (Linux, as root).
         self.mounts_of: dict[int, int] = {}
@@ -164,6 +166,8 @@ class ProcessProvisioner(StartingProvisioner):
     def remove(self) -> None:
         self.stop(planned=False)
         remove_folder(self.folder)
+        for disk in self.disks.values():
+            remove_folder(disk / self.folder.name)
 
     def log_tail(self, lines: int = 30) -> str:
         """Of the first node, or of a further one that ended."""
@@ -319,6 +323,7 @@ class ProcessProvisioner(StartingProvisioner):
             return
         remove_folder(data)
         make_folder(data, self.site.account)
+        self._move_to_disk(data, "data_disk", folder.name)
         argv = rendered.init_command(program, self.folder / "password")
         if argv:
             log = folder / "init.log"
@@ -342,7 +347,25 @@ class ProcessProvisioner(StartingProvisioner):
                 if result.stopped_because != "deadline":
                     why = f"ended with {result.exit_code}"
                 raise ServerDidNotStart(f"{self.spec.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
+        self._move_to_disk(data / self.recipe.log_folder, "log_disk", folder.name)
         write_private(marker, "", self.site.account)
+
+    def _move_to_disk(self, path: Path, setting: str, node: str) -> None:
+        """Leaves a link to the disk that the setting names, and nothing of an earlier life there."""
+        disk = self.spec.settings.get(setting)
+        if not disk:
+            return
+        account = self.site.account
+        home = self.disks[str(disk)] / self.folder.name
+        make_folder(home, account)
+        target = home / f"{node}-{path.name}"
+        remove_folder(target)
+        if path.exists():
+            shutil.move(path, target)
+        make_folder(target, account)
+        for moved in (*target.rglob("*"), target) if account else ():
+            os.chown(moved, account.uid, account.gid, follow_symlinks=False)
+        path.symlink_to(target, target_is_directory=True)
 
     # --- the start
 

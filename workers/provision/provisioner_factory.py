@@ -43,6 +43,7 @@ def this_site() -> Site:
         servers=settings.SERVERS_DIR,
         account=settings.PLACES.account,
         own_builds=own_builds(),
+        disks=settings.DISKS,
     )
 
 

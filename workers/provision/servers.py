@@ -152,6 +152,7 @@ class Provisioner(Protocol):
 
 
 HOST: Final = "127.0.0.1"
+DISK_SETTINGS: Final = ("data_disk", "log_disk")
 HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
 START_DEADLINE_S: Final = 180.0  # HBase on a busy machine, whose log must be split first
 INIT_DEADLINE_S: Final = 120.0
@@ -179,6 +180,7 @@ class StartingProvisioner(ABC):
 
     def __init__(self, spec: ServerSpec, recipe: ProcessRecipe) -> None:
         self.spec, self.recipe = spec, recipe
+        self.disks: Mapping[str, Path] = {}  # that a database may choose
         self._nodes = 1
         self._administration: Administration | None = None
 
@@ -197,6 +199,12 @@ class StartingProvisioner(ABC):
         system, mode = self.spec.system, self.spec.mode
         with _wrong_settings():
             self._nodes = node_count(system, mode, self.spec.settings)
+        for name in DISK_SETTINGS:
+            if (disk := self.spec.settings.get(name)) and disk not in self.disks:
+                raise ServerDidNotStart(
+                    f"{name} is {disk}, which is no disk that this machine's operator names (BENCHSITE_DISKS) for "
+                    "servers that run as processes."
+                )
         if problem := start_problem(system, mode, self._nodes):
             raise ServerDidNotStart(
                 f"Mode {mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."

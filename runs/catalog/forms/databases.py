@@ -57,7 +57,8 @@ class DatabaseForm(SignInForm, NamedForm):
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
         label="Server settings",
-        help_text="name=value, one per line, for every mode. The durability mode of a run decides the others.",
+        help_text="name=value, one per line, for every mode. The durability mode of a run decides the others. What "
+        "the catalog lacks begins with unchecked., as in unchecked.num_tokens=16: recorded, and not read back.",
     )
     binding_properties = PropertiesField(
         rows=4,
