@@ -15,6 +15,7 @@ from benchsite.core.responses import get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
 from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode
+from runs.catalog.topology import build_topology
 from runs.models import Cluster, Database
 from runs.results.pages.durability import mode_rows
 from runs.results.pages.lists import get_page
@@ -58,6 +59,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "database": row,
             "system": system,
             "modes": modes,
+            "topology": build_topology(row, system),
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
         },
     )
