@@ -75,6 +75,17 @@ def test_reads_settings_and_topology(server: Server):
     }
 
 
+def test_counts_hits_and_misses(server: Server):
+    with server.administration.open_counters() as read, memcached_session(server) as session:
+        before = read().counts
+        assert session.ask("set counted 0 0 1\r\nx") == "STORED"
+        session.ask("get counted")
+        session.ask("get absent")
+        grown = {name: number - before[name] for name, number in read().counts.items()}
+        session.ask("delete counted")
+    assert grown["cache_hits"] >= 1 and grown["cache_misses"] >= 1 and grown["writes"] >= 1
+
+
 def test_full_server_refuses_writes(manifest: Manifest, servers: Servers, tmp_path: Path):
     """100 MB into 64 MB: without evictions nothing is dropped. On a server of its own, whose memory stays divided into
     pages for large items when these are deleted: a load of small ones would lack memory.

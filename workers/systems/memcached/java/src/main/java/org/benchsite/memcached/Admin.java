@@ -28,6 +28,11 @@ public final class Admin extends AdminProgram {
     /** So that the answers of one piece fit into the buffers of a connection that nobody reads yet. */
     private static final int KEYS_PER_PIECE = 1000;
     private static final int BYTES_PER_MB = 1024 * 1024;
+    private static final Map<String, String> COUNTS = Map.of(
+        "get_hits", "cache_hits",
+        "get_misses", "cache_misses",
+        "cmd_set", "writes",
+        "evictions", "evictions");
 
     private final Settings settings;
     private Servers servers;
@@ -139,6 +144,17 @@ public final class Admin extends AdminProgram {
             topology.put("process_ids", String.join(", ", ofAll("", "pid")));
         }
         return topology;
+    }
+
+    @Override
+    protected Counters counters() throws IOException, GeneralSecurityException {
+        Counters counters = new Counters();
+        for (int server = 0; server < servers.count(); server++) {
+            Map<String, String> stats = servers.get(server).stats("");
+            COUNTS.forEach((name, count) -> counters.count(count, Double.parseDouble(stats.get(name))));
+            counters.value("memory_used_bytes", Double.parseDouble(stats.get("bytes")));
+        }
+        return counters;
     }
 
     private TreeSet<String> ofAll(String kind, String name) throws IOException, GeneralSecurityException {
