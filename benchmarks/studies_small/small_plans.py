@@ -1,6 +1,6 @@
 """A study's plan file made small: a file for `POST /api/v1/apply`, and how it deviates from the study. Pure."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,7 +51,7 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
         }
         for role, workload in plan.workloads.items()
     }
-    names = {role: f"{slug}: {workload.name}"[:80] for role, workload in plan.workloads.items()}
+    names = {role: f"{workload.short_name}: {workload.name}" for role, workload in plan.workloads.items()}
     used = {stand_in.name: stand_in for stand_in in stand_ins.values() if stand_in}
     matrix: dict[str, Any] = {
         "name": f"{slug}, small",
@@ -60,9 +60,12 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
         "ladder": plan.matrix.ladder,
         "rungs": list(small.rungs),
         "repeats": small.repeats,
-        "order": plan.matrix.order,
+        # Sweep by sweep: otherwise the servers would be started anew for each run.
+        "order": "as_listed",
         "stops_early": plan.matrix.stops_early,
         "warmup_s": small.warmup_s,
+        "priming_s": small.priming_s,
+        "between_workloads": plan.matrix.resets.get("workload", "keep"),
         "measure_s": small.measure_s,
         "load_threads": 8,
         "entries": [{"database": s.name, "mode": s.mode} for s in stand_ins.values() if s],
@@ -128,6 +131,9 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
         nodes = len(plan.clusters[database.cluster].nodes)
         study = f"{database.name}, {mode}, {counted(nodes, 'machine')}, copies: {database.replication_factor}"
         yield Deviation("server", study, f"{stand_in.name}, {stand_in.mode}" if stand_in else NOT_RUN)
+    settings = [(database.system, database.settings) for database in plan.databases.values() if database.settings]
+    for system, texts in dict.fromkeys((system, _list_settings(texts)) for system, texts in settings):
+        yield Deviation(f"settings, {system}", texts, "Benchsite's own")
     for workload in plan.workloads.values():
         records = int(workload.properties["recordcount"])
         yield Deviation(
@@ -142,6 +148,8 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
         yield Deviation("threads", grouped(matrix.threads), grouped(small.threads))
     clients = len(plan.generators) * matrix.processes_per_generator
     yield Deviation("clients", f"{clients} on {len(plan.generators)} machines", "on the servers' machine")
+    if matrix.priming_s:
+        yield Deviation("priming", duration(matrix.priming_s), duration(small.priming_s))
     yield Deviation("warm-up", duration(matrix.warmup_s), duration(small.warmup_s))
     yield Deviation("measured", duration(matrix.min_measure_s), duration(small.measure_s))
     if matrix.min_operations:
@@ -150,6 +158,10 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
         yield Deviation("repeats", str(matrix.repeats), str(small.repeats))
     if reset := matrix.resets.get("rung"):
         yield Deviation("between rungs", str(reset).replace("_", " "), "keep")
+
+
+def _list_settings(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _list_numbers(numbers: Collection[int]) -> str:

@@ -1,7 +1,7 @@
 """What stands for the servers of each study on one machine, and how much smaller everything is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -25,8 +25,9 @@ class StandIn:
 class SmallStudy:
     """`stand_ins`: (database of the plan without its version, mode) -> what runs; None: nothing does.
 
-    Records are those of the study divided by `records_divisor`. There is a report of the loads, where the study printed
-    them, and one of each workload; `items` are its parts in the order of the study.
+    Records are those of the study divided by `records_divisor`. Reports show `statistic` in `items`, both as the study
+    does: a short name of a workload is the figure of its mix. `load_items` are those of a report of the loads, where
+    the study printed them.
     """
 
     stand_ins: Mapping[tuple[str, str], StandIn | None]
@@ -34,13 +35,16 @@ class SmallStudy:
     rungs: tuple[int, ...]
     threads: int | None = None
     warmup_s: int = 2
+    priming_s: int = 0
     measure_s: int = 5
     repeats: int = 1
     records_per_node: bool = False
-    shows_loads: bool = False
-    items: tuple[str, ...] = field(default=())
+    statistic: str = "mean"
+    items: tuple[str, ...]
+    load_items: tuple[str, ...] = ()
 
 
+LOAD_ITEMS: Final = ("ceilings", "latency-insert", "table-sustained")
 REPLICATED_REDIS: Final = StandIn("redis", "everysec-wait-1", 2, 2)
 RING: Final = StandIn("cassandra", "all-one-periodic", 3, 2)
 
@@ -64,8 +68,9 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
         records_divisor=25_000,
         rungs=(1_000, 4_000, 8_000, 15_000),
         threads=32,
-        shows_loads=True,
-        items=("ceilings", "table-sustained", "latency-read", "latency-update"),
+        priming_s=5,
+        items=("ceilings", "A500", "B500", "A50", "B50", "table-sustained"),
+        load_items=LOAD_ITEMS,
     ),
     "thumbtack-2014": SmallStudy(
         stand_ins={
@@ -76,7 +81,7 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
         records_divisor=2_000,
         rungs=(8, 32),
         records_per_node=True,
-        items=("scalability", "ceilings", "latency-read", "latency-update"),
+        items=("ceilings", "table-sustained", "RH", "BA", "scalability"),
     ),
     "columbia-2016": SmallStudy(
         stand_ins={
@@ -87,8 +92,8 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
         records_divisor=100,
         rungs=(40, 160, 640),
         threads=2,
-        shows_loads=True,
-        items=("latency-read", "latency-update", "latency-insert", "ceilings"),
+        items=("A", "B", "C", "D", "E", "ceilings", "table-sustained"),
+        load_items=LOAD_ITEMS,
     ),
     "aerospike-2017": SmallStudy(
         stand_ins={
@@ -99,7 +104,8 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
         rungs=(32,),
         warmup_s=20,
         measure_s=100,
-        items=("ceilings", "table-sustained", "latency-read", "latency-update"),
+        statistic="p95",
+        items=("table-sustained", "over-time-read", "over-time-update", "ceilings", "U", "Z"),
     ),
     "vari-2013": SmallStudy(
         stand_ins={("Couchbase", "memory"): StandIn("memcached", "none")},

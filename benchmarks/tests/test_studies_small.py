@@ -3,6 +3,7 @@
 import pytest
 import tomli_w
 
+from benchmarks.management.commands.studies_small import list_reports
 from benchmarks.studies_small.small_plans import NOT_RUN, read_comments, render_notes, shrink
 from benchmarks.studies_small.stand_ins import SMALL_STUDIES
 from benchsite.accounts.models import User
@@ -11,7 +12,7 @@ from runs.catalog import load_catalog
 from runs.models import Matrix, Workload
 from runs.plans.files.plan_file import read_plan
 from runs.plans.studies import plan_text, studies
-from runs.tests.factories import make_load_generator, make_machine
+from runs.tests.factories import make_load_generator, make_machine, make_matrix, make_workload
 from workers.generator.host_identity import host_key
 
 SLUGS = [study.slug for study in studies()]
@@ -64,6 +65,25 @@ def test_what_differs_is_listed(slug):
     notes = render_notes(read_comments(plan_text(slug)), small.deviations)
     assert "compare shapes, not numbers" in notes
     assert all(f"| {row.study} | {row.here} |" in notes for row in small.deviations)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("slug", SLUGS)
+def test_reports_show_what_the_study_printed_in_its_order(team, slug):
+    plan = read_plan(plan_text(slug))
+    workloads = [
+        make_workload(team=team, name=f"{workload.short_name}: {workload.name}", short_name=workload.short_name)
+        for workload in plan.workloads.values()
+    ]
+    matrix = make_matrix(team=team, workloads=workloads)
+
+    *loads, (part, query, items) = list_reports(slug, SMALL_STUDIES[slug], matrix)
+
+    assert (part, query) == ("runs", "")
+    assert items[-1] == f"table-published-{slug}"
+    assert len(set(items)) == len(items)
+    assert not set(items) & {workload.short_name for workload in workloads}
+    assert [query for _, query, _ in loads] == ["&phase=load"] * bool(SMALL_STUDIES[slug].load_items)
 
 
 def test_what_cannot_be_started_is_left_out():

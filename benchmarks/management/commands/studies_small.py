@@ -2,15 +2,16 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import requests
 import tomli_w
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.text import slugify
 
 from benchmarks.studies_small.small_plans import SmallPlan, read_comments, render_notes, shrink
 from benchmarks.studies_small.stand_ins import SMALL_STUDIES, SmallStudy
@@ -27,6 +28,7 @@ from runs.plans.studies import plan_text, studies
 
 SCOPES: Final = (Scope.MACHINES_WRITE, Scope.DATABASES_WRITE, Scope.MATRICES_RUN, Scope.REPORTS_WRITE)
 REQUEST_TIMEOUT_S: Final = 120
+MAX_STUDY_S: Final = 20 * 60
 NAMES: Final = {study.slug: study.name for study in studies()}
 
 
@@ -88,18 +90,34 @@ class Command(BaseCommand):
         matrix = Matrix.objects.get(pk=applied["matrix"]["id"])
         progress = Progress([matrix], sys.stdout)
         self.stdout.write(f"{NAMES[slug]}: about {duration(progress.planned_s)}, at {site.url}/matrices/{matrix.pk}/")
-        progress.follow(site.check)
+        self._follow(site, token, matrix, progress)
         notes = render_notes(read_comments(plan_text(slug)), plan.deviations)
-        for part, query, items in list_reports(small, matrix):
+        for part, query, items in list_reports(slug, small, matrix):
             body = {
                 "title": f"{NAMES[slug]}, made small: {part}",
-                "query": f"v=1&matrix={matrix.pk}&published={slug}&side=all&{query}",
+                "query": f"v=1&matrix={matrix.pk}&published={slug}&side=all&stat={small.statistic}{query}",
                 "items": items,
                 "notes": notes,
                 "access": "unlisted",
             }
-            self._keep(post(site, token, "/reports", body), f"{slug}-{part.lower()}.html")
+            self._keep(post(site, token, "/reports", body), f"{slug}-{part}.html")
         return not missing_runs([matrix])
+
+    def _follow(self, site: Site, token: str, matrix: Matrix, progress: Progress) -> None:
+        """Until every run has ended; those that are left after MAX_STUDY_S are cancelled."""
+        end = time.monotonic() + MAX_STUDY_S
+
+        def check() -> None:
+            site.check()
+            if time.monotonic() > end:
+                raise TimeoutError
+
+        try:
+            progress.follow(check)
+        except TimeoutError:
+            self.stdout.write(f"It took more than {duration(MAX_STUDY_S)}: the rest is cancelled.")
+            post(site, token, f"/matrices/{matrix.pk}/cancel", {})
+            progress.follow(site.check)
 
     def _keep(self, report: dict[str, Any], name: str) -> None:
         folder = Path(settings.VAR_DIR) / "studies-small"
@@ -120,9 +138,9 @@ def post(site: Site, token: str, path: str, body: dict[str, Any]) -> dict[str, A
     return content
 
 
-def list_reports(small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
+def list_reports(slug: str, small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
     """The part of each report, its query on Compare, and what it shows."""
-    if small.shows_loads:
-        yield "loads", "phase=load", ["ceilings", "table-sustained"]
-    for workload in matrix.workloads.order_by("short_name"):
-        yield workload.short_name, urlencode({"workload": workload.name}), list(small.items)
+    mixes = {workload.short_name: f"mix-{slugify(workload.name)}" for workload in matrix.workloads.all()}
+    if small.load_items:
+        yield "loads", "&phase=load", list(small.load_items)
+    yield "runs", "", [*(mixes.get(item, item) for item in small.items), f"table-published-{slug}"]
