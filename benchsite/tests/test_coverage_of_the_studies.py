@@ -7,9 +7,10 @@ from pathlib import Path
 
 from django.urls import get_resolver
 
-from benchmarks.management.commands.coverage_of_studies import DOCUMENT, read_items, render
+from benchmarks.management.commands.coverage_of_studies import DOCUMENT, render
 from runs.catalog import load_catalog
 from runs.plans.studies import plan_text, studies
+from runs.plans.studies.coverage import read_items
 
 ROOT = Path(__file__).resolve().parents[2]
 LETTERS = {"B": "thumbtack-2013", "C": "aerospike-2017", "D": "vari-2013", "E": "thumbtack-2014", "F": "columbia-2016"}

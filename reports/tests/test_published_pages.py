@@ -7,8 +7,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import conditional_escape
 
 from runs.plans.studies import studies
+from runs.plans.studies.coverage import read_items
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 # Session, person, membership with the team.
@@ -29,6 +31,15 @@ def test_shows_all_studies_with_every_number(client_in):
         assert f"{reverse('plan-import')}?study={study.slug}" in html and f"published={study.slug}" in html
         assert all(f'id="{fact.id}"' in html for fact in study.facts)
     assert "269 numbers" in html and "Disputed:" in html and "1,878,120" in html
+
+
+def test_names_what_stays_partial(client_in):
+    html = page(client_in)
+
+    for item in read_items():
+        if item.covered != "yes" and item.section in {study.name for study in studies()}:
+            assert conditional_escape(item.reason) in html, item.item
+    assert "items of the study that Benchsite covers in part, or not" in html
 
 
 def test_saves_all_numbers_with_their_sources(client_in):

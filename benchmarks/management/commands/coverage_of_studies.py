@@ -1,8 +1,6 @@
 """`manage.py coverage_of_studies`: which items of the published studies Benchsite covers, and where."""
 
-import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -10,44 +8,26 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-ROOT: Final = Path(__file__).parents[3]
-TABLE: Final = ROOT / "benchmarks" / "coverage_of_studies.csv"
-DOCUMENT: Final = ROOT / "docs" / "evidence" / "coverage-of-the-studies.md"
+from runs.plans.studies.coverage import Item, read_items
+
+DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "evidence" / "coverage-of-the-studies.md"
 HEAD: Final = """\
 # Coverage of the published studies
 
 The items of five published studies, and the part of Benchsite that makes the same figure, table or check from your own
 runs. `page:` is the name of an address, `plan:` the plan file of a study, `system:` a file of the catalog, `property:`
 a property that Benchsite declares, `doc:` a document. The page *Published results* has the printed numbers.
-`manage.py coverage_of_studies` writes this list from `benchmarks/coverage_of_studies.csv`, which also has the ids of
+`manage.py coverage_of_studies` writes this list from `runs/plans/studies/coverage.csv`, which also has the ids of
 the printed numbers of each item.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A table, figure, list of settings, conclusion or wished test of a study."""
-
-    section: str
-    item: str
-    shows: str
-    facts: str  # ids of published_results.csv and ranges of them, separated by ", "
-    references: str  # "kind:name", separated by blanks
-    covered: str  # "yes", "partly" or "no"
-    reason: str
-
-
 class Command(BaseCommand):
-    help = "Writes docs/evidence/coverage-of-the-studies.md from benchmarks/coverage_of_studies.csv."
+    help = "Writes docs/evidence/coverage-of-the-studies.md from runs/plans/studies/coverage.csv."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         DOCUMENT.write_text(render(read_items()), encoding="utf-8")
-
-
-def read_items() -> list[Item]:
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return [Item(**row) for row in csv.DictReader(file)]
 
 
 def render(items: Iterable[Item]) -> str:

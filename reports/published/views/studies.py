@@ -8,6 +8,7 @@ from benchsite.accounts.permissions import team_required
 from benchsite.core.formatting import THIN, grouped, significant
 from reports.compare.selection import Selection
 from runs.plans.studies import Fact, Study, studies
+from runs.plans.studies.coverage import read_items
 from runs.plans.studies.published import FACTS
 
 UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
@@ -22,6 +23,7 @@ def published(request: HttpRequest) -> HttpResponse:
             "study": study,
             "compare_url": compare_url(study),
             "lines": [{"fact": fact, "value": format_value(fact)} for fact in study.facts],
+            "partial": [item for item in read_items() if item.section == study.name and item.covered != "yes"],
         }
         for study in studies()
     ]
