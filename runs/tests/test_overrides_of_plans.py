@@ -1,11 +1,9 @@
-"""A plan gives some databases or workloads other records, sizes or mixes: in the builder and over REST."""
+"""A plan gives some databases or workloads other records, sizes or mixes, row by row in the builder."""
 
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.asking import make_program
 from runs.models import Matrix, Run
-from runs.plans import expand, stored_plan
 from runs.plans.forms.overrides import Override, get_overrides, problem_with
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 
@@ -97,31 +95,3 @@ def test_builder_says_what_is_wrong_with_a_row(client_in, parts, name, value, me
 def test_row_names_what_it_changes():
     assert "Choose the database or the workload" in problem_with(Override(value="5"), (), ())
     assert "no longer there" in problem_with(Override("gone", "", "recordcount", "5"), ("here",), ())
-
-
-def test_program_changes_them_alike(team, settings, parts):
-    settings.API_REQUESTS_PER_MINUTE = 0
-    program = make_program(team)
-    body = {
-        "name": "nightly", "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "rungs": [2],
-        "overrides": [{"database": "Redis", "property": "fieldlength", "value": "20"}],
-    }  # fmt: skip
-
-    answer = program.ask("POST", "/matrices", body)
-
-    assert answer.status_code == 201, answer.content
-    runs = expand(stored_plan(Matrix.objects.get())).runs
-    assert {run.properties["fieldlength"] for run in runs} == {"20"}
-
-
-def test_program_is_told_what_is_wrong(team, settings, parts):
-    settings.API_REQUESTS_PER_MINUTE = 0
-    body = {
-        "name": "nightly", "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "rungs": [2],
-        "overrides": [{"workload": "A", "property": "recordcount", "value": "-1"}],
-    }  # fmt: skip
-
-    answer = make_program(team).ask("POST", "/matrices", body)
-
-    assert answer.status_code == 400
-    assert [fault["pointer"] for fault in answer.json()["errors"]] == ["#/overrides/0"]

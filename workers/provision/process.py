@@ -363,8 +363,9 @@ class ProcessProvisioner(StartingProvisioner):
         if path.exists():
             shutil.move(path, target)
         make_folder(target, account)
-        for moved in (*target.rglob("*"), target) if account else ():
-            os.chown(moved, account.uid, account.gid, follow_symlinks=False)
+        if account is not None:
+            for moved in target.rglob("*"):
+                os.chown(moved, account.uid, account.gid, follow_symlinks=False)
         path.symlink_to(target, target_is_directory=True)
 
     # --- the start

@@ -8,7 +8,7 @@ ProvisionError
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -160,6 +160,7 @@ INIT_DEADLINE_S: Final = 120.0
 PLANNED_STOP_S: Final = 300.0
 # Between choosing a free port and listening on it somebody else may take it.
 PORT_ATTEMPTS: Final = 3
+PREPARE_ATTEMPTS: Final = 3
 
 
 def get_host(node: int) -> str:
@@ -277,11 +278,17 @@ class StartingProvisioner(ABC):
             if Path(self.administration.data_folder()).resolve() != data.resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
             start_others()
-            replication_factor = str(self.spec.replication_factor)
-            self.administration.prepare({**rendered.settings, "replication_factor": replication_factor})
+            self._prepare({**rendered.settings, "replication_factor": str(self.spec.replication_factor)})
             return self.administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(str(error)) from error
+
+    def _prepare(self, schema: Mapping[str, str]) -> None:
+        """On a busy machine a server that has just come up may be too slow for its own first answers."""
+        for _ in range(PREPARE_ATTEMPTS - 1):
+            with suppress(AdministrationError):
+                return self.administration.prepare(schema)
+        return self.administration.prepare(schema)
 
     def _wait_until_ready(self, wait_for_exit: Callable[[float], str]) -> None:
         end, pause_s = time.monotonic() + START_DEADLINE_S, 0.02

@@ -22,7 +22,7 @@ from benchsite.core.formatting import duration
 from benchsite.local.demo.machine_study import missing_parts, missing_runs
 from benchsite.local.demo.study import Progress
 from benchsite.local.supervisor import Site, SiteError
-from runs.models import LoadGenerator, Matrix
+from runs.models import LoadGenerator, Matrix, Status
 from runs.plans.files.plan_file import read_plan
 from runs.plans.studies import plan_text, studies
 
@@ -86,6 +86,10 @@ class Command(BaseCommand):
         return missing
 
     def _measure(self, site: Site, token: str, slug: str, small: SmallStudy, plan: SmallPlan, file: str) -> bool:
+        # What an interrupted study has left would run first.
+        earlier = Matrix.objects.filter(name=plan.file["matrix"]["name"], runs__status__in=Status.unfinished())
+        for matrix in earlier.distinct():
+            post(site, token, f"/matrices/{matrix.pk}/cancel", {})
         applied = post(site, token, "/apply", {"file": file, "run": "again"})
         matrix = Matrix.objects.get(pk=applied["matrix"]["id"])
         progress = Progress([matrix], sys.stdout)

@@ -80,8 +80,9 @@ def series_at_ceilings(curves: Iterable[Curve], operation: str, kind: str) -> di
     cuts = MeasurementSet.objects.filter(run__in=levels, is_current=True, window_from__isnull=False)
     series = {}
     for run_id, begin, length_s in cuts.values_list("run_id", "window_from", "window_s"):
-        stored = unpack(bytes(packed[run_id, _level(levels[run_id], None, MAX_ROWS)]))
+        assert begin is not None
         begin_s = begin.timestamp()
+        stored = unpack(bytes(packed[run_id, _level(levels[run_id], None, MAX_ROWS)]))
         at_s = stored.points["second"] + stored.base_s - begin_s
         inside = (at_s > -stored.interval_s / 2) & (at_s < length_s)
         (series[sweeps[run_id]],) = over_time([replace(stored, points=stored.points[inside])], begin_s)

@@ -45,7 +45,8 @@ def get_overrides(source: Matrix | None) -> list[Override]:
     rows = []
     for rule in filter(is_row, source.overrides if source else []):
         ((name, value),) = rule["set"].items()
-        rows.append(Override(*(str(rule["match"].get(axis, "")) for axis in AXES), name, str(value)))
+        database, workload = (str(rule["match"].get(axis, "")) for axis in AXES)
+        rows.append(Override(database, workload, name, str(value)))
     return rows
 
 
