@@ -6,13 +6,16 @@ from typing import Any, Final
 
 from benchmarks.studies_small.stand_ins import SmallStudy, StandIn
 from benchsite.core.formatting import counted, duration, grouped
+from runs.catalog import UNCHECKED
 from runs.plans.files.plan import PlanFile
 from runs.plans.sizes import PER_NODE
+from runs.plans.studies import studies
 from runs.ycsb.properties import WARM_UP
 
 CLUSTER: Final = "Studies made small"
 MIN_RECORDS: Final = 1_000
 NOT_RUN: Final = "not run"
+PREFIXES: Final = {study.slug: study.facts[0].id.partition("-")[0] for study in studies()}
 # Clients prepare themselves, unmeasured: the study's ran for minutes before.
 PRESTART_MS: Final = 1_000
 
@@ -51,7 +54,8 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
         }
         for role, workload in plan.workloads.items()
     }
-    names = {role: f"{workload.short_name}: {workload.name}" for role, workload in plan.workloads.items()}
+    # As short as figures want them, and no other workload's.
+    names = {role: f"{PREFIXES[slug]} {workload.short_name}" for role, workload in plan.workloads.items()}
     used = {stand_in.name: stand_in for stand_in in stand_ins.values() if stand_in}
     matrix: dict[str, Any] = {
         "name": f"{slug}, small",
@@ -135,9 +139,11 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
     for system, texts in dict.fromkeys((system, _list_settings(texts)) for system, texts in settings):
         yield Deviation(f"settings, {system}", texts, "Benchsite's own")
     for workload in plan.workloads.values():
-        records = int(workload.properties["recordcount"])
+        records, fewer = int(workload.properties["recordcount"]), _count_records(workload.properties, small)
         yield Deviation(
-            f"records, {workload.short_name}", grouped(records), grouped(_count_records(workload.properties, small))
+            f"workload {workload.short_name}",
+            f"{workload.name}; {grouped(records)} records",
+            f"{grouped(fewer)} records",
         )
     matrix = plan.matrix
     unit = "threads"
@@ -161,7 +167,7 @@ def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> 
 
 
 def _list_settings(settings: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
+    return ", ".join(f"{name.removeprefix(UNCHECKED)}={value}" for name, value in settings.items())
 
 
 def _list_numbers(numbers: Collection[int]) -> str:

@@ -17,7 +17,7 @@ class StandIn:
     @property
     def name(self) -> str:
         if self.nodes > 1:
-            return f"{self.system}, {self.nodes} nodes, {self.replication_factor} copies"
+            return f"{self.system} x{self.nodes}, RF {self.replication_factor}"
         return self.system
 
 

@@ -60,7 +60,7 @@ def test_what_differs_is_listed(slug):
     servers = [row for row in small.deviations if row.subject == "server"]
     assert len(servers) == len(plan.entries)
     assert all(row.study != row.here for row in servers)
-    assert "records, " in " ".join(listed)
+    assert "workload " in " ".join(listed)
     assert any(subject.startswith("ladder") for subject in listed)
     notes = render_notes(read_comments(plan_text(slug)), small.deviations)
     assert "compare shapes, not numbers" in notes
@@ -72,7 +72,7 @@ def test_what_differs_is_listed(slug):
 def test_reports_show_what_the_study_printed_in_its_order(team, slug):
     plan = read_plan(plan_text(slug))
     workloads = [
-        make_workload(team=team, name=f"{workload.short_name}: {workload.name}", short_name=workload.short_name)
+        make_workload(team=team, name=f"{slug} {workload.short_name}", short_name=workload.short_name)
         for workload in plan.workloads.values()
     ]
     matrix = make_matrix(team=team, workloads=workloads)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from reports.compare.figures.layout import (
     HOVER,
+    NOTE_PX,
     Frame,
     PlotlyFigure,
     Trace,
@@ -19,6 +20,7 @@ from reports.compare.figures.layout import (
     escaped,
     rounded,
     shortened,
+    wrap_notes,
 )
 from reports.compare.figures.theme import PATTERN_SAYS, Look
 
@@ -102,10 +104,10 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
     return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
 
 
-def height_px(bars: int) -> int:
-    """How high the figure has to be for its bars; 0 where the ordinary height will do."""
+def height_px(bars: int, notes: Sequence[str] = ()) -> int:
+    """How high the figure has to be for its bars below its notes; 0 where the ordinary height will do."""
     if bars > ORDINARY_ROWS:
-        return 70 + ROW_PX * bars
+        return 70 + ROW_PX * bars + NOTE_PX * len(wrap_notes(notes, is_narrow=True))
     return 0
 
 

@@ -96,7 +96,8 @@ class CeilingsFigure(CurvesFigure):
 
     @property
     def height_px(self) -> int:
-        return bars.height_px(len(self.curves) + sum(is_drawn(result.throughput_ops_s) for result in self.published))
+        printed = sum(is_drawn(result.throughput_ops_s) for result in self.published)
+        return bars.height_px(len(self.curves) + printed, self.notes)
 
 
 COLUMNS: Final[Columns] = {

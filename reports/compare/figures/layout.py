@@ -14,6 +14,7 @@ Layout = dict[str, Any]
 
 # A label has room for this many characters; the whole name is in the hover.
 MAX_LABEL_LENGTH = 34
+NOTE_PX = 16  # a line of what a figure is not
 CHARACTER_PX = 6.6  # of an ordinary font of 12 px
 HOVER = "%{text}<extra></extra>"  # each point's own text, and no name of the trace beside it
 
@@ -64,7 +65,7 @@ def shortened(text: str, most: int = MAX_LABEL_LENGTH) -> str:
 def base_layout(frame: Frame) -> Layout:
     """The frame of every figure; transparent, so that the panel of the page is its ground."""
     theme = frame.theme
-    lines = textwrap.wrap(" · ".join(frame.notes), 38 if frame.narrow else 84)
+    lines = wrap_notes(frame.notes, is_narrow=frame.narrow)
     dragmode: str | bool = "zoom"
     xref = "paper"
     if frame.narrow:
@@ -78,7 +79,7 @@ def base_layout(frame: Frame) -> Layout:
         "margin": {
             "l": 46 if frame.narrow else 60,
             "r": 16 if frame.narrow else 24,
-            "t": 18 + 16 * len(lines),
+            "t": 18 + NOTE_PX * len(lines),
             "b": 44,
         },
         "hovermode": "closest",
@@ -100,6 +101,11 @@ def base_layout(frame: Frame) -> Layout:
         "dragmode": dragmode,
         "modebar": {"bgcolor": "rgba(0,0,0,0)"},
     }
+
+
+def wrap_notes(notes: Sequence[str], *, is_narrow: bool) -> list[str]:
+    """The lines above a figure, each NOTE_PX high."""
+    return textwrap.wrap(" · ".join(notes), 38 if is_narrow else 84)
 
 
 def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:

@@ -70,7 +70,15 @@ def list_published(slugs: Collection[str]) -> Iterator[Item]:
 def published_table(study: Study) -> Table:
     """Every number of the study in its own unit."""
     rows = [
-        (fact.database, fact.metric, fact.conditions, fact.mark or None, fact.value, fact.unit, fact.disputed or None)
+        (
+            fact.database,
+            fact.metric.replace("_", " "),
+            fact.conditions,
+            fact.mark or None,
+            fact.value,
+            fact.unit,
+            fact.disputed or None,
+        )
         for fact in study.facts
     ]
     return Table(("of", "metric", "conditions", "bound", "printed", "unit", "disputed because"), tuple(rows))
