@@ -18,6 +18,9 @@ NOT_RUN: Final = "not run"
 PREFIXES: Final = {study.slug: study.facts[0].id.partition("-")[0] for study in studies()}
 # Clients prepare themselves, unmeasured: the study's ran for minutes before.
 PRESTART_MS: Final = 1_000
+# A machine that does everything at once lets some inserts of a load time out.
+INSERT_RETRIES: Final = "core_workload_insertion_retry_limit"
+MAX_INSERT_RETRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
                 **workload.properties,
                 "recordcount": str(_count_records(workload.properties, small)),
                 WARM_UP: str(PRESTART_MS),
+                INSERT_RETRIES: str(MAX_INSERT_RETRIES),
             },
         }
         for role, workload in plan.workloads.items()
