@@ -23,6 +23,10 @@ VARIANTS = [*product((1280, 390), ("light", "dark"), (True,)), (1280, "light", F
 SIDES = 50
 HELP_SHARE = 0.1  # of the documents, in `make test`
 EMPTY_SHARE = 0.3  # of the pages without data
+# Captions of tables that scroll sideways, though a telephone has room for all of a row below each other.
+SCROLLING_TABLES = """() => [...document.querySelectorAll(".table-wrap > .table:not(:has([colspan], [rowspan]))")]
+    .filter((table) => table.checkVisibility() && table.parentNode.scrollWidth > table.parentNode.clientWidth)
+    .map((table) => table.caption?.textContent ?? table.id)"""
 
 
 def make_sides(world, number):
@@ -59,6 +63,8 @@ def find_problems(page, site, address, width, has_scripts):
     problems = [] if answer.status == 200 else [f"answers {answer.status}"]
     wide = page.evaluate("document.documentElement.scrollWidth") - width
     problems += [f"{wide} px too wide"] if wide > 1 else []
+    if width < 600 and has_scripts:
+        problems += [f"table scrolls: {caption}" for caption in page.evaluate(SCROLLING_TABLES)]
     problems += ["has not one h1"] if page.locator("h1").count() != 1 else []
     terms = page.locator("[popover]").evaluate_all("popovers => popovers.map(({ id }) => id)")
     problems += [f"{term} twice" for term in set(terms) if terms.count(term) > 1]
