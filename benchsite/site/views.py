@@ -125,7 +125,8 @@ def latest_sweeps() -> tuple[Sweep, ...]:
     rejected = Q(runs__verdict="reject", runs__verdict_override="")
     counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
     highest = Max("runs__throughput_ops_s", filter=counting)
-    found = Sweep.objects.filter(pk__in=keys).select_related("matrix").annotate(highest=highest).in_bulk()
+    sweeps = Sweep.objects.filter(pk__in=keys).select_related("matrix")
+    found = sweeps.annotate(highest=highest, commit=Max("runs__commit")).in_bulk()
     return tuple(found[key] for key in keys if key in found)
 
 
