@@ -108,6 +108,18 @@ def test_a_point_of_which_no_repeat_counts_stays_visible(fields, standing):
     assert build_curve(sweep).ceiling is None
 
 
+def test_progress_leaves_out_runs_that_were_run_again():
+    sweep = make_sweep()
+    failed = make_run(sweep, threads=2, status="failed")
+    cancelled = make_run(sweep, threads=4, status="cancelled")
+    make_run(sweep, threads=2, rerun_of=failed)
+    make_run(sweep, threads=4, status="queued", rerun_of=cancelled)
+
+    progress = build_curve(sweep).progress
+
+    assert (progress.runs, progress.succeeded, progress.failed, progress.cancelled) == (2, 1, 0, 0)
+
+
 def test_runs_that_did_not_succeed_make_no_points():
     sweep = make_sweep()
     make_run(sweep, threads=2)

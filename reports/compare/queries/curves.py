@@ -67,6 +67,7 @@ RUN_FIELDS = (
     "excluded_reason",
     "verdict_override",
     "stand_in",
+    "rerun_of_id",
 )
 # Statistic in URLs and figures -> column of Measurement, in µs.
 COLUMNS = {name: f"{name}_us" for name in STATISTICS}
@@ -298,7 +299,8 @@ def _curve(
         if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
     mode = spec["mode"] if spec else None
-    ended = Counter(run["status"] for run in runs)
+    repeated = {run["rerun_of_id"] for run in runs if run["rerun_of_id"]}
+    left = Counter(run["status"] for run in runs if run["id"] not in repeated or run["status"] == Status.SUCCEEDED)
     common = {name: {run[name] for run in runs} for name in ("session", "commit", "branch")}
     durability = {}
     if mode:
@@ -343,7 +345,7 @@ def _curve(
         notes=sweep.notes,
         setup=build_setup(spec) if spec else Setup(),
         stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
-        progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
+        progress=Progress(left.total(), left[Status.SUCCEEDED], left[Status.FAILED], left[Status.CANCELLED]),
     )
 
 
