@@ -29,7 +29,7 @@ MIN_COMMIT = 4  # characters
 
 class SweepFilter(ListFilter):
     noun, plural = "sweep", "sweeps"
-    q = search_field("name, note, tag, version …")
+    q = search_field("name, note, tag …")
     system = Menu("System", "system")
     mode = Menu("Mode", "mode")
     workload = Menu("Workload", "workload_name")

@@ -43,7 +43,7 @@ SORTS: Final[dict[str, tuple[str, ...]]] = {
 
 class HistoryFilter(ListFilter):
     noun, plural = "history", "histories"
-    q = search_field("database, workload, cluster …")
+    q = search_field("database, workload …")
     system = Menu("System", "system")
     mode = Menu("Mode", "mode")
     workload = Menu("Workload", "workload_name")

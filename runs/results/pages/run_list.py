@@ -84,7 +84,7 @@ SORTS: dict[str, tuple[str | OrderBy, ...]] = {
 
 class RunFilter(ListFilter):
     noun, plural = "run", "runs"
-    q = search_field("name, note, tag, host …")
+    q = search_field("name, note, tag …")
     status = Menu("Status", choices=[(ACTIVE, "not finished"), *Status.choices])
     verdict = Menu("Verdict", choices=[*Verdict.choices[1:], ("none", "not judged"), (EXCLUDED, "excluded")])
     system = Menu("System", "system")
