@@ -18,6 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
 from benchsite.core.addresses import AddressRefused, is_own_address, join_address, resolve, split_address
+from benchsite.core.formatting import grouped
 from benchsite.core.responses import form_status
 from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
 from runs.catalog.connection_strings import parse_connection_string
@@ -195,7 +196,7 @@ class FirstMatrixForm(DescribedForm):
         with transaction.atomic():
             workload, _ = Workload.objects.get_or_create(
                 team=team,
-                name=f"{EXAMPLES[letter].partition(':')[0].capitalize()}, {records} records",
+                name=f"{letter}: {EXAMPLES[letter].partition(':')[0]}, {grouped(records)} records",
                 defaults={
                     "short_name": letter,
                     "properties": {**CORE_WORKLOADS[letter], "recordcount": str(records)},

@@ -44,7 +44,8 @@ class TargetCheck:
 
     `name` is one of STEPS, an obstacle of `Survey`, or interrupted or fault of a check without a result. `detail` is a
     value, or what the server or its driver says; `fields` are those of a form in which it is corrected. That of clients
-    which passed is what they did: read, write, or table where Benchsite made and dropped it.
+    which passed is what they did: read, write, or table where Benchsite made and dropped it; no_table of those that
+    wait until Benchsite may make the table that they read.
     """
 
     name: str
@@ -158,6 +159,8 @@ def check_target(
         target = _check_server(system, server, (connection, sign_in), cluster, confirmed, record, note)
         if run_clients is None or any(check.outcome == "reject" for check in target.checks):
             return target
+        if not (target.may_write or target.foreign_data):
+            return dataclasses.replace(target, checks=(*target.checks, TargetCheck("clients", "warn", "no_table")))
         note(5)
         mode = system.modes[next(reversed(target.modes), target.nearest)]
         of_mode = dataclasses.replace(server, spec=dataclasses.replace(server.spec, mode=mode))

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.probe.target_checks import SERVER_TIMEOUT_S, check_target
+from workers.probe.target_checks import SERVER_TIMEOUT_S, TargetCheck, check_target
 from workers.provision.deadline import Deadline
 from workers.systems.build import build
 from workers.tests.conftest import started_server
@@ -81,6 +81,23 @@ def test_check_offers_a_mode(settings_of_site, slug):
 
     assert target.is_usable, target
     assert target.version and not target.foreign_data
+
+
+def test_clients_wait_until_the_table_they_read_may_be_made(settings_of_site):
+    """Their read of a table that is not there would look like a refused sign-in."""
+    system = load_catalog().system("postgresql")
+    with started_server(system, "on") as server:
+        server.administration.create_table("orders", ["number"], "")
+        target = check_target(
+            system,
+            [f"{server.host}:{server.port}"],
+            {system.binding.endpoint.password: server.password},
+            deadline=Deadline(SERVER_TIMEOUT_S),
+            run_clients=lambda server, number, *, writes: [],
+        )
+
+    assert "orders" in target.data and not target.may_write
+    assert target.checks[-1] == TargetCheck("clients", "warn", "no_table")
 
 
 @pytest.fixture

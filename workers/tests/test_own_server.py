@@ -250,7 +250,7 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
         panel = operator.get(re.search(r'hx-get="([^"]*/checks/[^"]*)"', pages[0].content.decode())[1])
         panels = [await_check(operator, page) for page in pages[:-1]]
 
-    assert "Step 2 of 6" in panel.content.decode() or "Step 1 of 6" in panel.content.decode()
+    assert "Check 2 of 6" in panel.content.decode() or "Check 1 of 6" in panel.content.decode()
     assert "for all its answers" in panel.content.decode()
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
     assert "Try again in a minute" in pages[-1].content.decode()
