@@ -51,7 +51,7 @@ def test_nothing_is_extrapolated():
     comparison = equal_load([ladder(1), ladder(10)], ["READ"], load_ops_s=5000.0)
     slow, fast = (side.operations[0] for side in comparison.sides)
     assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
-    assert fast.at[0].latency_us is None and fast.how == "the lowest rung does already 10.0k\u202fops/s"
+    assert fast.at[0].latency_us is None and fast.how == "the lowest rung already does 10.0k\u202fops/s"
     assert comparison.sentence == (
         "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
     )

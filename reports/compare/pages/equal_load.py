@@ -324,7 +324,7 @@ def rung_label(point: Point) -> str:
 
 def latency_text(reading: AtLoad) -> str:
     """Where a latency comes from: "at 16 threads", "≈ between 16 threads and 32 threads", "not reached: ..."."""
-    return _said(reading.how, reading.between, "the highest is", "the lowest rung does already")
+    return _said(reading.how, reading.between, "the highest is", "the lowest rung already does")
 
 
 def within_text(reading: Within) -> str:
