@@ -105,6 +105,11 @@ def test_it_waits_for_what_it_needs(name):
         assert needed == {**servers, "migrate": {"condition": "service_completed_successfully"}}
 
 
+def test_postgresql_is_not_process_1():
+    """It takes an orphan that a signal ended for a server process that crashed, and restarts them all."""
+    assert SERVICES["postgres"]["init"] is True
+
+
 def test_one_service_builds_the_image():
     assert {name for name, service in SERVICES.items() if "build" in service} == {"migrate"}
 
