@@ -5,15 +5,21 @@ tagged like the official ones, and have what Benchsite relies on of those: the s
 """
 
 import contextlib
+import gzip
+import hashlib
 import io
+import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
 import tarfile
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +96,19 @@ class TestEngine:
         recipe = load_catalog().system(system).image
         assert recipe is not None
         reference = recipe.reference(tag)
-        content, programs = build_image(redis_files() if system == "redis" else postgresql_files())
+        self.add_build(reference, redis_files() if system == "redis" else postgresql_files())
+        return reference
+
+    def add_build(self, reference: str, files: list[Path], accounts: str = ACCOUNTS) -> None:
+        content, programs = build_image(files, accounts)
+        repository, _, tag = reference.rpartition(":")
         with self.client() as client:
             client.api.import_image_from_data(
                 content,
-                repository=recipe.repository,
-                tag=reference.partition(":")[2],
-                changes=[f"ENV PATH={programs}:/usr/local/bin:/usr/bin:/bin", "VOLUME /data"],
+                repository=repository,
+                tag=tag,
+                changes=[f"ENV {_path(programs)}", "VOLUME /data"],
             )
-        return reference
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +171,73 @@ def postgresql_files() -> list[Path]:
     ]
 
 
-def build_image(files: list[Path]) -> tuple[bytes, str]:
+class Registry:
+    """One on loopback, which engines take without TLS; its tags can be moved."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, tuple[str, bytes]] = {}  # path -> media type and bytes
+        content = self._content
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                kind, body = content.get(self.path, ("", b""))
+                self.send_response(200 if kind else 404)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Docker-Content-Digest", _digest(body))
+                self.end_headers()
+                if self.command == "GET":
+                    self.wfile.write(body)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._content["/v2/"] = ("application/json", b"{}")
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.repository = f"127.0.0.1:{self._server.server_port}/team/redis"
+
+    def __enter__(self) -> "Registry":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def push(self, tag: str, files: list[Path], **labels: str) -> str:
+        """The digest by which the registry knows the image."""
+        layer, programs = build_image(files)
+        config = json.dumps({
+            "architecture": "arm64" if platform.machine() == "aarch64" else "amd64", "os": "linux",
+            "config": {"Env": [_path(programs)], "Labels": labels},
+            "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+        }).encode()  # fmt: skip
+        kind = "application/vnd.docker.distribution.manifest.v2+json"
+        manifest = json.dumps({
+            "schemaVersion": 2, "mediaType": kind,
+            "config": self._add_blob("container.image.v1+json", config),
+            "layers": [self._add_blob("image.rootfs.diff.tar.gzip", gzip.compress(layer, 1))],
+        }).encode()  # fmt: skip
+        for name in (tag, _digest(manifest)):
+            self._content[f"/v2/team/redis/manifests/{name}"] = (kind, manifest)
+        return f"{self.repository}@{_digest(manifest)}"
+
+    def _add_blob(self, kind: str, content: bytes) -> dict[str, object]:
+        self._content[f"/v2/team/redis/blobs/{_digest(content)}"] = ("application/octet-stream", content)
+        return {"mediaType": f"application/vnd.docker.{kind}", "size": len(content), "digest": _digest(content)}
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _path(programs: str) -> str:
+    return f"PATH={programs}:/usr/local/bin:/usr/bin:/bin"
+
+
+def build_image(files: list[Path], accounts: str = ACCOUNTS) -> tuple[bytes, str]:
     """A root file system with these files and the libraries of their programs at their own places, and where the first
     of them lies."""
     content = io.BytesIO()
@@ -170,7 +246,7 @@ def build_image(files: list[Path]) -> tuple[bytes, str]:
             member = tarfile.TarInfo(folder)
             member.type, member.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             archive.addfile(member)
-        _add(archive, "etc/passwd", ACCOUNTS.encode(), 0o644)
+        _add(archive, "etc/passwd", accounts.encode(), 0o644)
         # The linker names some files by roundabout ways, and an image has each but once.
         for place in dict.fromkeys(os.path.normpath(path) for path in [*files, *_libraries(files)]):
             _add(archive, place.lstrip("/"), Path(place).read_bytes(), 0o755)

@@ -6,6 +6,7 @@ what `docker inspect` tells, as environment variables and command lines are.
 """
 
 import io
+import re
 import tarfile
 import time
 from collections.abc import Mapping
@@ -17,13 +18,19 @@ from docker.errors import NotFound
 from benchsite.core.paths import Account
 from workers.provision.servers import ServerDidNotStart
 
+NUMBERS = re.compile("0*[1-9][0-9]{0,8}:[0-9]{1,9}")  # of an account other than root's
+
 
 def account_in(container: Any, name: str, image: str) -> Account:
-    """The image's own account of that name, whose numbers differ between the variants of an image."""
-    for line in read_file(container, "/etc/passwd").splitlines():
-        fields = line.split(":")
-        if len(fields) > 3 and fields[0] == name and fields[2] != "0":
-            return Account(name, int(fields[2]), int(fields[3]))
+    """The image's own account of that name, whose numbers differ between the variants of an image.
+
+    An engine takes anything but digits for root, and of several lines with the name one that it chooses.
+    """
+    lines = [line.split(":") for line in read_file(container, "/etc/passwd").split("\n")]
+    numbers = [":".join(fields[2:4]) for fields in lines if fields[0].strip() == name]
+    if numbers and all(map(NUMBERS.fullmatch, numbers)):
+        uid, gid = map(int, numbers[0].split(":"))
+        return Account(name, uid, gid)
     raise ServerDidNotStart(
         f"The image {image} has no account {name}, under which a server of its kind runs, other than root."
     )

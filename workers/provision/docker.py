@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from workers.provision.containers import (
     remove_volume,
     wait_for_end,
 )
-from workers.provision.engine import ContainerSite, EngineError, connected
+from workers.provision.engine import IMAGE_LABEL, ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.ports import free_port
 from workers.provision.servers import (
@@ -94,7 +94,8 @@ class DockerProvisioner(StartingProvisioner):
         self._render(0, "")  # Wrong settings are told before anything is made.
         reference = self._reference()
         with connected(self.site.engine) as engine:
-            image = find_image(engine, reference, pull=self.site.pull)
+            image_id = self._read_image_id(engine)
+            image = find_image(engine, reference, image_id, pull=self.site.pull, is_build=self._is_build)
             self._discard(engine)
             try:
                 container, password = self._with_data(engine, image)
@@ -192,6 +193,10 @@ class DockerProvisioner(StartingProvisioner):
 
     # --- before the start
 
+    @property
+    def _is_build(self) -> bool:
+        return bool(self.spec.build and self.spec.build["image"])
+
     def _reference(self) -> str:
         """Of the own build, else of the official image."""
         build = self.spec.build
@@ -202,6 +207,12 @@ class DockerProvisioner(StartingProvisioner):
             return self.image.reference(self.spec.version)
         except BadTag as error:
             raise ServerDidNotStart(f"{self.spec.system.name}: {error}") from error
+
+    def _read_image_id(self, engine: Any) -> str:
+        """Of the first start: all of a deployment start the same bytes. Empty: this is the first."""
+        with contextlib.suppress(NotFound):
+            return str((engine.volumes.get(self.name).attrs["Labels"] or {}).get(IMAGE_LABEL, ""))
+        return ""
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
         host = EVERY_ADDRESS
@@ -238,7 +249,7 @@ class DockerProvisioner(StartingProvisioner):
         if node:
             name += f"-node-{node + 1}"
         labels = site.labels(self.spec.deployment)
-        engine.volumes.create(name, labels=labels)
+        engine.volumes.create(name, labels={**labels, IMAGE_LABEL: image.image_id})
         remove_container(engine, name + suffix)
         limits: dict[str, Any] = {}
         if site.memory_bytes:
@@ -335,7 +346,9 @@ class DockerProvisioner(StartingProvisioner):
         )
         limits = container.attrs["HostConfig"]
         facts = {  # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
-            **asdict(image),
+            "reference": image.reference,
+            "image_id": image.image_id,
+            "digest": image.digest,
             "container": container.id,
             "engine": engine.version()["Version"],
             "network": limits["NetworkMode"],
@@ -344,7 +357,7 @@ class DockerProvisioner(StartingProvisioner):
         }
         build = {}
         if self.spec.build:
-            build = {"digest": image.digest or image.image_id}
+            build = {"digest": image.digest or image.image_id, "commit": image.commit}
         return replace(server, version=version, process=_processes([container, *others]), container=facts, build=build)
 
     def _start_others(self, engine: Any, image: Image, port: int, password: str) -> list[Any]:

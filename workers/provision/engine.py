@@ -18,6 +18,7 @@ ANSWER_TIMEOUT_S = 60
 HOST_NETWORK = "host"
 # What is known of containers and volumes by their labels. Labels are read by anybody who may ask the engine.
 SITE_LABEL, DEPLOYMENT_LABEL = "org.benchsite.site", "org.benchsite.deployment"
+IMAGE_LABEL = "org.benchsite.image"
 
 
 class EngineError(ProvisionError):
