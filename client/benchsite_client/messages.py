@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from benchsite.core.formatting import duration
+
 TOO_LARGE: Final = "The files unpack to more than {mib:,} MiB: judge fewer of them at a time, or upload them."
 NO_HARDWARE: Final = "Where the database ran is not stated: its processor, memory and disks (--hardware)."
 FOLDER: Final = "{name} is a folder: name the files in it."
@@ -34,6 +36,7 @@ NO_ADDRESS: Final = "State the address of the site, as in `benchsite login https
 NO_TOKEN: Final = "The token is empty. Create one on your team's page Tokens."
 TOKEN_PROMPT: Final = "Token (from your team's page Tokens): "
 UNREADABLE_TOKEN: Final = "The token cannot be read from {path}: {reason}."
+WRONG_PATIENCE: Final = "BENCHSITE_PATIENCE is {value!r}: write a number of seconds."
 UNREADABLE_LOGIN: Final = "{path} cannot be read: remove it and run `benchsite login` again."
 LOGGED_IN: Final = "Signed in at {address}. The token is stored in {path}."
 LOGIN_FORGOTTEN: Final = "No site and no token are stored any more."
@@ -89,7 +92,7 @@ def list_changes(diff: Mapping[str, Any]) -> Iterator[str]:
     matrix = diff["matrix"] or {}
     preview = matrix.get("preview")
     if preview:
-        yield f"plan {matrix['name']}: {preview['runs']:,} runs, {preview['hours']:.1f} h"
+        yield f"plan {matrix['name']}: {preview['runs']:,} runs, {duration(3600 * preview['hours'])}"
         yield from (f"  problem: {problem['detail']}" for problem in preview["problems"])
 
 

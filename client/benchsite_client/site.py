@@ -67,8 +67,11 @@ class Client:
         if not login.address or not login.token:
             raise Ended(USAGE, messages.NO_LOGIN)
         self.address = get_site_url(argparse.Namespace(site=login.address, allow_http=login.allow_http))
-        patience_s = float(os.environ.get("BENCHSITE_PATIENCE") or DEFAULT_PATIENCE_S)
-        self.site = Site(self.address, login.token, patience_s)
+        patience = os.environ.get("BENCHSITE_PATIENCE") or DEFAULT_PATIENCE_S
+        try:
+            self.site = Site(self.address, login.token, float(patience))
+        except ValueError:
+            raise Ended(USAGE, messages.WRONG_PATIENCE.format(value=patience)) from None
 
     def get(self, path: str, **query: Any) -> Any:
         return self.ask("GET", _with_query(path, query))

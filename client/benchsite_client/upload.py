@@ -55,8 +55,9 @@ class Refused(Exception):
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         self.status, self.problem = status, problem
         self.slug = str(problem.get("type", "")).rsplit("/", 1)[-1]
-        faults = [f"{one.get('pointer', '')}: {one.get('detail', '')}" for one in problem.get("errors") or []]
         said = str(problem.get("detail") or problem.get("title") or "no reason given")
+        faults = [f"{one.get('pointer', '')}: {one.get('detail', '')}" for one in problem.get("errors") or []]
+        faults = [one for one in faults if one.rstrip(".") not in said]
         super().__init__(
             f"{said} (HTTP {status}, {self.slug or 'no problem document'})"
             + "".join(f"\n  {one}" for one in faults[:10])
@@ -102,11 +103,10 @@ def arguments(prog: str | None) -> argparse.ArgumentParser:
     add("--dry-run", action="store_true", help="have it read and judged, and nothing stored")
     add("--no-verdict", action="store_true", help="upload only; a rejected run still ends with 5")
     add("--wait", type=float, default=600, metavar="S", help="for a large upload to be read (default: 600)")
-    patience = float(os.environ.get("BENCHSITE_PATIENCE") or 300)
     add(
         "--patience",
         type=float,
-        default=patience,
+        default=os.environ.get("BENCHSITE_PATIENCE") or "300",
         metavar="S",
         help="for a site that is busy or away (default: $BENCHSITE_PATIENCE, else 300)",
     )
