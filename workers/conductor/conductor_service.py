@@ -90,9 +90,8 @@ class ConductorService:
             self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))
         if measuring_here():
             return  # Merging and reading would disturb the measurement.
-        if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S:
+        if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S and conductors.note_host_facts():
             self._disk_noted_at = time.monotonic()
-            conductors.note_host_facts()
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
         if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):
             self._start(("late output", run_id), partial(complete_run, run_id))

@@ -94,10 +94,13 @@ def end_life(conductor_id: uuid.UUID) -> None:
         log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
 
 
-def note_host_facts() -> None:
+def note_host_facts() -> bool:
     """Update what previews of plans ask of this host's machine: what is free for data folders, which faults it can
-    apply, and which own builds it starts.
+    apply, and which own builds it starts. False where the site has no such machine yet.
     """
+    machines = Machine.objects.filter(host_key=host_key())
+    if not machines.exists():
+        return False
     usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
     # As `df`, without what is reserved for root.
     sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
@@ -106,9 +109,10 @@ def note_host_facts() -> None:
         for name, value in (sizes | host_faults() | own_builds().list_facts()).items()
     }
     with transaction.atomic():
-        for machine in Machine.objects.select_for_update().filter(host_key=host_key()):
+        for machine in machines.select_for_update():
             machine.facts |= observed
             machine.save(update_fields=["facts"])
+    return True
 
 
 def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
