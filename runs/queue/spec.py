@@ -236,7 +236,7 @@ class ClientOrder(TypedDict):
     threads: int
     target_ops_s: int | None
     duration_s: int | None  # None: until all its records are loaded
-    deadline_s: int
+    deadline_s: float
     properties: dict[str, str]  # the whole property file
     samples_host: NotRequired[bool]  # this client samples the host that it runs on
     site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name

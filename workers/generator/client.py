@@ -97,11 +97,9 @@ class BindingMismatch(ManifestError):
     """This load generator's jars are not those that the run was submitted with."""
 
 
-def prepare_command(
-    order: ClientOrder, folder: WorkFolder, *, writes_archive: bool = True
-) -> tuple[list[str], Manifest]:
+def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = False) -> tuple[list[str], Manifest]:
     """The command line, with the 0600 property file in the folder, and its binding. A load writes an archive of its
-    classes where there is none. Raises ManifestError and StartError.
+    classes where there is none; a client of a check is ready before it connects. Raises ManifestError and StartError.
     """
     manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, order["binding"])
     if manifest.digest != order["digest"]:
@@ -119,7 +117,7 @@ def prepare_command(
     java_phase, go_phase = PHASES[order["phase"]]
     if order["binding"].startswith(GO_YCSB):
         return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)], manifest
-    arguments = ["--ready", java_phase, "-s", "-P", str(properties)]
+    arguments = ["--check" if is_check else "--ready", java_phase, "-s", "-P", str(properties)]
     java_class = manifest.java_class or order["java_class"]
     arguments += ["-threads", str(order["threads"]), "-db", java_class]
     if order["target_ops_s"]:
@@ -129,8 +127,7 @@ def prepare_command(
         options = (*options, f"-XX:ActiveProcessorCount={len(cpus)}")
     site_files = _site_files(order, base)
     if not site_files:
-        is_load = writes_archive and order["phase"] == "load"
-        options = (*options, *archive_options(manifest, base, is_load=is_load))
+        options = (*options, *archive_options(manifest, base, is_load=order["phase"] == "load"))
     return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files), manifest
 
 

@@ -1,4 +1,4 @@
-"""Short runs of YCSB against a server before anything is measured there, by the process that measures later."""
+"""A short run of YCSB against a server before anything is measured there, by the process that measures later."""
 
 import logging
 import time
@@ -21,7 +21,9 @@ from workers.generator.client import READY, prepare_command
 from workers.generator.host_identity import generator_name
 from workers.generator.site_client import SiteRefused, SiteUnreachable, site_client
 from workers.generator.work_folder import ClientResult, WorkFolder, busy_folders, created_work_folder
-from workers.processes.process import Guarded, ProcessResult, StartError, run_process
+from workers.processes.process import Guarded, ProcessResult, StartError, StopReason, run_process
+from workers.processes.processor_time import processor_time_s
+from workers.provision.deadline import PROGRAM_TIMEOUT_S
 from workers.systems.manifests import ManifestError
 
 log = logging.getLogger(__name__)
@@ -33,33 +35,32 @@ Outcome = Literal["passed", "failed", "unfit", "busy"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Of the clients that a check runs one after the other. `detail` is what the driver, or this host, says."""
+    """`detail` is what the driver, or this host, says."""
 
     outcome: Outcome
     detail: str = ""
 
 
 def answer_check(check: uuid.UUID) -> None:
-    """Run the clients of a check and send the site how they ended; a second delivery of its message does nothing."""
+    """Run the client of a check and send the site how it ended; a second delivery of its message does nothing."""
     claim, site = uuid.uuid4(), site_client()
     try:
-        orders = site.claim_check(check, claim)
-        if orders:
-            site.complete_check(check, claim, **asdict(run_check(check, claim, orders)))
+        order = site.claim_check(check, claim)
+        if order:
+            site.complete_check(check, claim, **asdict(run_check(check, claim, order)))
     except (SiteUnreachable, SiteRefused) as error:
         log.warning("Check %s has no result (%s).", check, error)
 
 
-def run_check(check: uuid.UUID, claim: uuid.UUID, orders: Sequence[ClientOrder]) -> CheckResult:
-    """How the first client that failed ended, or that all passed. Nothing of them is kept."""
+def run_check(check: uuid.UUID, claim: uuid.UUID, order: ClientOrder) -> CheckResult:
+    """How the client ended, of which nothing is kept. `deadline_s` of the order is the time that the server has."""
     name = generator_name()
     if busy_folders(settings.WORK_DIR, name):
         return CheckResult("busy")  # A check would disturb what is measured.
     try:
         with created_work_folder(settings.WORK_DIR, check, claim, name) as folder:
             try:
-                results = (_run_client(order, folder) for order in orders)
-                return next((result for result in results if result.outcome != "passed"), CheckResult("passed"))
+                return _run_client(order, folder)
             finally:
                 folder.record_result(ClientResult())
                 folder.remove()
@@ -67,17 +68,38 @@ def run_check(check: uuid.UUID, claim: uuid.UUID, orders: Sequence[ClientOrder])
         return CheckResult("unfit", str(error))
 
 
+class _ServerTime:
+    """Of a client: the server has `timeout_s` from the moment on at which the client connects, without the client's own
+    work and its wait for a processor.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._process: Guarded | None = None
+        self._until = self._worked_s = 0.0
+        self.has_begun = False
+
+    def set_process(self, process: Guarded) -> None:
+        self._process = process
+
+    def read_line(self, line: str) -> None:
+        if self._process is not None and line.startswith(READY):
+            self._until = time.monotonic() + self._timeout_s
+            self._worked_s = processor_time_s(self._process.pid)
+            self._process.write_line(f"START {round(time.time() * 1000)}")
+            self.has_begun = True
+
+    def find_end(self) -> StopReason | bool:
+        if self._process is None or not self.has_begun:
+            return False
+        worked_s = processor_time_s(self._process.pid) - self._worked_s
+        return "deadline" if time.monotonic() > self._until + worked_s else False
+
+
 def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
-    command, _ = prepare_command(order, folder, writes_archive=False)
-    started: list[Guarded] = []
-
-    def begin(line: str) -> None:
-        if line.startswith(READY):
-            started[0].write_line(f"START {round(time.time() * 1000)}")
-
+    command, _ = prepare_command(order, folder, is_check=True)
+    server_time = _ServerTime(order["deadline_s"])
     printed = [folder.path / name for name in ("stdout.txt", "stderr.txt")]
-    for path in (*printed, folder.path / "summary.txt"):
-        path.unlink(missing_ok=True)
     result = run_process(
         command,
         registry=settings.GUARDED_DIR,
@@ -87,17 +109,20 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
         stdout_path=printed[0],
         stderr_path=printed[1],
         tick_s=TICK_S,
-        on_started=started.append,
-        on_stderr_line=begin,
-        deadline_s=order["deadline_s"],
+        on_started=server_time.set_process,
+        on_stderr_line=server_time.read_line,
+        should_stop=server_time.find_end,
+        deadline_s=PROGRAM_TIMEOUT_S + order["deadline_s"],
     )
-    problem = _find_problem(result, printed, folder.path / "summary.txt")
+    if result.stopped_because == "deadline" and not server_time.has_begun:
+        return CheckResult("unfit", f"YCSB's client did not start within {duration(round(result.duration_s))}")
+    problem = _find_problem(result, printed, folder.path / "summary.txt", order["deadline_s"])
     if not problem:
         return CheckResult("passed")
     return CheckResult("failed", redact(problem, find_secrets(order["properties"])))
 
 
-def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path) -> str:
+def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path, timeout_s: float) -> str:
     """What the client says of its failure, on one line; empty where every operation was done."""
     lines = chain.from_iterable(path.read_text(errors="replace").splitlines() for path in printed)
     for symptom in find_symptoms([line for line in lines if MISSING not in line]):
@@ -106,7 +131,7 @@ def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path)
             line = line.removeprefix(word)
         return line
     if result.stopped_because == "deadline":
-        return f"no answer within {duration(round(result.duration_s))}"
+        return f"no answer within {duration(timeout_s)}"
     try:
         operations = parse_summary(summary.read_text(errors="replace")).operations
     except (OSError, YcsbError):

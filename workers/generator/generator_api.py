@@ -208,8 +208,8 @@ def claim(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) 
 
 @endpoint("POST", requests.Claim)
 def claim_check(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) -> dict[str, Any]:
-    """The orders of the clients that check a server, for the first claim of this load generator."""
-    return {"orders": client_checks.claim(name, pk)}
+    """The order of the client that checks a server, for the first claim of this load generator."""
+    return {"order": client_checks.claim(name, pk)}
 
 
 @endpoint("POST", requests.CheckResult)

@@ -153,7 +153,7 @@ class Failure(Claim):
 
 
 class CheckResult(Claim):
-    """How the clients of a check ended: `workers.generator.client_check.CheckResult`."""
+    """How the client of a check ended: `workers.generator.client_check.CheckResult`."""
 
     outcome: Literal["passed", "failed", "unfit", "busy"]
     detail: Text

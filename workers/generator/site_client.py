@@ -103,9 +103,9 @@ class SiteClient:
             return None
         return answer
 
-    def claim_check(self, check: uuid.UUID, claim: uuid.UUID) -> list[Any]:
-        """The orders of a check's clients, once; nothing of a check that was claimed before, or is over."""
-        return list(self._post(f"checks/{check}/claim", {"claim": str(claim)})["orders"])
+    def claim_check(self, check: uuid.UUID, claim: uuid.UUID) -> Any:
+        """The order of a check's client, once; None of a check that was claimed before, or is over."""
+        return self._post(f"checks/{check}/claim", {"claim": str(claim)})["order"]
 
     def complete_check(self, check: uuid.UUID, claim: uuid.UUID, outcome: str, detail: str) -> None:
         self._post(f"checks/{check}/complete", {"claim": str(claim), "outcome": outcome, "detail": detail})

@@ -1,4 +1,4 @@
-"""The clients of a check: orders for load generators that would drive the server, and how their clients ended.
+"""The clients of a check: an order for each load generator that would drive the server, and how its client ended.
 
 Orders and results lie in the cache. An order holds the password, so it is encrypted; the load generator that it is for
 reads it once.
@@ -6,9 +6,10 @@ reads it once.
 
 import contextlib
 import json
+import math
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -24,26 +25,31 @@ from runs.models import LoadGenerator
 from runs.queue.spec import ClientOrder
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.keys import KeyRange
+from workers.provision.administration.program import limit_driver
+from workers.provision.deadline import PROGRAM_TIMEOUT_S
 from workers.provision.servers import Server
 
 THREADS: Final = 32  # of each client in the last rung of the first ladder
-OPERATIONS: Final = 4  # of each thread
-CLIENT_TIMEOUT_S: Final = 20  # with the start of its JVM
+OPERATIONS: Final = 2  # of each thread
 CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
-CLIENTS_TIMEOUT_S: Final = CLAIM_TIMEOUT_S + 2 * CLIENT_TIMEOUT_S  # one that loads, and one that reads and updates
+# Beside the time of the server: for the claim and for the start of the JVM.
+CLIENTS_TIMEOUT_S: Final = CLAIM_TIMEOUT_S + PROGRAM_TIMEOUT_S
+RESULT_TIMEOUT_S: Final = 60
 POLL_S: Final = 0.1
 ZERO_PADDING: Final = 24
+CHECK_WORKLOAD: Final = "org.benchsite.ycsb.CheckWorkload"
 FIELDS: Final = [f"field{number}" for number in range(10)]
 # A record that a check writes: no workload of YCSB gives it so many digits.
 RECORD: Final = {
     "insertorder": "ordered", "zeropadding": str(ZERO_PADDING), "fieldcount": str(len(FIELDS)), "fieldlength": "100",
     "requestdistribution": "uniform", "scanproportion": "0", "insertproportion": "0",
+    "updateproportion": "0", "readproportion": "1",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ClientResult:
-    """How the clients of one load generator ended: an outcome of `workers.generator.client_check`, or silent."""
+    """How the client of one load generator ended: an outcome of `workers.generator.client_check`, or silent."""
 
     generator: str
     outcome: str
@@ -57,56 +63,44 @@ def build_key(number: int) -> str:
     return key
 
 
-def build_orders(server: Server, digest: str, number: int, *, writes: bool) -> list[ClientOrder]:
-    """Of the clients that a load generator runs one after the other: a load of the record with this `number` where it
-    `writes`, then reads, and updates, by as many threads as the first ladder has.
+def build_order(server: Server, digest: str, number: int, timeout_s: float, *, writes: bool) -> ClientOrder:
+    """Of a client whose server has `timeout_s`: as many threads as the first ladder has read the record with this
+    `number`; where it `writes`, one of them inserts and updates it before.
     """
-    number_only = {"insertstart": str(number), "insertcount": "1"}
-    updates = 0.5 * writes
-    workload = RECORD | {
-        "recordcount": str(number + 1), "updateproportion": str(updates), "readproportion": str(1 - updates),
-    }  # fmt: skip
-    changes = {**number_only, "operationcount": str(OPERATIONS * THREADS)}
-    orders = [_build_order(server, digest, workload, "measure", THREADS, changes)]
-    if writes:
-        changes = {**number_only, "operationcount": "1"}
-        orders.insert(0, _build_order(server, digest, workload, "load", 1, changes))
-    return orders
-
-
-def _build_order(
-    server: Server, digest: str, workload: Mapping[str, str], phase: str, threads: int, changes: Mapping[str, str]
-) -> ClientOrder:
-    system = server.spec.system
-    binding_properties = server.client_properties(workload)
+    system, duration_s = server.spec.system, math.ceil(timeout_s)
+    workload = RECORD | {"recordcount": str(number + 1)}
+    binding_properties = limit_driver(system, server.client_properties(workload), timeout_s)
     properties = client_properties_for_run(
         workload,
-        phase=phase,
+        phase="measure",
         client=0,
         clients=1,
-        threads=threads,
-        duration_s=CLIENT_TIMEOUT_S,
+        threads=THREADS,
+        duration_s=duration_s,
         binding_properties=binding_properties,
     )
+    properties |= {"insertstart": str(number), "insertcount": "1", "operationcount": str(OPERATIONS * THREADS)}
+    if writes:
+        properties["workload"] = CHECK_WORKLOAD
     return {
         "binding": system.binding.name,
         "digest": digest,
         "java_class": system.binding.java_class,
-        "phase": phase,
-        "threads": threads,
+        "phase": "measure",
+        "threads": THREADS,
         "target_ops_s": None,
-        "duration_s": CLIENT_TIMEOUT_S,
-        "deadline_s": CLIENT_TIMEOUT_S,
-        "properties": {**properties, **changes},
+        "duration_s": duration_s,
+        "deadline_s": timeout_s,
+        "properties": properties,
         "site_files": site_files(system, binding_properties),
     }
 
 
-def run_clients(team: Team, server: Server, number: int, *, writes: bool, deadline: float) -> list[ClientResult]:
-    """Has every load generator with the binding check the server at once; the first one writes, where that is allowed.
-
-    `deadline` is of time.monotonic().
+def run_clients(team: Team, server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
+    """Has every load generator with the binding check the server at once, which has `timeout_s`; the first one writes,
+    where that is allowed.
     """
+    deadline = time.monotonic() + CLIENTS_TIMEOUT_S + timeout_s
     binding = server.spec.system.binding.name
     generators = [row for row in get_generators(team).filter(enabled=True) if binding in row.bindings]
     silent = set(unusable().values_list("pk", flat=True))
@@ -115,15 +109,15 @@ def run_clients(team: Team, server: Server, number: int, *, writes: bool, deadli
     for row in generators:
         if row.pk not in silent:
             is_first = writes and not sent
-            orders = build_orders(server, row.bindings[binding], number, writes=is_first)
-            sent[send(row, orders, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
+            order = build_order(server, row.bindings[binding], number, timeout_s, writes=is_first)
+            sent[send(row, order, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
     return results + _await_results(sent, deadline)
 
 
-def send(generator: LoadGenerator, orders: Sequence[ClientOrder], timeout_s: float) -> uuid.UUID:
+def send(generator: LoadGenerator, client_order: ClientOrder, timeout_s: float) -> uuid.UUID:
     """The key of the check. Nobody claims it where Redis takes no message."""
     check = uuid.uuid4()
-    order = {"generator": generator.name, "orders": seal(json.dumps(orders), CLIENT_PROPERTIES)}
+    order = {"generator": generator.name, "client": seal(json.dumps(client_order), CLIENT_PROPERTIES)}
     cache.set(_key(check), order, max(1.0, timeout_s))
     with contextlib.suppress(BrokerError):
         current_app.send_task("load.check", args=[str(check)], queue=generator.queue, expires=CLAIM_TIMEOUT_S)
@@ -151,19 +145,19 @@ def read_result(check: uuid.UUID) -> list[str] | None:
     return result
 
 
-def claim(generator: str, check: uuid.UUID) -> list[Any]:
-    """The orders of a check of this load generator, for the first who asks."""
+def claim(generator: str, check: uuid.UUID) -> Any:
+    """The order of a check's client to this load generator, for the first who asks; None for others."""
     order = cache.get(_key(check))
     if order is None or order["generator"] != generator or not cache.delete(_key(check)):
-        return []
-    cache.set(_key(check, "claim"), generator, CLIENTS_TIMEOUT_S)
-    return list(json.loads(unseal(order["orders"], CLIENT_PROPERTIES)))
+        return None
+    cache.set(_key(check, "claim"), generator, RESULT_TIMEOUT_S)
+    return json.loads(unseal(order["client"], CLIENT_PROPERTIES))
 
 
 def complete(generator: str, check: uuid.UUID, outcome: str, detail: str) -> None:
     """Nothing where another load generator claimed the check, or none did."""
     if cache.get(_key(check, "claim")) == generator:
-        cache.set(_key(check, "result"), [outcome, detail], CLIENT_TIMEOUT_S)
+        cache.set(_key(check, "result"), [outcome, detail], RESULT_TIMEOUT_S)
 
 
 def _key(check: uuid.UUID, part: str = "order") -> str:

@@ -1,9 +1,10 @@
 """Checks of servers that a team typed, outside of the threads that answer requests.
 
 A thread of its own waits for each check; what the server sends is read by a process with limits
-(`workers.provision.administration.program`). The server has SERVER_TIMEOUT_S for all its answers to that process. What
-else takes time has limits of its own: the start of the process, and the clients of load generators. The progress lies
-in the cache, where every web process reads it; the password stays in the process that checks.
+(`workers.provision.administration.program`). The server has SERVER_TIMEOUT_S for all its answers, to that process and
+to the clients of load generators. What else takes time has limits of its own: their starts, their work, and their wait
+for a processor. The progress lies in the cache, where every web process reads it; the password stays in the process
+that checks.
 """
 
 import logging
@@ -23,9 +24,10 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
-from workers.probe.client_checks import CLIENTS_TIMEOUT_S, ClientResult, run_clients
+from workers.probe.client_checks import CLIENTS_TIMEOUT_S, run_clients
 from workers.probe.target_checks import (
-    REMOVAL_TIMEOUT_S,
+    FAR_ANSWERS,
+    MAX_LATENCY_S,
     SERVER_TIMEOUT_S,
     Progress,
     TargetCheck,
@@ -34,10 +36,9 @@ from workers.probe.target_checks import (
 )
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records
-from workers.provision.servers import Server
 
 log = logging.getLogger(__name__)
-CHECK_TIMEOUT_S: Final = PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + CLIENTS_TIMEOUT_S + REMOVAL_TIMEOUT_S
+CHECK_TIMEOUT_S: Final = PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + FAR_ANSWERS * MAX_LATENCY_S + CLIENTS_TIMEOUT_S
 MAX_CHECKS: Final = 5  # of all teams, in one web process
 RESULT_TIMEOUT_S: Final = 600
 # Beyond the timeout: for a process to start and to end, on a busy machine.
@@ -115,13 +116,10 @@ def _run(
 ) -> None:
     saved = ""
 
-    def check_clients(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
-        return run_clients(team, server, number, writes=writes, deadline=time.monotonic() + CLIENTS_TIMEOUT_S)
-
     try:
         target = examine(
             deadline=Deadline(SERVER_TIMEOUT_S),
-            run_clients=check_clients,
+            run_clients=partial(run_clients, team),
             note_step=lambda step: _write(team, check, replace(progress, step=step)),
         )
         if save is not None and target.is_reachable:

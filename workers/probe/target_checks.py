@@ -1,12 +1,12 @@
 """Checks of servers that somebody else runs, before the first matrix.
 
 The administration looks first. Then YCSB's clients connect from the load generators and read; where the target is empty
-or holds the site's own data set, they write one record, too, which is deleted again.
+or holds the site's own data set, they write one record, too, which is deleted again. For all of that together the
+server has SERVER_TIMEOUT_S.
 """
 
 import contextlib
 import dataclasses
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,9 +28,13 @@ from workers.provision.servers import ProvisionError, Server, ServerSpec
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
-MAX_PINGS_S = 1.0  # in all: on a slow network they would take what the other answers need
+MAX_PINGS_S = 0.5  # in all: on a slow network they would take what the other answers need
 SERVER_TIMEOUT_S = 10.0  # for all answers of a server to a check
-REMOVAL_TIMEOUT_S = 5.0  # for those to the removal of the record, if more of it was used up
+# For a server far away that much more: so many times the latency that was measured, which counts up to a limit.
+FAR_ANSWERS = 30
+MAX_LATENCY_S = 0.2
+REMOVAL_TIMEOUT_S = 2.0  # of that for those to the removal of the record
+MIN_CLIENTS_S = 1  # A client that has less need not start.
 STEPS = ("connection", "sign-in", "modes", "latency", "data", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
 SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
@@ -96,14 +100,16 @@ class Progress:
 
     @property
     def timeouts_s(self) -> Mapping[str, float]:
-        """How long a check waits at most: for the server, for the program that asks it, and for clients."""
+        """How long a check waits at most: for the server, for the program that asks it, and for clients to begin."""
         return {"server": SERVER_TIMEOUT_S, "program": PROGRAM_TIMEOUT_S, "clients": CLIENTS_TIMEOUT_S}
 
 
 class RunClients(Protocol):
-    """Runs the clients of a check; `number` is that of the record which they read and may write."""
+    """Runs the clients of a check, for which the server has `timeout_s`; `number` is that of the record which they read
+    and may write.
+    """
 
-    def __call__(self, server: Server, number: int, *, writes: bool) -> list[ClientResult]: ...
+    def __call__(self, server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]: ...
 
 
 def check_target(
@@ -156,7 +162,7 @@ def check_target(
         note_step(step)
 
     try:
-        target = _check_server(system, server, (connection, sign_in), cluster, confirmed, record, note)
+        target = _check_server(system, server, (connection, sign_in), cluster, confirmed, record, note, deadline)
         if run_clients is None or any(check.outcome == "reject" for check in target.checks):
             return target
         if not (target.may_write or target.foreign_data):
@@ -164,7 +170,7 @@ def check_target(
         note(5)
         mode = system.modes[next(reversed(target.modes), target.nearest)]
         of_mode = dataclasses.replace(server, spec=dataclasses.replace(server.spec, mode=mode))
-        run = partial(run_clients, of_mode, record, writes=target.may_write)
+        run = partial(run_clients, of_mode, record)
         clients = _check_clients(system, server.administration, record, target.may_write, run, deadline)
         return dataclasses.replace(target, checks=(*target.checks, *clients))
     except AdministrationError as error:
@@ -182,6 +188,7 @@ def _check_server(
     confirmed: bool,
     record: int,
     note_step: Callable[[int], None],
+    deadline: Deadline,
 ) -> TargetChecks:
     note_step(2)
     read = read_back_modes(system, system.modes.values(), server.administration)
@@ -189,6 +196,7 @@ def _check_server(
     nearest = min(read, key=lambda name: (REPLICAS in read[name].wrong, len(read[name].wrong)))
     note_step(3)
     latency_s = _measure_latency(server)
+    deadline.extend(FAR_ANSWERS * min(latency_s, MAX_LATENCY_S))
     note_step(4)
     text = server.administration.read_marker(TABLE)
     marker, foreign = Marker.parse(text), ""
@@ -228,7 +236,7 @@ def _check_clients(
     administration: Administration,
     record: int,
     may_write: bool,
-    run: Callable[[], list[ClientResult]],
+    run: Callable[..., list[ClientResult]],
     deadline: Deadline,
 ) -> list[TargetCheck]:
     """Nothing of it stays: not even what a check left that was killed."""
@@ -236,14 +244,15 @@ def _check_clients(
     try:
         if may_write:
             is_new = _make_place(administration, record)
-        begin = time.monotonic()
-        results = run()
-        deadline.postpone(time.monotonic() - begin)
+        timeout_s = deadline.left_s - REMOVAL_TIMEOUT_S
+        if timeout_s < MIN_CLIENTS_S:
+            return [TargetCheck("clients", "reject", "late", ("address",))]
+        with deadline.paused(REMOVAL_TIMEOUT_S):
+            results = run(timeout_s, writes=may_write)
     except AdministrationError as error:
         return [TargetCheck("clients", "reject", str(error), ("user",))]
     finally:
         if may_write:
-            deadline.ensure(REMOVAL_TIMEOUT_S)
             _remove_record(administration, build_key(record))
     if not results:
         return [TargetCheck("clients", "warn", "none")]

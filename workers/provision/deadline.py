@@ -1,13 +1,15 @@
-"""The end of the time that a server of somebody else has for its answers."""
+"""The end of the time that a server of somebody else has for its answers. Standard library only."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 PROGRAM_TIMEOUT_S = 20.0
 
 
 class Deadline:
     """Time that passes for another reason than the server is added to it: of the program that asks the server, for its
-    start and its wait for a processor, at most `PROGRAM_TIMEOUT_S` in all.
+    start, its work and its wait for a processor, at most `PROGRAM_TIMEOUT_S` in all.
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -19,14 +21,18 @@ class Deadline:
         """Seconds; 0 or less once the time is over."""
         return self._until - time.monotonic()
 
-    def postpone(self, seconds: float) -> None:
-        self._until += seconds
-
     def postpone_for_program(self, seconds: float) -> None:
         seconds = min(seconds, self.program_left_s)
         self.program_left_s -= seconds
         self._until += seconds
 
-    def ensure(self, seconds: float) -> None:
-        """Leaves so many seconds at least."""
-        self._until = max(self._until, time.monotonic() + seconds)
+    def extend(self, seconds: float) -> None:
+        self._until += seconds
+
+    @contextmanager
+    def paused(self, then_left_s: float) -> Iterator[None]:
+        """For what has a limit of its own; behind it so many seconds are left."""
+        try:
+            yield
+        finally:
+            self._until = time.monotonic() + then_left_s

@@ -18,6 +18,7 @@ import pytest
 import redis
 
 from benchsite.core.paths import unprivileged_account
+from benchsite.tests.hostile_servers import HostileServer
 from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from workers.provision.ports import free_port
@@ -28,7 +29,8 @@ from workers.tests.test_memcached import make_certificates
 PASSWORD = "the right one"
 HOST = "127.0.0.1"
 NAME = "obstacle"  # of roles and databases
-DISTANCE_S = 0.15  # from a question to its answer
+DISTANCE_S = 0.2  # from a question to its answer
+QUESTIONS = 2  # connections to a Redis: whether it accepts any, and for all questions
 
 
 @dataclass(frozen=True)
@@ -344,21 +346,35 @@ def slow_proxy(port: int, delay_s: float, way_s: float = 0.0) -> Iterator[int]:
                     client, _ = listener.accept()
                 except OSError:
                     return
-                threading.Thread(target=forward, args=[client], daemon=True).start()
-
-        def forward(client: socket.socket) -> None:
-            time.sleep(delay_s)
-            with contextlib.suppress(OSError), client, socket.create_connection((HOST, port)) as server:
-                back = threading.Thread(target=pump, args=[server, client, way_s], daemon=True)
-                back.start()
-                pump(client, server, way_s)
-                back.join()
+                threading.Thread(target=forward, args=[client, port, delay_s, way_s], daemon=True).start()
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
         yield listener.getsockname()[1]
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+@contextmanager
+def silent_to_clients(port: int) -> Iterator[HostileServer]:
+    """Forwards no connections but those of a check's questions."""
+
+    def behave(client: socket.socket, ended: threading.Event) -> None:
+        if server.connections <= QUESTIONS:
+            forward(client, port)
+        ended.wait()
+
+    with HostileServer(behave) as server:
+        yield server
+
+
+def forward(client: socket.socket, port: int, delay_s: float = 0.0, way_s: float = 0.0) -> None:
+    time.sleep(delay_s)
+    with contextlib.suppress(OSError), client, socket.create_connection((HOST, port)) as server:
+        back = threading.Thread(target=pump, args=[server, client, way_s], daemon=True)
+        back.start()
+        pump(client, server, way_s)
+        back.join()
 
 
 def pump(source: socket.socket, sink: socket.socket, way_s: float) -> None:
@@ -434,12 +450,15 @@ CASES = (
     _case("mariadb is read-only", "mariadb", "read_only", mariadb_user, before="SET GLOBAL read_only = 1",
           after="SET GLOBAL read_only = 0"),
     _case("mariadb user may", "mariadb", "", mariadb_user),
+    _case("mariadb is far away", "mariadb", "", far_away, mariadb_user),
     _case("memcached has few connections", "memcached", "clients", memcached, "-c", 20, "-t", 1),
     _case("memcached demands TLS", "memcached", "sign-in", memcached_with_tls),
     _case("memcached takes small values only", "memcached", "clients", memcached, "-I", "1k", "-o",
           "slab_chunk_max=512"),
     _case("memcached is usable", "memcached", "", memcached),
+    _case("memcached is far away", "memcached", "", far_away, memcached),
     _case("cassandra has another data centre", "cassandra", "clients", cassandra,
           {"cassandra.local_dc": "elsewhere"}),
     _case("cassandra is usable", "cassandra", "", cassandra, {}),
+    _case("cassandra is far away", "cassandra", "", far_away, cassandra, {}),
 )  # fmt: skip

@@ -323,8 +323,8 @@ def test_large_fleet_gives_fewer_signs_of_life(lab):
 
 
 def test_order_of_a_check_is_given_once_and_to_its_generator(client_run, lab):
-    lab_1, orders = client_run.load_generator, [{"properties": {"redis.password": "secret"}}]
-    check = client_checks.send(lab_1, orders, 30)
+    lab_1, order = client_run.load_generator, {"properties": {"redis.password": "secret"}}
+    check = client_checks.send(lab_1, order, 30)
     answer = {"outcome": "failed", "detail": "refused"}
 
     other = post(generator("lab-2"), f"checks/{check}/claim", claim=str(uuid.uuid4())).json()
@@ -333,6 +333,6 @@ def test_order_of_a_check_is_given_once_and_to_its_generator(client_run, lab):
     before = client_checks.read_result(check)
     post(lab, f"checks/{check}/complete", claim=str(uuid.uuid4()), **answer)
 
-    assert (other, first, second) == ({"orders": []}, {"orders": orders}, {"orders": []})
+    assert (other, first, second) == ({"order": None}, {"order": order}, {"order": None})
     assert lies.status_code == 200 and before is None
     assert client_checks.read_result(check) == ["failed", "refused"]

@@ -102,13 +102,15 @@ def measure_silent(system: str) -> int:
     ("system", "name"),
     [pytest.param(*case, marks=[] if case in SAMPLE else [pytest.mark.long]) for case in TABLE],
 )
-def test_check_ends_in_time_with_one_sentence(settings, system, name):
+def test_check_ends_in_time_with_one_sentence(settings, record_property, system, name):
     settings.EXTERNAL_NETWORKS = NETWORKS
     record = load_catalog().system(system)
     if record.admin_class and not (settings.YCSB_DIR / record.binding.name).exists():
         pytest.skip("its binding is not built")
 
     target, waited_s, grown_bytes = check(system, name)
+    record_property("seconds", round(waited_s, 1))
+    record_property("MB", round(grown_bytes / 2**20))
 
     assert waited_s < SERVER_TIMEOUT_S + 2
     outcomes = [check.outcome for check in target.checks]

@@ -1,6 +1,7 @@
 """What a check of a server rejects, and that a run goes well where it rejects nothing."""
 
 import random
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,7 @@ from runs.catalog import System, load_catalog
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
-from workers.probe.client_checks import ClientResult, build_key, build_orders
+from workers.probe.client_checks import ClientResult, build_key, build_order
 from workers.probe.target_checks import SERVER_TIMEOUT_S, RunClients, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
@@ -23,7 +24,16 @@ from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.tests.loaded_targets import TABLE, target as data_target
-from workers.tests.planted_obstacles import CASES, Case, Lab, Target, find_own_address
+from workers.tests.planted_obstacles import (
+    CASES,
+    QUESTIONS,
+    Case,
+    Lab,
+    Target,
+    find_own_address,
+    redis_server,
+    silent_to_clients,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 NETWORKS = ["127.0.0.0/8", "::1/128", "0.0.0.0/0"]  # Loopback and this machine's own have to be named.
@@ -64,10 +74,10 @@ def find_digest(system: System) -> str:
     return build(settings.YCSB_DIR, [system.binding.name])[system.binding.name].digest
 
 
-def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+def run_here(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
     """As a load generator on this machine does."""
-    orders = build_orders(server, find_digest(server.spec.system), number, writes=writes)
-    result = run_check(uuid.uuid4(), uuid.uuid4(), orders)
+    order = build_order(server, find_digest(server.spec.system), number, timeout_s, writes=writes)
+    result = run_check(uuid.uuid4(), uuid.uuid4(), order)
     return [ClientResult("here", result.outcome, result.detail, writes)]
 
 
@@ -78,12 +88,11 @@ def check(system: System, target: Target, run_clients: RunClients = run_here) ->
     )  # fmt: skip
 
 
-def run_killed(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+def run_killed(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
     """It has written its record when it is killed."""
-    [load, _] = build_orders(server, find_digest(server.spec.system), number, writes=writes)
-    result = run_check(uuid.uuid4(), uuid.uuid4(), [load])
+    [result] = run_here(server, number, timeout_s, writes=writes)
     assert result.outcome == "passed", result
-    return [ClientResult("here", "silent", writes=writes)]
+    return [replace(result, outcome="silent")]
 
 
 @contextmanager
@@ -107,14 +116,16 @@ def run_first_seconds(system: System, target: Target, mode: str) -> str:
     }  # fmt: skip
     with connected(system, target, mode) as server:
         data_target(server, records=RECORDS).prepare_load()
-        orders = build_orders(server, find_digest(system), 0, writes=True)
-        for order, threads in zip(orders, (8, 32), strict=True):
-            order["threads"], order["deadline_s"] = threads, 3 * FIRST_SECONDS
+        order = build_order(server, find_digest(system), 0, 3 * FIRST_SECONDS, writes=True)
+        problems = []
+        for phase, threads in (("load", 8), ("measure", 32)):
+            order["phase"], order["threads"] = phase, threads
             order["properties"] = client_properties_for_run(
-                workload, phase=order["phase"], client=0, clients=1, threads=threads, duration_s=FIRST_SECONDS,
+                workload, phase=phase, client=0, clients=1, threads=threads, duration_s=FIRST_SECONDS,
                 binding_properties=server.client_properties(workload),
             )  # fmt: skip
-        return run_check(uuid.uuid4(), uuid.uuid4(), orders).detail
+            problems.append(run_check(uuid.uuid4(), uuid.uuid4(), order).detail)
+        return "".join(problems)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +146,25 @@ def test_green_server_runs(case: Case, lab: Lab):
     assert not failure, checks
     assert rejected == ([case.check] if case.check else []), checks
     assert checks.is_usable is not bool(case.check), checks
+
+
+def test_server_has_ten_seconds_for_questions_and_clients(lab: Lab):
+    """Of those in which Benchsite waits for it; it is silent to clients."""
+    system, waited_s = load_catalog().system("redis"), []
+
+    def run_timed(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
+        waited_s.append(time.monotonic() - begin)
+        results = run_here(server, number, timeout_s, writes=writes)
+        waited_s.append(time.monotonic() - proxy.connected_at[QUESTIONS])
+        return results
+
+    build(settings.YCSB_DIR, [system.binding.name])
+    with redis_server(lab) as target, silent_to_clients(target.port) as proxy:
+        begin = time.monotonic()
+        checks = check(system, Target(proxy.port), run_timed)
+
+    assert sum(waited_s) < SERVER_TIMEOUT_S + 1
+    assert checks.checks[-1].name == "clients" and checks.checks[-1].outcome == "reject", checks
 
 
 @pytest.mark.parametrize(

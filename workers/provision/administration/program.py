@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +24,7 @@ from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import duration, size
 from runs.catalog import System, load_catalog
 from runs.ycsb.redact import find_secrets, redact
+from workers.processes.processor_time import processor_time_s
 from workers.provision.administration import admin_program
 from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
@@ -128,8 +128,8 @@ class AdminProgram:
         max_received_bytes: int | None,
         deadline: Deadline | None = None,
     ) -> dict[str, Any]:
-        """The answer's JSON object. With a `deadline`, the time that the program takes to start, and for which it waits
-        for a processor, is added to that and does not count. Raises OSError where the program ended, hangs, receives or
+        """The answer's JSON object. With a `deadline`, the time that the program takes to start, to work, and to wait
+        for a processor is added to that and does not count. Raises OSError where the program ended, hangs, receives or
         says too much, ValueError and RecursionError where its answer is no JSON.
         """
         with self._lock:
@@ -139,17 +139,17 @@ class AdminProgram:
                 if deadline is not None:
                     limit_s += deadline.program_left_s
                 self._write({**call, "timeout_s": limit_s})
-                begin, queued_s = self._await_connection(deadline), 0.0
-                queued_before_s = self._queued_s()
+                begin, worked_s = self._await_connection(deadline), 0.0
+                worked_before_s = processor_time_s(self._popen.pid)
                 while not self._read_line(time.monotonic() + RECEIVED_INTERVAL_S):
                     if deadline is not None:
-                        queued_s = min(self._queued_s() - queued_before_s, deadline.program_left_s)
-                    if time.monotonic() >= begin + timeout_s + queued_s:
+                        worked_s = min(processor_time_s(self._popen.pid) - worked_before_s, deadline.program_left_s)
+                    if time.monotonic() >= begin + timeout_s + worked_s:
                         raise TimeoutError(f"no answer within {duration(timeout_s)}")
                     if max_received_bytes:
                         self._refuse_more(max_received_bytes, before)
                 if deadline is not None:
-                    deadline.postpone_for_program(queued_s)
+                    deadline.postpone_for_program(worked_s)
                 line, _, self._unread = self._unread.partition(b"\n")
                 if line.startswith(OUT_OF_MEMORY):
                     raise TooMuchReceived("the server's answer is larger than Benchsite reads")
@@ -171,14 +171,6 @@ class AdminProgram:
                 raise TimeoutError(f"the program that asks it did not start within {duration(PROGRAM_TIMEOUT_S)}")
         deadline.postpone_for_program(time.monotonic() - begin)
         return time.monotonic()
-
-    def _queued_s(self) -> float:
-        """For how long the thread that waited most has waited for a processor; 0 where the kernel does not tell."""
-        longest_ns = 0
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            for thread in Path(f"/proc/{self._popen.pid}/task").iterdir():
-                longest_ns = max(longest_ns, int((thread / "schedstat").read_text().split()[1]))
-        return longest_ns / 1e9
 
     @property
     def _has_connected(self) -> bool:
@@ -406,24 +398,14 @@ class ProgramAdministration(Administration):
             raise AdministrationError(f"{self._where} answers too slowly.")
         return min(timeout_s, left_s)
 
-    def _limit_driver(self) -> dict[str, str]:
-        """The clients' properties, with a shorter timeout of the driver where there is a deadline."""
-        properties = dict(self.properties)
-        if self.deadline is None:
-            return properties
-        timeout_ms = round(1000 * DRIVER_TIMEOUT_SHARE * self.deadline.left_s)
-        for name, record in load_catalog().system(self.system.slug).binding.properties.items():
-            if name.partition(".")[2] == "timeout_ms":
-                stated_ms = int(properties.get(name) or record.default or timeout_ms)
-                properties[name] = str(min(stated_ms, timeout_ms))
-        return properties
-
     def _start(self) -> AdminProgram:
         """Raises AdministrationError where the binding is not installed."""
-        address = self.address
+        address, properties = self.address, dict(self.properties)
+        if self.deadline is not None:
+            properties = limit_driver(self.system, properties, self.deadline.left_s)
         order: dict[str, object] = {
             "hosts": address.host, "port": address.port, "user": address.user, "password": address.password,
-            "database": address.database, "properties": self._limit_driver(),
+            "database": address.database, "properties": properties,
         }  # fmt: skip
         try:
             if not self._is_java:
@@ -444,6 +426,16 @@ class ProgramAdministration(Administration):
             return AdminProgram([*java, self.system.admin_class], order, self.check_address)
         except (ManifestError, OSError) as error:
             raise AdministrationError(f"{self.system.name} cannot be asked: {error}") from error
+
+
+def limit_driver(system: System, properties: Mapping[str, str], timeout_s: float) -> dict[str, str]:
+    """The clients' properties, with a timeout of the driver that ends before this one."""
+    limited, timeout_ms = dict(properties), round(1000 * DRIVER_TIMEOUT_SHARE * timeout_s)
+    for name, record in load_catalog().system(system.slug).binding.properties.items():
+        if name.partition(".")[2] == "timeout_ms":
+            stated_ms = int(limited.get(name) or record.default or timeout_ms)
+            limited[name] = str(min(stated_ms, timeout_ms))
+    return limited
 
 
 def cluster_nodes(system: System, properties: Mapping[str, str], port: int) -> list[tuple[str, int]]:

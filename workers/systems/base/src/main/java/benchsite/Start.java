@@ -38,8 +38,9 @@ import site.ycsb.DBException;
  *       instant at which it really went on, and calls YCSB's own main.
  * </ol>
  *
- * <p>Without {@code --ready} it begins at once. {@code benchsite.Start --properties CLASS} prints the names and
- * defaults of a binding's properties and ends.
+ * <p>With {@code --check} in place of {@code --ready} it is ready before it connects, so that the time from then on is the
+ * server's. Without either it begins at once. {@code benchsite.Start --properties CLASS} prints the names and defaults of a
+ * binding's properties and ends.
  */
 public final class Start {
     static final int FAILED = 3;
@@ -55,12 +56,15 @@ public final class Start {
                 describe(args[1]);
                 return;
             }
-            boolean agreed = args.length > 0 && args[0].equals("--ready");
+            boolean isCheck = args.length > 0 && args[0].equals("--check");
+            boolean agreed = isCheck || args.length > 0 && args[0].equals("--ready");
             String[] rest = agreed ? Arrays.copyOfRange(args, 1, args.length) : args;
             Properties properties = Arguments.parse(rest);
             endSleepsOnTime();
             WarmUp.run();
-            connect(properties).cleanup();
+            if (!isCheck) {
+                connect(properties).cleanup();
+            }
             boolean warmsUp = Boolean.parseBoolean(properties.getProperty("dotransactions", "true"));
             WarmUp warmUp = warmsUp ? WarmUp.begin(properties) : null;
             long instant = agreed ? agreeOnStart() : System.currentTimeMillis();
