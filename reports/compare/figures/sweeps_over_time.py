@@ -49,7 +49,7 @@ class SweepsOverTimeFigure(CurvesFigure):
         drawn = sorted(self._drawn, key=lambda side: not appearance[side[0].sweep_id].faded)
         lines = [(appearance[curve.sweep_id], list(_lines(appearance[curve.sweep_id], held))) for curve, held in drawn]
         if len(lines) > marks.MAX_WITH_RINGS or any(look.faded for look, _ in lines):
-            marks.fold_legend([(above, look.group, look.faded) for look, (above, _) in lines])
+            marks.fold_legend([([above], look.group, look.faded) for look, (above, _) in lines])
         return {"data": [trace for _, traces in lines for trace in traces], "layout": layout}
 
     @property
