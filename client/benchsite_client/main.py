@@ -69,6 +69,6 @@ def entry(*_: Any) -> NoReturn:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # `benchsite ... | head`
-        sys.stderr.close()
+    except BrokenPipeError:  # `benchsite ... | head`; Python writes what is left as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

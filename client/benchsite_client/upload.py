@@ -56,11 +56,11 @@ class Refused(Exception):
         self.status, self.problem = status, problem
         self.slug = str(problem.get("type", "")).rsplit("/", 1)[-1]
         said = str(problem.get("detail") or problem.get("title") or "no reason given")
-        faults = [f"{one.get('pointer', '')}: {one.get('detail', '')}" for one in problem.get("errors") or []]
-        faults = [one for one in faults if one.rstrip(".") not in said]
+        faults = [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in problem.get("errors") or []]
+        faults = [fault for fault in faults if fault.rstrip(".") not in said]
         super().__init__(
             f"{said} (HTTP {status}, {self.slug or 'no problem document'})"
-            + "".join(f"\n  {one}" for one in faults[:10])
+            + "".join(f"\n  {fault}" for fault in faults[:10])
         )
 
 

@@ -1,6 +1,7 @@
 """`benchsite judge` as it is installed: without Django, without a site, with one sentence for what is wrong."""
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -87,6 +88,17 @@ def test_html_is_one_page_without_secrets(installed, output):
     assert code == 5 and "10.0k" in page and "V05 Duration: reject" in page
     assert "hush" not in page and "<script" not in page
     assert not re.search(r"""(src|href)=|url\(|https?:""", page)
+
+
+def test_reader_that_has_ended_is_no_fault(installed, output):
+    """As in `benchsite judge ... | head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    process = installed.start("judge", output.name, stdout=writer)
+
+    assert process.communicate() == (None, "") and process.returncode == 1
+    os.close(writer)
 
 
 def test_reads_standard_input(installed):
