@@ -43,9 +43,10 @@ def read_login() -> Login:
         raise Ended(USAGE, messages.UNREADABLE_LOGIN.format(path=path)) from None
     address = os.environ.get("BENCHSITE_URL") or stored.address
     token = os.environ.get("BENCHSITE_TOKEN", "").strip()
-    if not token and address == stored.address:
+    is_stored = address.rstrip("/") == stored.address.rstrip("/")
+    if not token and is_stored:
         token = stored.token  # It is sent to no other site.
-    return Login(address, token, stored.allow_http and address == stored.address)
+    return Login(address, token, stored.allow_http and is_stored)
 
 
 def store_login(login: Login) -> Path:
