@@ -112,8 +112,8 @@ def test_progress_leaves_out_runs_that_were_run_again():
     sweep = make_sweep()
     failed = make_run(sweep, threads=2, status="failed")
     cancelled = make_run(sweep, threads=4, status="cancelled")
-    make_run(sweep, threads=2, rerun_of=failed)
-    make_run(sweep, threads=4, status="queued", rerun_of=cancelled)
+    make_run(sweep, threads=2, repeat=2, rerun_of=failed)
+    make_run(sweep, threads=4, repeat=2, status="queued", rerun_of=cancelled)
 
     progress = build_curve(sweep).progress
 
