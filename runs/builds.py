@@ -25,7 +25,7 @@ _ARTIFACT_PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 
 def check_commit(text: str) -> str:
     if text and not _COMMIT.fullmatch(text):
-        raise ValueError("a commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c")
+        raise ValueError("write 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c")
     return text
 
 

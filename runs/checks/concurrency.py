@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from benchsite.core.formatting import grouped, latency, percent
+from benchsite.core.formatting import counted, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import OperationFacts, RunFacts
 from runs.checks.profile import Profile
@@ -50,7 +50,7 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
     share = busy_share(facts)
     if share is None or facts.threads is None:
         return not_assessed(_unknown(facts))
-    shown = f"{percent(share)} of {grouped(facts.threads)} threads' time"
+    shown = f"{percent(share)} of the time of {counted(facts.threads, 'thread')}"
     if share > _most(facts, profile):
         return Outcome(
             "reject", shown,

@@ -462,7 +462,7 @@ def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     # What a person has asked for since is run.
     if text := _two_failures(ended):
         queued = queued.filter(created_at__lte=ended[-1].finished_at)
-        _cancel(queued, Reason.CELL_PAUSED, f"Two rungs failed in a row: {text}. Resume runs what is left.")
+        _cancel(queued, Reason.CELL_PAUSED, f"{capfirst(text)}. Resume runs what is left.")
     elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
         is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
         queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)

@@ -362,25 +362,25 @@ SPARE = "Look at the load generators' CPU and garbage collection, or use more of
     [
         (
             {"clients": both(busy_us=0.95 * BUSY)},
-            v01("pass", "95 % of 16 threads' time", WITHOUT_TARGET, NEARLY_ALL),
+            v01("pass", "95 % of the time of 16 threads", WITHOUT_TARGET, NEARLY_ALL),
         ),
         (
             {"clients": both(busy_us=0.75 * BUSY)},
             v01(
-                "warn", "75 % of 16 threads' time", WITHOUT_TARGET,
+                "warn", "75 % of the time of 16 threads", WITHOUT_TARGET,
                 "The threads spent 75 % of their time in operations; the rest went into the clients themselves.", SPARE,
             ),
         ),
         (
             {"clients": both(busy_us=0.5 * BUSY), "target_ops_s": 1000.0},
             v01(
-                "pass", "50 % of 16 threads' time", "at most 103 %",
+                "pass", "50 % of the time of 16 threads", "at most 103 %",
                 "The threads had time to spare, as a target wants it.",
             ),
         ),
         (
             {"clients": both(covered_s=0.5, busy_us=0.95 * 8 * 0.5e6)},
-            v01("pass", "95 % of 16 threads' time", WITHOUT_TARGET, NEARLY_ALL),
+            v01("pass", "95 % of the time of 16 threads", WITHOUT_TARGET, NEARLY_ALL),
         ),
         (
             {"threads": None},
