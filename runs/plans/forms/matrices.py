@@ -137,8 +137,8 @@ class MatrixForm(GeneratorsForm):
             self.fault_rows = [Row(PlanFault, cells) for cells in faults]
             groups = self._read_cells("group", PlanGroup.model_fields)[:MAX_ROWS]
             self.group_rows = [Row(PlanGroup, cells) for cells in groups]
-            overrides = self._read_cells("override", OVERRIDE_COLUMNS)[:MAX_OVERRIDES]
-            self.override_rows = [Override(**cells) for cells in overrides]
+            overrides = [Override(**cells) for cells in self._read_cells("override", OVERRIDE_COLUMNS)]
+            self.override_rows = [row for row in overrides if not row.blank][:MAX_OVERRIDES]
         self.faults: list[PlanFault] = []
         self.groups: list[PlanGroup] = []
 
