@@ -18,7 +18,7 @@ from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.schemas import Moment, PageAnswer, PageQuery, Slice, Word, get_page, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
-from runs.models import Run, Sweep
+from runs.models import Run, SearchDecision, Sweep
 from runs.plans.extension import extend
 from runs.plans.pages.search import search_path
 from runs.results.measures.search import State
@@ -138,15 +138,12 @@ class PointAnswer(Schema):
 class TrialAnswer(Schema):
     """One step of a search: the run that it ordered, or its end."""
 
-    run: UUID | None = Field(validation_alias="decision.run_id", description="Null: the search has ended.")
-    rule: str = Field(validation_alias="decision.rule")
-    low: int | None = Field(
-        validation_alias="decision.low",
-        description="The highest load sustained so far: threads or ops/s, as the ladder.",
-    )
-    high: int | None = Field(validation_alias="decision.high")
+    run: UUID | None = Field(validation_alias="run_id", description="Null: the search has ended.")
+    rule: str
+    low: int | None = Field(description="The highest load sustained so far: threads or ops/s, as the ladder.")
+    high: int | None
     outcome: str = Field(description="What came out of the run; empty: it has not ended.")
-    sentence: str = Field(validation_alias="decision.sentence")
+    sentence: str
 
 
 class SearchAnswer(Schema):
@@ -207,7 +204,13 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     known = None
     if values and last.state != State.SEARCHING:
         known = values[-1]
-    return {**answer, "throughput_ops_s": known, "trials": path}
+    trials = [_trial(step["decision"], step["outcome"]) for step in path]
+    return {**answer, "throughput_ops_s": known, "trials": trials}
+
+
+def _trial(decision: SearchDecision, outcome: str) -> dict[str, object]:
+    names = ("run_id", "rule", "low", "high", "sentence")
+    return {"outcome": outcome, **{name: getattr(decision, name) for name in names}}
 
 
 def _rows() -> QuerySet[Sweep]:
