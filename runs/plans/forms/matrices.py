@@ -228,6 +228,10 @@ class MatrixForm(GeneratorsForm):
         return [dict(zip(names, row, strict=True)) for row in rows if any(row)]
 
     @property
+    def database_names(self) -> list[tuple[str, str]]:
+        return [(str(database.pk), database.name) for database in self.databases]
+
+    @property
     def fault_kinds(self) -> Mapping[str, Kind]:
         return KINDS
 
@@ -273,7 +277,7 @@ class MatrixForm(GeneratorsForm):
             row.error = problem_with(row, values, workloads, needs_reason=self.final)
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
-        databases = {str(database.pk) for database in self.databases}
+        databases = dict(self.database_names)
         for override in self.override_rows:
             override.error = override_problem(override, databases, workloads)
         if any(row.error for row in self.override_rows):
