@@ -244,6 +244,21 @@ def publish(site: Checkout) -> str:
     return str(json.loads(answer)["permalink"])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_site_of_compose_comes_up_and_goes_down(site):
+    site.run(documented(r"^    docker compose up --build --detach$"))
+    site.wait_until(lambda: "starting" not in site.run("docker compose ps"), 180, "health")
+    assert "unhealthy" not in site.run("docker compose ps")
+    with urllib.request.urlopen(f"{URL}/readyz", timeout=60) as answer:
+        assert answer.status == 200
+    assert set(site.containers()) >= {f"benchsite-{part}" for part in PARTS}
+
+    site.run("docker compose down --volumes --timeout 20")
+
+    assert site.containers() == {}
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_site_of_compose_outlives_faults_restore_and_upgrade(site, tmp_path):
