@@ -12,6 +12,10 @@ from benchsite.accounts.models import Role, Team
 from benchsite.local.demo.study import plan_study
 from benchsite.tests.browser import chromium, opened_site
 from benchsite.tests.live_site import GENERATORS, LiveSite, shared_site as site
+from reports.models import Report
+from reports.published.drafts import Draft
+from reports.published.links import find_link
+from reports.published.publication import publish_once
 from runs.models import LoadGenerator, Matrix, Workload
 from runs.models.run import Phase, Status
 from runs.tests.factories import make_team, make_user, make_workload
@@ -69,6 +73,7 @@ def add_group(page: Page, **cells: str) -> None:
 
 def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) -> None:
     fill_in(page, team, "Beside scans", "everysec", "on", rung="8")  # Redis and PostgreSQL
+    page.locator('[name="purpose"]').select_option("demo")
     add_group(page, name="scans", workload="Scans", threads="2", target_ops_s="20")
     expect(page.locator("#preview")).to_contain_text("Predicted")
     page.get_by_role("button", name="Submit").click()
@@ -87,6 +92,12 @@ def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) 
     assert measured[0].sweep is not None
     page.goto(f"/sweeps/{measured[0].sweep.pk}")
     expect(page.locator("body")).to_contain_text("Beside it: scans")
+
+    draft = Draft(query=f"v=1&matrix={measured[0].matrix_id}&side=all")
+    report = Report(team=team, title="Beside scans", draft=draft.as_json(), access=Report.Access.UNLISTED)
+    publish_once(report, None)
+    page.goto(f"/r/{find_link(report).token}")
+    expect(page.locator("main")).to_contain_text("client groups beside the ladder")
 
 
 def test_refuses_groups_before_submission(page: Page, team: Team) -> None:
