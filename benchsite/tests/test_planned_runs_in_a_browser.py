@@ -96,7 +96,9 @@ def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) 
     draft = Draft(query=f"v=1&matrix={measured[0].matrix_id}&side=all")
     report = Report(team=team, title="Beside scans", draft=draft.as_json(), access=Report.Access.UNLISTED)
     publish_once(report, None)
-    page.goto(f"/r/{find_link(report).token}")
+    link = find_link(report)
+    assert link is not None
+    page.goto(f"/r/{link.token}")
     expect(page.locator("main")).to_contain_text("client groups beside the ladder")
 
 
