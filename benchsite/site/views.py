@@ -126,8 +126,8 @@ def latest_sweeps() -> tuple[Sweep, ...]:
     counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
     highest = Max("runs__throughput_ops_s", filter=counting)
     sweeps = Sweep.objects.filter(pk__in=keys).select_related("matrix")
-    found = sweeps.annotate(highest=highest, commit=Max("runs__commit")).in_bulk()
-    return tuple(found[key] for key in keys if key in found)
+    rows = sweeps.annotate(highest=highest, commit=Max("runs__commit")).in_bulk()
+    return tuple(rows[key] for key in keys if key in rows)
 
 
 @team_required("GET")

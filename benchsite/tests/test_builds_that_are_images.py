@@ -11,11 +11,10 @@ from django.conf import settings
 from benchsite.tests.container_engine import ACCOUNTS, Registry, TestEngine, engine, redis_files
 from benchsite.tests.live_site import LiveSite
 from benchsite.tests.test_a_run_in_containers import in_containers
-from runs.builds import SOURCES
 from runs.catalog import load_catalog
 from runs.models import Matrix
 from runs.models.run import Phase, Status
-from runs.queue.spec import BuildSpec
+from runs.tests.test_own_builds_in_plans import build
 from workers.provision.docker import DockerProvisioner
 from workers.provision.engine import ContainerSite, EngineError
 from workers.provision.images import COMMIT_LABEL
@@ -28,7 +27,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SYSTEM = load_catalog().system("redis")
 COMMITS = {"this": "7" * 40, "base": "b" * 40, "main": "a" * 40}
 LOCAL = "localhost/team/redis"
-FIELDS = ("name", *SOURCES, "version", "commit", "branch", "committed_at", "ci_url")
 
 
 @pytest.fixture
@@ -45,7 +43,7 @@ def start(engine: TestEngine, registry: Registry) -> Iterator[partial[DockerProv
         allowed = OwnBuilds(images=(f"{registry.repository}:", f"{LOCAL}:"))
         site = ContainerSite(engine=engine.address, mark="tests", pull=pull, own_builds=allowed)
         deployment = f"build-{len(provisioners)}"
-        spec = ServerSpec(deployment=deployment, system=SYSTEM, mode=SYSTEM.mode("off"), build=state_build(image))
+        spec = ServerSpec(deployment=deployment, system=SYSTEM, mode=SYSTEM.mode("off"), build=build(image=image))
         provisioners.append(DockerProvisioner(spec, site))
         return provisioners[-1]
 
@@ -53,10 +51,6 @@ def start(engine: TestEngine, registry: Registry) -> Iterator[partial[DockerProv
     for provisioner in provisioners:
         with contextlib.suppress(EngineError):
             provisioner.remove()
-
-
-def state_build(image: str, name: str = "this") -> BuildSpec:
-    return BuildSpec(**{**dict.fromkeys(FIELDS, ""), "name": name, "image": image})  # type: ignore[typeddict-item]
 
 
 def push(registry: Registry, tag: str, commit: str) -> str:
@@ -127,7 +121,7 @@ def test_builds_of_one_plan_are_named_by_commit(site, registry):
 
     def plan_builds(matrix: Matrix) -> None:
         in_containers(matrix)
-        builds = [state_build(f"{registry.repository}:{name}", name) for name in COMMITS]
+        builds = [build(name, image=f"{registry.repository}:{name}") for name in COMMITS]
         Matrix.objects.filter(pk=matrix.pk).update(builds=builds)
 
     matrix = site.submit(("redis", "off"), rungs=[2], repeats=2, order="interleaved", before=plan_builds)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.core.formatting import counted
 from runs.catalog import System
 from runs.models import Database, Provisioner
 
@@ -34,16 +33,13 @@ class Box:
 @dataclass(frozen=True, slots=True)
 class Topology:
     boxes: tuple[Box, ...]
-    text: str  # the same in words
+    servers: int  # of which `MAX_BOXES` are drawn at most
+    replication_factor: int
     box_px: int = BOX_PX
 
     @property
     def width(self) -> int:
         return len(self.boxes) * (BOX_PX + GAP_PX) - GAP_PX
-
-    @property
-    def middle(self) -> int:
-        return self.width // 2
 
     @property
     def replicas(self) -> list[Box]:
@@ -66,7 +62,4 @@ def build_topology(database: Database, system: System | None) -> Topology | None
             role = "replica" if number else "primary"
         name = node.address or f"node {number + 1}"
         boxes.append(Box(name, node.machine.name, role, number * (BOX_PX + GAP_PX)))
-    text = f"{counted(servers, 'server')}, copies of each record: {database.replication_factor}"
-    if servers > MAX_BOXES:
-        text += f"; the first {MAX_BOXES} are drawn"
-    return Topology(tuple(boxes), text)
+    return Topology(tuple(boxes), servers, database.replication_factor)

@@ -24,7 +24,7 @@ def test_replicas_are_copied_from_the_primary(team):
 
     assert [box.role for box in topology.boxes] == ["primary", "replica", "replica"]
     assert [box.is_asked for box in topology.boxes] == [True, False, False]
-    assert topology.text == "3 servers, copies of each record: 3"
+    assert (topology.servers, topology.replication_factor) == (3, 3)
 
 
 def test_equal_nodes_are_all_asked(team):
@@ -45,7 +45,7 @@ def test_many_servers_are_counted(team):
     topology = make_topology(team, machines=MAX_BOXES + 4, provisioner=Provisioner.EXTERNAL)
 
     assert len(topology.boxes) == MAX_BOXES
-    assert topology.text.startswith("20 servers") and topology.text.endswith("the first 16 are drawn")
+    assert topology.servers == 20
 
 
 def test_cluster_without_nodes_has_no_drawing(team):
@@ -60,3 +60,15 @@ def test_page_of_a_database_has_it(client_in, team):
     page = client_in.get(reverse("database", args=[database.pk])).content.decode()
 
     assert "&lt;b&gt;m" in page and "dashed: copied from the primary" in page
+    assert "are drawn" not in page
+
+
+@pytest.mark.slow
+def test_page_counts_the_servers_that_are_not_drawn(client_in, team):
+    machines = [make_machine(name=f"m{number}") for number in range(MAX_BOXES + 4)]
+    cluster = make_cluster(team=team, machines=machines, provisioner=Provisioner.EXTERNAL)
+    database = make_database(team=team, cluster=cluster, replication_factor=3)
+
+    page = " ".join(client_in.get(reverse("database", args=[database.pk])).content.decode().split())
+
+    assert "20 servers, copies of each record: 3; the first 16 are drawn" in page

@@ -36,7 +36,9 @@ class SweepsOverTimeFigure(CurvesFigure):
 
     @property
     def _drawn(self) -> list[tuple[Curve, OverTime]]:
-        return [(curve, held) for curve in in_order(self.curves) if (held := self.series.get(curve.sweep_id))]
+        return [
+            (curve, self.series[curve.sweep_id]) for curve in in_order(self.curves) if curve.sweep_id in self.series
+        ]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         appearance = looks(self.among, frame.theme, highlight=self.highlight)
@@ -47,7 +49,9 @@ class SweepsOverTimeFigure(CurvesFigure):
         layout["yaxis"] = axis(frame, f"{operation} (ops/s)", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
         layout["yaxis2"] = axis(frame, f"{operation} p99 (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
         drawn = sorted(self._drawn, key=lambda side: not appearance[side[0].sweep_id].faded)
-        lines = [(appearance[curve.sweep_id], list(_lines(appearance[curve.sweep_id], held))) for curve, held in drawn]
+        lines = [
+            (appearance[curve.sweep_id], list(_lines(appearance[curve.sweep_id], series))) for curve, series in drawn
+        ]
         if len(lines) > marks.MAX_WITH_RINGS or any(look.faded for look, _ in lines):
             marks.fold_legend([([above], look.group, look.faded) for look, (above, _) in lines])
         return {"data": [trace for _, traces in lines for trace in traces], "layout": layout}

@@ -162,13 +162,13 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
             logarithms=rule.logarithms,
             least=MIN_AFTER,
         )
-        held = {split.index for split in splits if _is_held(part, split)}
+        strong_indices = {split.index for split in splits if _is_strong(part, split)}
         for split in (*splits, *of_first_pass):
-            (strong if split.index in held else weak).append(replace(split, index=split.index + start))
+            (strong if split.index in strong_indices else weak).append(replace(split, index=split.index + start))
     return strong, weak
 
 
-def _is_held(part: Floats, split: Split) -> bool:
+def _is_strong(part: Floats, split: Split) -> bool:
     """Whether at least two points are at the new level: one far one takes an ordinary neighbour along otherwise."""
     after = part[split.index :]
     return after.size > MIN_AFTER or bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))

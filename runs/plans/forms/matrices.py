@@ -294,9 +294,9 @@ class MatrixForm(GeneratorsForm):
         """The matrix that the form describes, not saved. Only for a form without errors."""
         columns = {name: self.cleaned_data[name] for name in PlanRequest.model_fields if name in self.fields}
         # Those that no row of the builder can say.
-        kept = []
+        other_rules = []
         if self.source:
-            kept = [rule for rule in self.source.overrides if not sizes.is_by_rule(rule) and not is_row(rule)]
+            other_rules = [rule for rule in self.source.overrides if not sizes.is_by_rule(rule) and not is_row(rule)]
         return draft_matrix(
             self.team,
             PlanRequest.model_construct(**columns, search=self._search(), faults=self.faults, groups=self.groups),
@@ -304,7 +304,7 @@ class MatrixForm(GeneratorsForm):
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
             exclusions=[row.rule() for row in self.exclusions],
-            overrides=[*kept, *(row.rule() for row in self.override_rows)],
+            overrides=[*other_rules, *(row.rule() for row in self.override_rows)],
         )
 
     def as_posted(self) -> QueryDict:
