@@ -35,7 +35,7 @@ SECONDS: Final = 20
 UNQUEUED_S: Final = 8
 THREADS: Final = 64
 CUT_S: Final = 2  # in which the client's code is compiled
-SEEDS: Final = 3
+SEEDS: Final = 4
 BUSY_SEEDS: Final = 2
 MAX_OFF: Final = 0.05
 ERLANGS: Final = (8, 4)
@@ -44,10 +44,17 @@ STALL_S: Final = 1.6
 STALL_RATE: Final = 1000
 STALL_THREADS: Final = 32
 CPU_RATES: Final = (5_000, 20_000)
-CPU_ROUNDS: Final = 5
-CPU_SECONDS: Final = 11
-CPU_CUT_S: Final = 5  # in which the client starts and its code is compiled
+CPU_ROUNDS: Final = 7
+CPU_SECONDS: Final = 16
+CPU_CUT_S: Final = 8  # in which the client starts and its code is compiled
 MAX_CPU_RATIO: Final = 1.10
+# A day in an hour: a point for each minute of the day, the night at a fifth of the evening.
+DAY_POINTS: Final = 1440
+DAY_SECONDS: Final = 3600
+DAY_RATE: Final = 400
+NIGHT: Final = 0.2
+MINUTE_S: Final = 60
+MAX_MINUTE_OFF: Final = 0.01
 WARM: Final = {"warmup.duration_ms": "3000"}
 
 
@@ -60,6 +67,42 @@ def measure() -> list[Report]:
         _measure_stall(manifest),
         _measure_cpu(manifest),
     ]
+
+
+def measure_day() -> list[Report]:
+    """Constant arrivals along the profile of a day: what was offered in each of the 60 minutes, and in all of them."""
+    at_s = np.linspace(0, DAY_SECONDS, DAY_POINTS + 1)
+    share = (1 + NIGHT) / 2 - (1 - NIGHT) / 2 * np.cos(2 * np.pi * at_s / DAY_SECONDS)
+    # Then nothing arrives any more, so the total does not depend on when the client ends.
+    at_s, share = np.append(at_s, DAY_SECONDS + 1), np.append(share, 0)
+    with fifo_server(16, 200) as (port, _):
+        (run,) = run_clients(
+            verify(settings.YCSB_DIR / "redis"), port, rate_ops_s=DAY_RATE, seconds=DAY_SECONDS + 10, threads=16,
+            arrivals="constant", patience_ms=None, profile=list(zip(at_s, 100 * share, strict=True)), seed="day",
+            properties=WARM,
+        )  # fmt: skip
+    by_second = np.bincount(run.arrivals.second - run.arrivals.second[0], run.arrivals.offered)
+    # The client begins within its first second: what is missing of that second's arrivals says when.
+    begin_s = 1 - by_second[0] / (DAY_RATE * NIGHT)
+    minutes_s = np.arange(0, DAY_SECONDS + 1, MINUTE_S)
+    offered = np.diff(np.interp(begin_s + minutes_s, np.arange(by_second.size + 1), [0, *np.cumsum(by_second)]))
+    # The integral of the lines between the points.
+    due = np.array([0, *np.cumsum((share[1:] + share[:-1]) / 2 * np.diff(at_s))])
+    expected = DAY_RATE * np.diff(np.interp(minutes_s, at_s, due))
+    worst = float(np.max(np.abs(offered / expected - 1)))
+    total = int(run.arrivals.offered.sum())
+    return [Report(
+        name="open-day",
+        title=f"A day in an hour: constant arrivals along {DAY_POINTS:,} points",
+        columns=("minute", "offered", "expected"),
+        rows=[[minute + 1, float(offered[minute]), float(expected[minute])] for minute in (0, 14, 29, 44, 59)]
+        + [["all", total, float(DAY_RATE * due[-1])]],
+        figure=100 * worst,
+        unit="%",
+        wanted=f"each minute within {100 * MAX_MINUTE_OFF:.0f} %, the total exact",
+        met=worst <= MAX_MINUTE_OFF and abs(total - DAY_RATE * due[-1]) <= 1,
+        statistic="worst minute",
+    )]  # fmt: skip
 
 
 @contextmanager
@@ -87,8 +130,7 @@ def _measure_truth(manifest: Manifest, *, busy: bool) -> Report:
     for servers in SERVERS:
         for load in LOADS:
             for seed in range(BUSY_SEEDS if busy else SEEDS):
-                with busy_cores() if busy else nullcontext():
-                    row, off, severity = _compare(manifest, servers, load, f"{servers} {load} {seed}")
+                row, off, severity = _compare(manifest, servers, load, f"{servers} {load} {seed}", busy=busy)
                 rows.append(row)
                 wrong += off > MAX_OFF and severity == "pass"
     name, where = ("open-busy", "with all cores busy") if busy else ("open-truth", "as the machine was")
@@ -105,9 +147,11 @@ def _measure_truth(manifest: Manifest, *, busy: bool) -> Report:
     )
 
 
-def _compare(manifest: Manifest, servers: int, load: float, seed: str) -> tuple[list[Any], float, Severity]:
+def _compare(
+    manifest: Manifest, servers: int, load: float, seed: str, *, busy: bool
+) -> tuple[list[Any], float, Severity]:
     rate = load * servers / (SERVICE_US / 1e6)
-    with fifo_server(servers, SERVICE_US) as (port, _):
+    with fifo_server(servers, SERVICE_US) as (port, _), busy_cores() if busy else nullcontext():
         (run,) = run_clients(
             manifest, port, rate_ops_s=rate, seconds=SECONDS, threads=THREADS, seed=seed, properties=WARM
         )  # fmt: skip
@@ -116,7 +160,8 @@ def _compare(manifest: Manifest, servers: int, load: float, seed: str) -> tuple[
             manifest, port, rate_ops_s=rate, seconds=UNQUEUED_S, threads=THREADS, seed=f"{seed} unqueued",
             properties=WARM,
         )  # fmt: skip
-    # What the server, the network and two wake-ups add to each service, where none waits for another one.
+    # What the server, the network and two wake-ups add to each service, where none waits for another one and the cores
+    # have nothing else to do.
     added_us = max((unqueued.service.mean or 0) - SERVICE_US, 0)
     due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.offered.sum()))) / run.rate_ops_s
     response_s = compute_ideal(due_s, servers, SERVICE_US / 1e6)

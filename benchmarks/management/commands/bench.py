@@ -49,14 +49,15 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "search": searches.measure,
 }
 NAMES = (*IN_PROCESSES, *ON_A_SITE)
-OUTPUTS = "outputs"  # needs another commit, so it is measured only where it is named
+# Measured only where they are named: the one needs another commit, the other one an hour.
+OUTPUTS, DAY = "outputs", "day"
 
 
 class Command(BaseCommand):
     help = "Measures the binding, reading, pages, uploads, queue, clients; tables here, JSON in var/bench/."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("names", nargs="*", choices=[*NAMES, OUTPUTS, []], default=[], help="only these")
+        parser.add_argument("names", nargs="*", choices=[*NAMES, OUTPUTS, DAY, []], default=[], help="only these")
         parser.add_argument("--against", default="HEAD", help="the commit beside which outputs are read")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -70,6 +71,8 @@ class Command(BaseCommand):
                 for report in IN_PROCESSES[name]() if name in wanted else ():
                     self._show(report)
             for report in corpus.measure(options["against"]) if OUTPUTS in wanted else ():
+                self._show(report)
+            for report in open_load.measure_day() if DAY in wanted else ():
                 self._show(report)
             if on_a_site := [name for name in wanted if name in ON_A_SITE]:
                 with Site(port=free_port(), command="make bench", say=self._say) as site:

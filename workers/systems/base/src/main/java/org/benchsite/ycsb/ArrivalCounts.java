@@ -30,6 +30,8 @@ final class ArrivalCounts {
     private final Thread writer;
     private long epochOffsetUs;
     private long newest;
+    private long lastSecond = -1;
+    private Map<String, Row> lastRows;
 
     /** `file` may be null: nothing is written. */
     ArrivalCounts(String file) {
@@ -53,7 +55,11 @@ final class ArrivalCounts {
             newest = second;
             endSeconds(second - 1);
         }
-        Row row = rows.computeIfAbsent(second, any -> new TreeMap<>()).computeIfAbsent(operation, any -> new Row());
+        if (second != lastSecond) {
+            lastSecond = second;
+            lastRows = rows.computeIfAbsent(second, any -> new TreeMap<>());
+        }
+        Row row = lastRows.computeIfAbsent(operation, any -> new Row());
         row.offered++;
         if (isDropped) {
             row.dropped++;

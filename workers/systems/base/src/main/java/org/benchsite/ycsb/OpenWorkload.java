@@ -7,7 +7,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 
 import site.ycsb.DB;
 import site.ycsb.Workload;
@@ -48,7 +47,6 @@ public final class OpenWorkload extends Workload {
     private static final double SECOND_NS = 1e9;
     private static final long MAX_CONNECTING_S = 10;
 
-    private final ReentrantLock lock = new ReentrantLock();
     private final AtomicInteger free = new AtomicInteger();
     private final ThreadLocal<Boolean> isConnected = ThreadLocal.withInitial(() -> false);
     private final Queue<Thread> threads = new ConcurrentLinkedQueue<>();
@@ -136,29 +134,33 @@ public final class OpenWorkload extends Workload {
 
     /** The next arrival, which may not be due yet; null where the client stops or nothing arrives any more. */
     private Arrival takeArrival() {
-        lock.lock();
-        try {
-            if (!hasBegun) {
-                hasBegun = true;
-                beganNs = System.nanoTime();
-                allBusyUntilNs = beganNs;
-                counts.begin(beganNs);
-            }
-            if (!isStopRequested()) {
-                schedule.advance();
-                double dueS = schedule.dueS();
-                if (dueS < Double.POSITIVE_INFINITY) {
-                    long dueNs = beganNs + (long) (dueS * SECOND_NS);
-                    // Taken before it is due it is not dropped, however late the thread wakes up.
-                    boolean isDropped = System.nanoTime() - dueNs > patienceNs;
-                    return new Arrival(operations.chooseOperation(), dueNs, isDropped, schedule.gap());
-                }
-            }
-        } finally {
-            lock.unlock();
+        Arrival arrival = drawArrival();
+        if (arrival == null) {
+            await(Long.MAX_VALUE / 2);
         }
-        await(Long.MAX_VALUE / 2);
-        return null;
+        return arrival;
+    }
+
+    // A monitor spins before it parks a thread: the schedule is held for less than a microsecond.
+    private synchronized Arrival drawArrival() {
+        if (!hasBegun) {
+            hasBegun = true;
+            beganNs = System.nanoTime();
+            allBusyUntilNs = beganNs;
+            counts.begin(beganNs);
+        }
+        if (isStopRequested()) {
+            return null;
+        }
+        schedule.advance();
+        double dueS = schedule.dueS();
+        if (dueS == Double.POSITIVE_INFINITY) {
+            return null;
+        }
+        long dueNs = beganNs + (long) (dueS * SECOND_NS);
+        // Taken before it is due it is not dropped, however late the thread wakes up.
+        boolean isDropped = System.nanoTime() - dueNs > patienceNs;
+        return new Arrival(operations.chooseOperation(), dueNs, isDropped, schedule.gap());
     }
 
     private void count(Arrival arrival) {
