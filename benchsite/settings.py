@@ -39,6 +39,10 @@ STATED_REDIS_URL = env_str("REDIS_URL", "")
 EMBEDDED_POSTGRESQL = not env_str("DATABASE_URL", "")
 EMBEDDED_REDIS = not STATED_REDIS_URL
 EMBEDDED = EMBEDDED_POSTGRESQL and EMBEDDED_REDIS
+if EMBEDDED_POSTGRESQL:
+    # What a shell says of another PostgreSQL (PGPORT, PGUSER ...) would lead psycopg away from the private one.
+    for name in [name for name in os.environ if name.startswith("PG") and name != "PGSSLROOTCERT"]:
+        del os.environ[name]
 DATABASE_URL = env_str("DATABASE_URL", PLACES.database_url)
 # A load generator (docs/deployment.md): where its site is, and its credential. Its site alone knows the secret key.
 GENERATOR_ACCESS_FILE = env_path("BENCHSITE_GENERATOR_FILE", VAR_DIR / "generator.json")
