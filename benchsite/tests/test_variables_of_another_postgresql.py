@@ -11,4 +11,7 @@ def test_private_server_ignores_them(tmp_path):
 
 
 def test_stated_server_keeps_them(tmp_path):
-    assert setting(READ, tmp_path, DATABASE_URL="postgresql:///site", PGPASSWORD="hush") == "['PGPASSWORD']"
+    assert (
+        setting(READ, tmp_path, DATABASE_URL="postgresql:///site", REDIS_URL="redis://127.0.0.1:1/0", PGPASSWORD="hush")
+        == "['PGPASSWORD']"
+    )
