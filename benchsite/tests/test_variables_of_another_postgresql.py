@@ -1,6 +1,6 @@
 """A shell that points psycopg at another PostgreSQL does not lead the site away from its private one."""
 
-from benchsite.tests.settings_under import setting
+from benchsite.tests.settings_under import KEY, setting
 
 ANOTHER = {"PGHOST": "127.0.0.1", "PGPORT": "7002", "PGUSER": "shop", "PGOPTIONS": "-c search_path=shop"}
 READ = "sorted(name for name in settings.os.environ if name.startswith('PG'))"
@@ -11,7 +11,9 @@ def test_private_server_ignores_them(tmp_path):
 
 
 def test_stated_server_keeps_them(tmp_path):
-    assert (
-        setting(READ, tmp_path, DATABASE_URL="postgresql:///site", REDIS_URL="redis://127.0.0.1:1/0", PGPASSWORD="hush")
-        == "['PGPASSWORD']"
-    )
+    stated = {
+        "DATABASE_URL": "postgresql:///site",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "BENCHSITE_SECRET_KEY": KEY + KEY,
+    }
+    assert setting(READ, tmp_path, **stated, PGPASSWORD="hush") == "['PGPASSWORD']"
