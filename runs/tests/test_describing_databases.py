@@ -56,8 +56,12 @@ def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
     assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
 
 
-def test_form_explains_database_for_external_postgresql(operator, cluster):
-    assert "CREATE DATABASE ycsb OWNER ycsb;" in operator.get(reverse("database-add")).content.decode()
+def test_hints_are_those_of_the_chosen_system(operator):
+    pages = {
+        system: operator.get(reverse("database-add"), {"system": system}).content.decode()
+        for system in ("redis", "postgresql")
+    }
+    assert [system for system, page in pages.items() if "CREATE DATABASE ycsb OWNER ycsb;" in page] == ["postgresql"]
 
 
 def test_it_names_the_nearest_setting_and_keeps_what_was_typed(operator, cluster):

@@ -64,8 +64,8 @@ class ServerForm(SignInForm):
     address = forms.CharField(
         max_length=MAX_TEXT_LENGTH,
         help_text="host:port as the load generators reach it, comma-separated for the nodes of a cluster, or a "
-        "connection string such as postgresql://user:password@host/database.",
-        widget=forms.TextInput(attrs={**REFILL, "placeholder": "e.g. 10.0.0.5:5432", "autocomplete": "off"}),
+        "connection string",
+        widget=forms.TextInput(attrs={**REFILL, "autocomplete": "off"}),
     )
     name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
     machine = forms.ChoiceField(
@@ -83,8 +83,13 @@ class ServerForm(SignInForm):
         typed = self._read_connection_string({"system": "redis", **data})
         super().__init__(typed if is_final else None)
         self.team = team
-        self.add_sign_in(self.systems.get(typed["system"]) or self.systems["redis"], {})
+        system = self.systems.get(typed["system"]) or self.systems["redis"]
+        self.add_sign_in(system, {})
         self.initial.update(typed)
+        address = self.fields["address"]
+        address.widget.attrs["placeholder"] = f"e.g. 10.0.0.5:{system.binding.default_port}"
+        example = next((f" such as {scheme}://10.0.0.5" for scheme in system.binding.endpoint.schemes), "")
+        address.help_text = f"{address.help_text}{example}."
         machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
         if operator:
             machines.insert(0, (NEW_MACHINE, "a machine that Benchsite does not know yet"))

@@ -64,9 +64,7 @@ class DatabaseForm(SignInForm, NamedForm):
         rows=4,
         label="More client properties",
         help_text="name=value, one per line: what the YCSB client of this database is given in every mode. "
-        "A stored secret is shown as (kept); write another one to replace it. "
-        "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
-        "CREATE DATABASE ycsb OWNER ycsb;",
+        "A stored secret is shown as (kept); write another one to replace it.",
     )
     client = forms.ChoiceField(
         required=False,
