@@ -53,7 +53,8 @@ class Stage(models.TextChoices):
     """How far a running run has come."""
 
     NONE = "", "not started"
-    PROVISIONING = "provisioning", "starting the server"
+    # Benchsite starts it, or connects to the server of somebody else.
+    PROVISIONING = "provisioning", "waiting for the server"
     LOADING = "loading", "loading the data set"
     PREPARING = "preparing", "starting the clients"
     MEASURING = "measuring", "measuring"

@@ -18,12 +18,13 @@ REMEDIES: dict[str, str] = {
         "listens to its queue, start it, then run this point again."
     ),
     Reason.SERVER_DID_NOT_START: (
-        "The server's own last lines say why. Most often a setting it does not know, a port that is taken, too little "
-        "memory, or an image that is not there. Correct that, then run this point again."
+        "The detail above says why. A server that Benchsite starts: most often a setting it does not know, a port that "
+        "is taken, too little memory, or an image that is not there. A server of your own: its address, credentials or "
+        "TLS. Correct that, then run this point again."
     ),
     Reason.SERVER_LOST: (
-        "The server was up and went away during the run. Its last lines say why: look for out of memory and full "
-        "disks. Then run this point again."
+        "The server was up and went away during the run. Look in its log for out of memory and full disks. Then run "
+        "this point again."
     ),
     Reason.MODE_NOT_IN_FORCE: (
         "The server answers with other values than the durability mode asks for, so the numbers would be those of "

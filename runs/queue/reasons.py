@@ -11,7 +11,7 @@ class Reason(TextChoices):
     WORKER_LOST = "worker_lost", "a worker died"
     INTERRUPTED = "interrupted", "stopped by an operator"
     LOAD_GENERATOR_SILENT = "load_generator_silent", "a load generator did not answer"
-    SERVER_DID_NOT_START = "server_did_not_start", "the server did not come up"
+    SERVER_DID_NOT_START = "server_did_not_start", "the server cannot be used"
     SERVER_LOST = "server_lost", "the server went away"
     MODE_NOT_IN_FORCE = "mode_not_in_force", "the durability mode was not in force"
     LOAD_FAILED = "load_failed", "the data set could not be loaded"

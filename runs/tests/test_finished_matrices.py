@@ -94,7 +94,7 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
     assert notice.subject.endswith("0 runs succeeded, 1 cancelled, 1 load failed")
     cause = notice.text.splitlines()[0]
     assert cause == (
-        "Failed first: “load redis”, the server did not come up: "
+        "Failed first: “load redis”, the server cannot be used: "
         "There is no image “redis:7.2”. Pull it on the machine of the worker."
     )
     assert notice.data["runs"] == {"succeeded": 0, "failed": 0, "cancelled": 1, "rejected": 0}

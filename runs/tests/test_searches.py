@@ -356,7 +356,7 @@ def test_search_names_why_the_load_of_its_trial_failed(team):
     lifecycle.transition(run.pk, Status.CANCELLED, actor="test", reason=Reason.LOAD_FAILED)
     run_completion.look()
     sentence = sweep.decisions.last().sentence
-    assert sentence == "Ended without an answer: the server did not come up. Connection refused."
+    assert sentence == "Ended without an answer: the server cannot be used. Connection refused."
 
 
 def test_one_failed_trial_is_repeated(team):
