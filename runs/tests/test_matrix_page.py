@@ -191,9 +191,9 @@ def test_cancelling_keeps_what_is_done(client_in, team):
 def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     matrix, _ = busy_matrix(team)
     client_in.post(url(matrix, "cancel/"))
-    assert "Resume (3 left)" in get_text(client_in.get(url(matrix)))
+    assert "Resume (3 measured runs left)" in get_text(client_in.get(url(matrix)))
     page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
-    assert "Resumed: 3 runs are queued" in page
+    assert "Queued: 3 measured runs, and the load phases" in page
     assert "1 of 4 runs succeeded" in page and "3 run again after failing or being cancelled" in page
     assert matrix.runs.count() == 7
     assert get_progress([matrix])[matrix.pk].counts["total"] == 4

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
+from benchsite.core.formatting import counted
 from runs.models import Matrix, Phase, Run, RunEvent, Status
 from runs.plans import PlanError, start_trial, submit
 from runs.plans.pages.matrix import matrix_page
@@ -84,12 +85,17 @@ def matrix_cancel(request: HttpRequest, matrix: Matrix) -> None:
     )
 
 
+def _count_with_loads(measured: int) -> str:
+    """The progress above counts load phases too, so the message beside it names them."""
+    return f"{counted(measured, 'measured run')}, and the load phases that they need"
+
+
 @row_action(Matrix)
 def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
     kinds = {kind: kind in request.POST for kind in ("skipped", "rejected")}
     added = lifecycle.resume(matrix, get_user(request), **kinds)
     if added:
-        messages.success(request, f"Resumed: {added} runs are queued.")
+        messages.success(request, f"Queued: {_count_with_loads(added)}.")
     else:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
 
@@ -130,7 +136,7 @@ def matrix_add_repeats(request: HttpRequest, matrix: Matrix) -> None:
     if look.isdecimal():
         added = lifecycle.add_repeats(matrix, int(look), get_user(request))
     if added:
-        messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
+        messages.success(request, f"Queued, up to the look after {look} repeats: {_count_with_loads(added)}.")
     else:
         messages.info(request, "No repeats were added: they are in the queue already, or the plan has no such look.")
 
