@@ -194,7 +194,7 @@ def test_rejected_runs_say_which_check_and_by_how_much(client_in, team):
     page = get_text(client_in.get("/runs/?verdict=reject"))
     rows = get_rows(client_in.get("/runs.csv?sort=oldest"))
 
-    assert page.count("1.07 of 2 cores") == 2 and "drift" not in page
+    assert page.count("1.07 of 2 cores, limit 0.5 cores") == 2 and "drift" not in page
     assert "V25 Interference: 2 runs" in page and "V05 Duration: 1 run" in page
     interfered = "V25 Interference: 1.07 of 2 cores (limit: 0.5 cores)"
     assert [row["rejected_by"] for row in rows] == [
@@ -248,6 +248,26 @@ def test_excludes_selected_runs_and_returns_to_same_list(client_in, team):
 def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, said):
     run = make_run(make_sweep(team=team))
     assert said in get_text(bulk(client_in, [run], **fields))
+
+
+def test_runs_that_have_not_ended_are_not_run_again(client_in, team):
+    waiting = make_run(make_sweep(team=team), status="queued")
+    assert "Nothing was queued" in get_text(bulk(client_in, [waiting], action="again"))
+
+
+def test_all_rejected_runs_of_a_filter_run_again(client_in, team):
+    sweep = make_sweep(team=team)
+    reject = finding("V25", "reject", title="Interference", measured="1.07 of 2 cores", threshold="0.5 cores")
+    for repeat in (1, 2):
+        make_run(sweep, repeat=repeat, verdict="reject", findings=[reject])
+    make_run(sweep, repeat=3, verdict="pass")
+
+    page = get_text(client_in.get("/runs/?verdict=reject"))
+    assert "Run all 2 again" in page and '<input type="hidden" name="all" value="1">' in page
+
+    answer = bulk(client_in, [], action="again", all="1", back="verdict=reject")
+    assert "2 of 2 runs are in the queue again" in get_text(answer)
+    assert sorted(sweep.runs.filter(status="queued").values_list("repeat", flat=True)) == [4, 5]
 
 
 def compare(client, runs, **fields):
