@@ -126,6 +126,16 @@ def axe_findings(page: Any) -> list[str]:
     ]
 
 
+def list_scrolling_tables(page: Any) -> list[str]:
+    """Captions of tables that scroll sideways, though a telephone has room for all of a row below each other."""
+    captions: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(".table-wrap > .table")]
+        .filter((table) => table.checkVisibility() && table.parentNode.scrollWidth > table.parentNode.clientWidth)
+        .map((table) => table.caption?.textContent ?? table.id)"""
+    )
+    return captions
+
+
 def addresses(world: Any) -> list[str]:
     """Every page that a person of the team can open, with rows in it."""
     runs = list(Run.objects.filter(sweep=world.sweep).order_by("threads")[:2])

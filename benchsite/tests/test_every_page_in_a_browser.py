@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchsite.core import documents
-from benchsite.tests.browser import PAGES, addresses, axe_findings, chromium, opened_site
+from benchsite.tests.browser import PAGES, addresses, axe_findings, chromium, list_scrolling_tables, opened_site
 from runs.tests.factories import make_load_generator, make_run, make_sweep, make_team, make_user
 from runs.tests.world import UGLY, make_world
 
@@ -23,10 +23,6 @@ VARIANTS = [*product((1280, 390), ("light", "dark"), (True,)), (1280, "light", F
 SIDES = 50
 HELP_SHARE = 0.1  # of the documents, in `make test`
 EMPTY_SHARE = 0.3  # of the pages without data
-# Captions of tables that scroll sideways, though a telephone has room for all of a row below each other.
-SCROLLING_TABLES = """() => [...document.querySelectorAll(".table-wrap > .table:not(:has([colspan], [rowspan]))")]
-    .filter((table) => table.checkVisibility() && table.parentNode.scrollWidth > table.parentNode.clientWidth)
-    .map((table) => table.caption?.textContent ?? table.id)"""
 
 
 def make_sides(world, number):
@@ -64,7 +60,7 @@ def find_problems(page, site, address, width, has_scripts):
     wide = page.evaluate("document.documentElement.scrollWidth") - width
     problems += [f"{wide} px too wide"] if wide > 1 else []
     if width < 600 and has_scripts:
-        problems += [f"table scrolls: {caption}" for caption in page.evaluate(SCROLLING_TABLES)]
+        problems += [f"table scrolls: {caption}" for caption in list_scrolling_tables(page)]
     problems += ["has not one h1"] if page.locator("h1").count() != 1 else []
     terms = page.locator("[popover]").evaluate_all("popovers => popovers.map(({ id }) => id)")
     problems += [f"{term} twice" for term in set(terms) if terms.count(term) > 1]

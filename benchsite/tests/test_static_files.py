@@ -24,7 +24,7 @@ VENDORED = {
 
 # What every page loads. Any other file is loaded only by the few pages that need it.
 EVERYWHERE = ("css/tokens.css", "css/base.css", "css/components.css", "css/pages.css")
-EVERYWHERE_JS = ("js/theme.js", "js/charts.js", "js/site.js")
+EVERYWHERE_JS = ("js/theme.js", "js/charts.js", "js/site.js", "js/tables.js")
 SOMEWHERE = sorted(
     path for kind in ("css/*.css", "js/*.js") for path in STATIC.glob(kind)
     if str(path.relative_to(STATIC)) not in EVERYWHERE + EVERYWHERE_JS

@@ -23,7 +23,7 @@ from reports.published.sanitizer import harmless, notes_html
 STYLES: Final = (
     "css/tokens.css", "css/base.css", "css/components.css", "css/report.css", "css/report-print.css",
 )  # fmt: skip
-SCRIPTS: Final = ("js/theme.js", "vendor/plotly-basic-4.1.1/plotly-basic.min.js", "js/report.js")
+SCRIPTS: Final = ("js/theme.js", "vendor/plotly-basic-4.1.1/plotly-basic.min.js", "js/report.js", "js/tables.js")
 # Nothing is fetched from anywhere, whatever somebody wrote into the report.
 POLICY: Final = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {scripts}; base-uri 'none'; "

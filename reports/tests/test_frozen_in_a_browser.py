@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.browser import axe_findings, chromium, playwright
+from benchsite.tests.browser import axe_findings, chromium, list_scrolling_tables, playwright
 from reports.published.figure_images import encoded_anew, keep_pictures
 from reports.published.links import find_link
 from reports.tests.snapshots import published
@@ -73,6 +73,7 @@ def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live
         frozen = reader(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page = frozen.open(url)
         assert widest(page) <= 0, f"{width} {scheme}"
+        assert width > 390 or list_scrolling_tables(page) == []
         assert frozen.complaints == []
         assert {address.split("/r/")[0].split("/static/")[0] for address in frozen.asked} == {live_server.url}
 
@@ -96,8 +97,10 @@ def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp
     report = published(team, **spoilt_content(team))
     file = tmp_path / "report.html"
     file.write_bytes(client.get(f"/r/{get_token(report)}.html").content)
-    frozen = reader(offline=True)
+    frozen = reader(offline=True, viewport={"width": 390, "height": 900})
     page = frozen.open(file.as_uri())
+    assert list_scrolling_tables(page) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
     assert frozen.asked == [file.as_uri()]
     assert frozen.complaints == []
     assert page.locator("figure .main-svg .trace").count() > 5

@@ -125,24 +125,6 @@
   document.addEventListener("htmx:afterSwap", () => sortable(document));
   document.addEventListener("click", (event) => event.target.closest("button.sort") && sort(event.target.closest("th")));
 
-  // A telephone has no room for a table that would scroll sideways: its rows become blocks, whose cells say their column.
-  const narrow = matchMedia("(max-width: 600px)");
-  function fold() {
-    if (!narrow.matches) return;
-    for (const table of document.querySelectorAll(".table-wrap > .table:not(.table--fold)")) {
-      const { scrollWidth, clientWidth } = table.parentNode;
-      if (scrollWidth <= clientWidth || !table.checkVisibility() || !table.tHead || table.querySelector("[colspan], [rowspan]")) continue;
-      const names = [...table.tHead.rows[0].cells].map((head) => head.innerText.trim());
-      for (const cell of table.querySelectorAll("tbody td")) {
-        if (cell.innerText.trim() && names[cell.cellIndex]) cell.dataset.name ??= names[cell.cellIndex];
-      }
-      table.classList.add("table--fold");
-    }
-  }
-
-  for (const type of ["DOMContentLoaded", "htmx:afterSwap", "toggle"]) document.addEventListener(type, fold, true);
-  narrow.addEventListener("change", fold);
-
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
