@@ -75,6 +75,11 @@ def printable(text: str, substitute: str = "") -> str:
     return "".join(sign if sign.isprintable() else substitute for sign in text)
 
 
+def first_difference(a: str, b: str) -> int:
+    """The index at which two texts begin to differ: the shorter's length where that is how the other one begins."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
 def listed(texts: Sequence[str], most: int) -> str:
     """Texts in a sentence; of more than `most` the rest as a number: "a, b and 3 more"."""
     more = ""

@@ -13,6 +13,7 @@ from benchsite.templatetags.units import latency, latency_between
 from reports.compare.curves import Curve, Operation
 from reports.compare.ladder_text import ladder_says, threads_text
 from reports.compare.pages.answer_messages import plain_text
+from reports.compare.pages.comparison_table import LatencyScale
 from reports.compare.pages.equal_load import number_text, within_text
 from reports.trends.figures.history import change_text, change_words
 from reports.trends.histories import HistoryChange, Metric
@@ -33,6 +34,12 @@ TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "
 def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
     """What a curve is called among those that it stands beside, as in the pictures."""
     return labels.get(curve.sweep_id, curve.label)
+
+
+@register.filter
+def scaled(latency_us: float | None, scale: LatencyScale) -> str:
+    """A latency in the unit that the heading of its column names."""
+    return formatting.grouped(None if latency_us is None else latency_us / scale.divisor, scale.places)
 
 
 @register.filter

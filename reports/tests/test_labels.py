@@ -1,7 +1,9 @@
 """Direct labels: beside their points, on nothing else, and inside."""
 
+import pytest
+
 from reports.compare.figures.labels import Box, Label, place
-from reports.compare.figures.layout import escaped
+from reports.compare.figures.layout import cut, escaped
 
 
 def test_a_label_stands_right_of_its_point_where_nothing_is():
@@ -31,3 +33,15 @@ def test_it_moves_along_its_curve_when_the_end_is_crowded():
 
 def test_escape_removes_bidirectional_controls_from_a_name():
     assert escaped("daolkroW \u202e<A>\u2069") == "daolkroW &lt;A&gt;"
+
+
+@pytest.mark.parametrize("most", [16, 18, 28, 34])
+def test_labels_are_never_cut_to_the_same_text(most):
+    names = [
+        f"Redis Cluster of {nodes} masters · {mode}"
+        for nodes in ("three", "six", "sixteen")
+        for mode in ("off", "always")
+    ]
+    short = [cut(name, most, names) for name in names]
+    assert len(set(short)) == len(names) and max(map(len, short)) <= most
+    assert cut(names[0], most) == cut(names[4].replace("sixteen", "three"), most)  # alone it is cut in the middle

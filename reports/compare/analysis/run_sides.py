@@ -74,7 +74,7 @@ class Line:
     def shown(self, longest: int = MAX_VALUE_LENGTH) -> tuple[str, str]:
         """Both values, no longer than that, and with the place where they differ."""
         a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
-        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        first = formatting.first_difference(a, b)
         begin = 0
         if a != b and first >= longest - 2:
             begin = first - longest // 4

@@ -98,7 +98,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
         _value_label(bar, row, start, frame) for row, (bar, start) in enumerate(zip(bars, starts, strict=True))
     ]
     layout["margin"]["l"] = 16
-    layout["annotations"] += [_name(bar, row, frame) for row, bar in enumerate(bars)]
+    layout["annotations"] += [_name(bar, row, bars, frame) for row, bar in enumerate(bars)]
     layout["annotations"] += (key := _key(bars, frame))
     layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
     return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
@@ -111,11 +111,13 @@ def height_px(bars: int, notes: Sequence[str] = ()) -> int:
     return 0
 
 
-def _name(bar: Bar, row: int, frame: Frame) -> dict[str, Any]:
+def _name(bar: Bar, row: int, bars: Sequence[Bar], frame: Frame) -> dict[str, Any]:
     rest = MAX_LINE - min(len(bar.name), MAX_NAME)
-    texts = [f'<span style="color:{frame.theme.ink}">{shortened(bar.name, MAX_NAME)}</span>']
+    name = shortened(bar.name, MAX_NAME, [other.name for other in bars])
+    texts = [f'<span style="color:{frame.theme.ink}">{name}</span>']
     if bar.detail:
-        texts.append(f'<span style="font-size:0.9em">{shortened(bar.detail, rest)}</span>')
+        detail = shortened(bar.detail, rest, [other.detail for other in bars if other.name == bar.name])
+        texts.append(f'<span style="font-size:0.9em">{detail}</span>')
     if bar.note and not frame.narrow:
         texts.append(escaped(f"· {bar.note}"))
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}

@@ -339,8 +339,8 @@ def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) ->
     if (frame.narrow or len(solid) > MAX_WITH_RUNG_LABELS) and len({other.curve.label for other in solid}) == len(
         solid
     ):
-        return cut(side.curve.mode, 16)
-    return cut(side.look.label, MAX_DIRECT)
+        return cut(side.curve.mode, 16, [other.curve.mode for other in solid])
+    return cut(side.look.label, MAX_DIRECT, [other.look.label for other in solid])
 
 
 def _anchors(side: DrawnCurve, layout: Layout) -> list[Drawn]:

@@ -57,7 +57,8 @@ class LadderFigure(CurvesFigure):
                     if curve.counted and (look := appearance[curve.sweep_id])
                 ],
             )
-        traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
+        labels = [look.label for look in appearance.values()]
+        traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets, labels)) for curve in drawn]
         if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
             marks.fold_legend(
                 [(some, appearance[c.sweep_id].group, appearance[c.sweep_id].faded) for c, some in traces]
@@ -109,7 +110,7 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
     )
 
 
-def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
+def _traces(curve: Curve, look: Look, targets: bool, labels: Sequence[str]) -> list[Trace]:
     drawn = []
     for point in curve.points:
         ops_s, x = point.throughput_ops_s, float(_load(point, targets))
@@ -120,7 +121,7 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
             y = rounded(repeat.throughput_ops_s)
             hollow.append(Drawn(d.point, d.x, y, y, y, 1, repeat))
     counted = [d for d in drawn if d.point.counts]
-    traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look))
+    traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look), labels)
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
         assert curve.ceiling is not None  # It has points.

@@ -54,7 +54,8 @@ class LatencyFigure(CurvesFigure):
         crossings = lay_lines(drawn, choice, layout, frame)
         solid = [side for side in drawn if not side.dotted]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
-        traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dotted)) for side in drawn]
+        labels = [side.look.label for side in drawn]
+        traces = [(side, _traces(side, choice, labels, rungs=len(solid) <= most and not side.dotted)) for side in drawn]
         sides = {}
         if frame.linked:
             sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
@@ -213,7 +214,7 @@ def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, An
     }
 
 
-def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
+def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: bool) -> list[Trace]:
     look, counted, two = side.look, side.counted, len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
@@ -224,7 +225,7 @@ def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     hover = partial(
         marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
     )
-    traces = marks.curve_traces(look, counted, side.hollow, hover)
+    traces = marks.curve_traces(look, counted, side.hollow, hover, labels)
     for trace in traces if side.dotted else ():
         trace["showlegend"] = False
     if rungs:

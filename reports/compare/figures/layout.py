@@ -2,11 +2,12 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, TypedDict
 
+from benchsite.core.formatting import first_difference
 from reports.compare.figures.theme import SANS, Theme
 
 Trace = dict[str, Any]
@@ -49,17 +50,25 @@ def escaped(text: object) -> str:
     return str(text).translate(_TURNING).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def cut(text: str, most: int) -> str:
-    """Cut in the middle where it is too long: names often differ at their ends. Not escaped."""
+def cut(text: str, most: int, among: Collection[str] = ()) -> str:
+    """Cut in the middle where it is too long: names often differ at their ends. Not escaped.
+
+    Where that leaves the same of another one of `among`, it begins at the latest with what tells them apart.
+    """
     if len(text) <= most:
         return text
     head = (most - 1) // 2
-    return text[:head].rstrip() + "…" + text[len(text) - (most - 1 - head) :].lstrip()
+    begin, end = text[:head].rstrip(), text[len(text) - (most - 1 - head) :].lstrip()
+    alike = [other for other in among if other != text and other.startswith(begin) and other.endswith(end)]
+    if not alike:
+        return f"{begin}…{end}"
+    differs = max(first_difference(text, other) for other in alike)
+    return f"…{cut(text[min(differs, len(text) - most + 1) :], most - 1)}"
 
 
-def shortened(text: str, most: int = MAX_LABEL_LENGTH) -> str:
+def shortened(text: str, most: int = MAX_LABEL_LENGTH, among: Collection[str] = ()) -> str:
     """Cut and escaped."""
-    return escaped(cut(text, most))
+    return escaped(cut(text, most, among))
 
 
 def base_layout(frame: Frame) -> Layout:

@@ -179,7 +179,7 @@ class LossFigure(CurvesFigure):
             trace = scatter(
                 [across.place(side.worst_s)],
                 [rounded(side.ceiling_ops_s)],
-                shortened(look.label, 40),
+                shortened(look.label, 40, [other.label for other in sides]),
                 hover=[_hover(side, look)],
                 legendgroup=escaped(look.label),
                 showlegend=True,
@@ -266,7 +266,8 @@ def _labels(
         Box(min(x, to_x), min(y, to_y) - 2, max(x, to_x), max(y, to_y) + 2)
         for (x, y), (to_x, to_y) in pairwise(corners)
     ]
-    texts = [cut(look.label, 18 if frame.narrow else 30) for look in appearance]
+    names = [look.label for look in appearance]
+    texts = [cut(name, 18 if frame.narrow else 30, names) for name in names]
     labels = [Label(text, (dot,)) for text, dot in zip(texts, dots, strict=True)]
     return [
         spot.annotation(label.text, look.colour, x=trace["x"][0], y=trace["y"][0])

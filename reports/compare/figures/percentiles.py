@@ -279,11 +279,12 @@ class SweepsPercentilesFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         appearance = looks(self.among, frame.theme, highlight=self.highlight)
+        labels = [look.label for look in appearance.values()]
         drawn = []
         for curve, point, held in self.drawn:
             look = appearance[curve.sweep_id]
             rung = f"{marks.rung_label(point)}{'' if point.target_ops_s else ' threads'}"
-            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung}"
+            label = f"{cut(look.label, 24 if frame.narrow else 40, labels)}, {rung}"
             drawn.append((build_distribution(held), replace(look, label=label)))
         drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
         quantity = "response time"

@@ -1,7 +1,7 @@
 """How points of curves are written and marked, the same in every figure that draws curves."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
     low, high = layout["yaxis"]["range"]
     least = (high - low) * MIN_APART * (INSIDE_APART if inside else 1)
     below = -math.inf
+    names = [end.text for end in ends]
     for end in sorted(ends, key=lambda end: end.y):
         y = max(end.y, below + least)
         below = y
@@ -54,7 +55,7 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
         else:
             place = {"xanchor": "left", "yanchor": "middle", "xshift": 4}
         layout["annotations"].append(
-            annotation(shortened(end.text, longest), end.colour, x=1, xref="paper", y=rounded(y), **place)
+            annotation(shortened(end.text, longest, names), end.colour, x=1, xref="paper", y=rounded(y), **place)
         )
     if inside:
         return
@@ -130,12 +131,19 @@ def marker(colour: str, symbol: str, size: float, edge: float = 1.5) -> dict[str
     return {"color": colour, "symbol": symbol, "size": size, "line": {"width": edge, "color": colour}}
 
 
-def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
-    """The points that count, joined in the order of the ladder."""
+def line(
+    look: Look,
+    *,
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    hover: Sequence[str],
+    among: Collection[str] = (),
+) -> Trace:
+    """The points that count, joined in the order of the ladder. `among` are the labels of all lines."""
     return scatter(
         x,
         y,
-        shortened(look.label, 40),
+        shortened(look.label, 40, among),
         hover=hover,
         mode="lines+markers",
         legendgroup=escaped(look.label),
@@ -159,11 +167,16 @@ def ring(look: Look, symbol: str, meaning: str, *, x: float, y: float) -> Trace:
 
 
 def curve_traces(
-    look: Look, counted: Sequence[Drawn], hollow: Sequence[Drawn], hover: Callable[[Drawn], str]
+    look: Look,
+    counted: Sequence[Drawn],
+    hollow: Sequence[Drawn],
+    hover: Callable[[Drawn], str],
+    among: Collection[str] = (),
 ) -> list[Trace]:
     """A curve with the band of its repeats; points that do not count are there, but hollow and not joined.
 
-    Crossed out are points that the checks reject and that count by a written reason.
+    Crossed out are points that the checks reject and that count by a written reason. `among` are the labels of all
+    curves.
     """
     traces, xs = [], [d.x for d in counted]
     if any(d.repeats > 1 for d in counted):
@@ -172,7 +185,7 @@ def curve_traces(
         colour = rgba(look.colour, 0.16)
         style = {"fill": "toself", "fillcolor": colour, "line": {"width": 0, "color": colour}}
         traces.append(beside(look, "all repeats", [*xs, *reversed(xs)], ys, mode="lines", **style))
-    traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted]))
+    traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted], among=among))
     traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]
     if hollow:
         mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)

@@ -1,6 +1,8 @@
 """The table of a comparison: one row for each side, the reference first, with the best sides of each column marked."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -19,6 +21,27 @@ from reports.compare.pages.equal_load import (
     list_percentiles,
     repeats_within,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyScale:
+    """One unit and one precision for all latencies of a table, so that their digits stand below each other."""
+
+    unit: str
+    divisor: float  # microseconds of the unit
+    places: int
+
+    @classmethod
+    def of(cls, equal: EqualLoad) -> "LatencyScale":
+        """Three significant digits of the lowest latency, and at most three decimals."""
+        column = list_percentiles(equal.statistic).index(equal.statistic)
+        readings = [operation.at[column].latency_us for side in equal.sides for operation in side.operations]
+        latencies = [latency_us for latency_us in readings if latency_us]
+        unit, divisor = "ms", 1000.0
+        if max(latencies, default=0.0) < divisor:
+            unit, divisor = "µs", 1.0
+        digits = 1 + math.floor(math.log10(min(latencies, default=1.0) / divisor))
+        return cls(unit, divisor, min(max(3 - digits, 0), 3))
 
 
 def table_rows(

@@ -144,8 +144,12 @@ def _against(row: Row, width: int) -> list[Cell]:
 def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
     if ratio.comparison is None:
         return None, None, ratio.why
-    at = f"at {ratio.at}" if ratio.at else ""
-    notes = "; ".join(part for part in (ratio.outcome, at, ratio.counts, ratio.why, ratio.note) if part)
+    measured = ""
+    if ratio.at:  # Both sides at one rung: no number of a column of ceilings.
+        measured = f"{ratio.times} {ratio.interval}".rstrip() + f" at {ratio.at}"
+    notes = "; ".join(part for part in (measured, ratio.outcome, ratio.counts, ratio.why, ratio.note) if part)
+    if measured:
+        return None, None, notes
     return _rounded(ratio.comparison.shown, 4), ratio.interval, notes
 
 

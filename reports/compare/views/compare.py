@@ -35,7 +35,7 @@ from reports.compare.pages.charts import (
     picture_link,
     shown_operations,
 )
-from reports.compare.pages.comparison_table import table_rows
+from reports.compare.pages.comparison_table import LatencyScale, table_rows
 from reports.compare.pages.decision import Need, decide
 from reports.compare.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
 from reports.compare.pages.exclusions import left_out
@@ -346,6 +346,7 @@ def build_context(
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
         "places": places,
+        "latency_scale": LatencyScale.of(equal) if equal else None,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
         "more_pictures": reverse("compare-pictures") + state.query(),

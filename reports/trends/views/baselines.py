@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
+from reports.compare.figures.layout import cut
 from reports.compare.figures.theme import SHORT_COMMIT
 from reports.models import BadgeLink, Baseline, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
@@ -33,6 +34,7 @@ from runs.results.pages.lists import get_page
 
 PER_PAGE = 50
 MAX_NAMES = 50  # in a menu
+MAX_LABEL = 24  # characters of a side's name in headings
 
 
 @team_required("GET")
@@ -127,11 +129,11 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}
     shas = {row["commit"] for row in commits}
-    labels = [side[:SHORT_COMMIT] if side in shas else side for side in (base, new)]
+    names = [side[:SHORT_COMMIT] if side in shas else side for side in (base, new)]
     context = {
         "base": base,
         "new": new,
-        "labels": labels,
+        "labels": [cut(name, MAX_LABEL, names) for name in names],
         "problem": problem,
         "answer": answer,
         "rows": [(tests.get(document.test), document) for document in documents],

@@ -173,7 +173,7 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         ended = [run for run in runs if run.source == Run.Source.SCHEDULED and run.status in Status.terminal()]
         if not ended:
             raise annotations.AnnotationRefused(
-                "Nothing was queued: uploaded runs are measured again where they came from, and the others have not ended."
+                "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
             )
         return f"{lifecycle.run_all_again(ended, user)} of {len(runs)} runs are in the queue again."
     raise annotations.AnnotationRefused("Choose an action for the selected runs.")
