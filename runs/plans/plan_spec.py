@@ -51,9 +51,9 @@ ARRIVALS: Final = {
 }
 PURPOSES: Final = {
     Purpose.SMOKE.value: "smoke: does it run at all?",
-    Purpose.DEMO.value: "demo: shapes, never numbers to publish",
+    Purpose.DEMO.value: "demo: shapes, not to publish",
     Purpose.TUNING.value: "tuning: looking for settings",
-    Purpose.MEASURED.value: "measured: to be compared and published",
+    Purpose.MEASURED.value: "measured: to compare and publish",
     Purpose.SOAK.value: "soak: hours, to see what drifts",
 }
 LOAD_POLICIES: Final = {value: label for value, label in Matrix.LoadPolicy.choices if value != Matrix.LoadPolicy.REUSE}
