@@ -1,10 +1,13 @@
 """The table of a comparison: the reference on top, then by falling ceiling, the best value of each column marked."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from reports.compare.analysis.points import Spread
 from reports.compare.pages.baseline_ratios import Judging, against
-from reports.compare.pages.comparison_table import table_rows
+from reports.compare.pages.comparison_table import LatencyScale, table_rows
 from reports.compare.pages.equal_load import equal_load
 from reports.tests.curves import LADDER, MEMORY, curve, point
 from runs.checks import profile
@@ -19,6 +22,17 @@ def get_rows(*curves, limit_us=None):
     equal = equal_load(curves, ["READ", "UPDATE"], load_ops_s=2000.0, limit_us=limit_us)
     judging = Judging({}, profile("measured", {}), {})
     return table_rows(curves, equal, against(curves, judging, equal), curves)
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [(1.0, LatencyScale("ms", 1000.0, 3)), (0.1, LatencyScale("µs", 1.0, 2)), (1e3, LatencyScale("ms", 1000.0, 1))],
+)
+def test_latencies_have_one_unit_and_precision(factor, expected):
+    """The lowest is 90 µs, the highest 1.2 ms."""
+    readings = [SimpleNamespace(at=[SimpleNamespace(latency_us=us * factor)]) for us in (90.0, 1200.0)]
+    equal = SimpleNamespace(statistic="p50", sides=[SimpleNamespace(operations=readings)])
+    assert LatencyScale.of(equal) == expected
 
 
 def test_reference_is_first_then_highest_ceilings():

@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 from django.http import QueryDict
+from django.template.loader import render_to_string
 
 from benchsite.core.formatting import TIMES
 from reports.compare.analysis.ceiling import Rung, ceiling
@@ -47,6 +49,10 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     why = "ceilings are not compared: both may lie higher (the ladder is too short)"
     assert (ratio.at, ratio.why) == ("4 threads", why)
     assert rows.short
+    summary, _, _ = render_to_string("reports/compare/ratio.html", {"ratio": ratio}).partition("</summary>")
+    assert "at 4 threads" in summary
+    _, times, interval, outcome = against_table(rows, None, {}).rows[0]  # of ceilings
+    assert (times, interval) == (None, None) and re.match(rf"1\.[23]{TIMES} \[.*\] at 4 threads; faster;", outcome)
 
 
 def test_leader_at_common_rung_may_have_the_lower_maximum():
