@@ -47,18 +47,18 @@ class DatabaseForm(SignInForm, NamedForm):
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
     )
-    name = name_field(help_text="The name in figures, such as Redis or PostgreSQL 17 tuned.")
+    name = name_field(help_text="The name in figures: of several databases of one system, what tells them apart.")
     version = forms.CharField(
         required=False,
         max_length=40,
         help_text="As you state it; the server's own answer is kept with every run. On a docker cluster it is the tag "
-        "of the official image, such as 7.4.",
+        "of the official image.",
     )
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
         label="Server settings",
         help_text="name=value, one per line, for every mode. The durability mode of a run decides the others. What "
-        "the catalog lacks begins with unchecked., as in unchecked.num_tokens=16: recorded, and not read back.",
+        "the catalog lacks begins with unchecked., as in unchecked.NAME=value: recorded, and not read back.",
     )
     binding_properties = PropertiesField(
         rows=4,
