@@ -6,7 +6,8 @@
 
   // The lowest heading above a cell. Cells that span columns say what they are themselves.
   function heading(heads, cell) {
-    if (cell.colSpan > 1 || !cell.innerText.trim()) return "";
+    const isEmpty = !cell.innerText.trim() && !cell.querySelector("input:not([type=checkbox])");
+    if (cell.colSpan > 1 || isEmpty) return "";
     return heads.findLast((head) => head.offsetLeft === cell.offsetLeft)?.innerText.trim() ?? "";
   }
 
