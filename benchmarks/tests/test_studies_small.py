@@ -16,7 +16,9 @@ from runs.tests.factories import make_load_generator, make_machine, make_matrix,
 from workers.generator.host_identity import host_key
 
 SLUGS = [study.slug for study in studies()]
-MAX_SECONDS = 20 * 60
+# On two cores a study takes up to a quarter longer than planned, by cold loads, servers that stop and targets that are
+# measured again: 14 minutes at most.
+MAX_PLANNED_S = 11 * 60
 
 
 def make_small(slug, missing=()):
@@ -45,7 +47,7 @@ def test_a_site_takes_the_plan(team, settings, slug):
     assert answer.status_code == 200, answer.content
     matrix = Matrix.objects.get(name=f"{slug}, small")
     assert matrix.submitted_at is not None
-    assert sum(matrix.runs.values_list("expected_s", flat=True)) <= MAX_SECONDS
+    assert sum(matrix.runs.values_list("expected_s", flat=True)) <= MAX_PLANNED_S
     studied = read_plan(plan_text(slug))
     assert Workload.objects.count() == len(studied.workloads)
     assert {run.phase for run in matrix.runs.all()} == {"load", "measure"}
