@@ -10,7 +10,7 @@ from runs.catalog import UNCHECKED
 from runs.plans.files.plan import PlanFile
 from runs.plans.sizes import PER_NODE
 from runs.plans.studies import studies
-from runs.ycsb.properties import WARM_UP
+from runs.ycsb.properties import INSERT_RETRIES, WARM_UP
 
 CLUSTER: Final = "Studies made small"
 MIN_RECORDS: Final = 1_000
@@ -19,7 +19,6 @@ PREFIXES: Final = {study.slug: study.facts[0].id.partition("-")[0] for study in 
 # Clients prepare themselves, unmeasured: the study's ran for minutes before.
 PRESTART_MS: Final = 1_000
 # A machine that does everything at once lets some inserts of a load time out.
-INSERT_RETRIES: Final = "core_workload_insertion_retry_limit"
 MAX_INSERT_RETRIES: Final = 5
 
 

@@ -36,8 +36,9 @@ REMEDIES: dict[str, str] = {
         "Correct what it names, then run this point again."
     ),
     Reason.WRONG_ROW_COUNT: (
-        "The return codes of the load say what the server refused; often space on its disk, its memory limit, or a "
-        "table left over with another shape."
+        "The return codes of the load say what the server refused; often space on its disk, its memory limit, a table "
+        "left over with another shape, or a replica that answered too late. A failed insert ends its thread, and the "
+        "rest of its records is missing: core_workload_insertion_retry_limit has it tried again."
     ),
     Reason.NO_PROGRESS: (
         "A guard stopped the run. The server hangs or is cut off from the client, or YCSB itself hangs. See the "

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
-from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT, MAX_INT, inserts
+from runs.ycsb.properties import (
+    CLIENT_COUNT,
+    CLIENT_NUMBER,
+    FIRST_INSERT,
+    INSERT_RETRIES,
+    INSERT_RETRY_INTERVAL,
+    MAX_INT,
+    inserts,
+)
 
 WORKLOAD_CLASS: Final = "site.ycsb.workloads.CoreWorkload"
 EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporter"
@@ -26,6 +34,7 @@ TAIL_S: Final = 1
 OPEN_RATE: Final = "open.rate"
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
+MAX_RETRY_DELAY_MS: Final = 60_000  # that Benchsite's client takes
 
 # Numbers, dates and status lines come out the same wherever a client runs.
 _LOCALE: Final = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
@@ -81,6 +90,7 @@ def client_properties_for_run(
     binding_properties: Mapping[str, str] | None = None,
     first_insert: int | None = None,
     open_load: Mapping[str, str] | None = None,
+    is_own_client: bool = False,
 ) -> dict[str, str]:
     """The property file of client number `client` of `clients`, but for where it writes.
 
@@ -89,7 +99,7 @@ def client_properties_for_run(
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
     `first_insert` is the number behind the last key of a data set that has grown.
-    `open_load` is `open_load_properties`: the target is then its rate.
+    `open_load` is `open_load_properties`: the target is then its rate. `is_own_client`: of Benchsite's own client.
     """
     dotransactions = "true"
     if phase == "load":
@@ -113,6 +123,8 @@ def client_properties_for_run(
     elif target_ops_s:
         properties["target"] = str(target_ops_s)
     if phase == "load":
+        if is_own_client:
+            properties = _retry_in_client(properties)
         return properties | _load_part(int(workload["recordcount"]), client, clients)
     if not duration_s or duration_s < 1:
         raise ValueError("a client that measures needs to know for how many seconds")
@@ -172,6 +184,19 @@ def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[
         "debug.pprof": "127.0.0.1:0",
         "dropdata": "false",
     }
+
+
+def _retry_in_client(properties: dict[str, str]) -> dict[str, str]:
+    """With the retries of inserts left to Benchsite's client, which keeps the values of a record.
+
+    YCSB 0.17.0 hands the same values over again, which have been read to their end: empty fields would be stored.
+    """
+    limit = properties.get(INSERT_RETRIES, "0")
+    if limit == "0":
+        return properties
+    delay_ms = min(1000 * int(properties.get(INSERT_RETRY_INTERVAL, "3")), MAX_RETRY_DELAY_MS)
+    own = {"benchsite.retries.insert": limit, "benchsite.retry.delay_ms": str(delay_ms)}
+    return {**own, **properties, INSERT_RETRIES: "0"}
 
 
 def _load_part(records: int, client: int, clients: int) -> dict[str, str]:

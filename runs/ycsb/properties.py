@@ -41,6 +41,8 @@ FIRST_INSERT: Final = "insert.first"
 WARM_UP: Final = "warmup.duration_ms"
 MAX_WARM_UP_MS: Final = 600_000
 CATCH_UP: Final = "window.catch_up_ms"
+INSERT_RETRIES: Final = "core_workload_insertion_retry_limit"
+INSERT_RETRY_INTERVAL: Final = "core_workload_insertion_retry_interval"
 # Milliseconds in the YCSBs that have it. Benchsite's plan files of version 1 had seconds under the same name.
 YCSB_WARM_UP: Final = "warmupexecutiontime"
 MAX_VERSION_1_WARM_UP_S: Final = 600
@@ -153,8 +155,8 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         "With a target: later operations are dropped instead of made up for; of Benchsite's own client only.",
         "ms",
     ),
-    _whole("core_workload_insertion_retry_limit", 0, 0, 1000, "How often a failed insert is tried again."),
-    _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
+    _whole(INSERT_RETRIES, 0, 0, 1000, "How often a failed insert is tried again."),
+    _whole(INSERT_RETRY_INTERVAL, 3, 0, 600, "The pause before the next attempt.", "s"),
 )
 
 # Of an open load; the last one names a file.

@@ -137,6 +137,7 @@ def client_orders(
             binding_properties=binding_properties,
             first_insert=first_insert if spec["client"]["flavour"] == OWN_FLAVOUR else None,
             open_load=_open_load(spec, number, len(clients), seed),
+            is_own_client=system.own_client,
         )
         if spec["client"]["flavour"] == GO_FLAVOUR:
             properties = go_ycsb_properties(properties, warmup_s=warmup_s)

@@ -14,6 +14,7 @@ from typing import Final
 from benchsite.core.formatting import printable, size
 from runs.catalog import (
     GO_FLAVOUR,
+    OWN_FLAVOUR,
     System,
     UnknownMode,
     UnknownSystem,
@@ -186,6 +187,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             warmup_s=plan.matrix.warmup_s,
             binding_properties=_binding_properties(run, run.properties),
             open_load=_open_load(plan.matrix, run, number),
+            is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
         )
         for number, target in enumerate(targets)
     )

@@ -1,5 +1,7 @@
 """Every client is told exactly its part."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -113,6 +115,18 @@ def test_it_loads_every_record_exactly_once(records, clients):
         assert "maxexecutiontime" not in part
         at += int(part["insertcount"])
     assert at == records
+
+
+def test_own_client_repeats_inserts_by_itself():
+    """YCSB would hand it values that have been read to their end."""
+    workload = check_workload({**A, "core_workload_insertion_retry_limit": "5"})
+    load = partial(client_properties_for_run, workload, phase="load", client=0, clients=1, threads=1)
+    names = ("core_workload_insertion_retry_limit", "benchsite.retries.insert", "benchsite.retry.delay_ms")
+    own = load(is_own_client=True)
+    assert [own.get(name) for name in names] == ["0", "5", "3000"]
+    assert [load().get(name) for name in names] == ["5", None, None]
+    stated = load(is_own_client=True, binding_properties={"benchsite.retries.insert": "2"})
+    assert [stated.get(name) for name in names] == ["0", "2", "3000"]
 
 
 def test_clients_that_insert_together_have_their_numbers():
