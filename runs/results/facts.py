@@ -6,6 +6,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from runs.ycsb.server_codes import MAX_CODE_LENGTH, MAX_CODES
+
 MAX_TEXT_LENGTH: Final = 500
 MAX_NUMBER: Final = 2**63 - 1
 MAX_CORES: Final = 4096
@@ -42,6 +44,10 @@ def fact_problem(name: str, value: object) -> str:
         if _are_pairs(value):
             return ""
         return f"{name} are at most {MAX_CLOCK_STEPS} pairs of numbers"
+    if name == "server_codes":
+        if _are_server_codes(value):
+            return ""
+        return f"{name} are at most {MAX_CODES} lists of operation, status, code and count"
     if isinstance(value, str):
         if len(value) <= MAX_TEXT_LENGTH:
             return ""
@@ -62,6 +68,20 @@ def _are_pairs(value: object) -> bool:
         isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= MAX_NUMBER
         for number in numbers
     )
+
+
+def _are_server_codes(value: object) -> bool:
+    if not isinstance(value, list) or len(value) > MAX_CODES:
+        return False
+    return all(isinstance(entry, list | tuple) and _is_server_code(*entry[:5]) for entry in value)
+
+
+def _is_server_code(*entry: object) -> bool:
+    if len(entry) != 4:
+        return False
+    *texts, count = entry
+    is_count = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= MAX_NUMBER
+    return is_count and all(isinstance(text, str) and len(text) <= MAX_CODE_LENGTH for text in texts)
 
 
 def checked_machine_facts(facts: Mapping[str, Any]) -> dict[str, dict[str, object]]:

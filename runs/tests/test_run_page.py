@@ -251,6 +251,17 @@ def test_return_codes_stand_with_their_share(client_in, sweep):
     assert "25.0" in page
 
 
+def test_return_codes_stand_with_those_of_the_server(client_in, sweep):
+    run = make_run(sweep, measurements=[measurement("INSERT", 1.0, returns={"OK": 75, "SERVICE_UNAVAILABLE": 25})])
+    for number, group in enumerate(("", "", "scans"), 2):
+        codes = [["INSERT", "SERVICE_UNAVAILABLE", "OOM", 9], ["INSERT", "SERVICE_UNAVAILABLE", "READONLY", 1]]
+        make_client_run(run, number=number, group=group, facts={"server_codes": codes})
+    response = client_in.get(url(run))
+    by_code = {line["code"]: line["server_codes"] for line in response.context["page"]["returns"]}
+    assert by_code == {"OK": [], "SERVICE_UNAVAILABLE": [("OOM", 18), ("READONLY", 2)]}
+    assert "<code>OOM</code>" in get_text(response)
+
+
 def test_command_and_properties_are_exact_without_secrets(client_in, ended):
     page = get_text(client_in.get(url(ended))).replace("&#x27;", "'")
     assert "java -cp 'lib/*' benchsite.Start -P 'a file'" in page

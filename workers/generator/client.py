@@ -32,6 +32,7 @@ from runs.ycsb.readers.go_run_builder import LiveReports
 from runs.ycsb.readers.goreports import plain_line
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import find_secrets, redact
+from runs.ycsb.server_codes import read_server_codes
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
@@ -404,6 +405,8 @@ class Client:
         self.clock.stepped_s()
         if self.clock.steps:
             facts["clock_steps"] = self.clock.steps[:MAX_CLOCK_STEPS]
+        if codes := read_server_codes(self._read_lines("stderr.txt")):
+            facts["server_codes"] = codes
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
     def _has_summary(self) -> bool:
@@ -442,13 +445,15 @@ class Client:
             }
         return facts
 
+    def _read_lines(self, name: str) -> list[str]:
+        path = self.folder.path / name
+        if not path.exists():
+            return []
+        return path.read_text(errors="replace").splitlines()
+
     def _symptoms(self) -> str:
         """The errors in the output, in a few lines; empty where it names none."""
-        lines: list[str] = []
-        for name in ("stderr.txt", "stdout.txt"):
-            path = self.folder.path / name
-            if path.exists():
-                lines += path.read_text(errors="replace").splitlines()
+        lines = self._read_lines("stderr.txt") + self._read_lines("stdout.txt")
         symptoms = describe(find_symptoms(lines)[:MAX_SYMPTOMS])
         if self.is_go and not symptoms and self.started_epoch_s is None:
             printed = [line for line in lines if line.strip()] or ["no word"]

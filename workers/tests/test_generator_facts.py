@@ -111,7 +111,16 @@ def test_next_load_generator_takes_over_from_a_revoked_one():
 
 
 @pytest.mark.parametrize(
-    "facts", [{"inserts": "many"}, {"inserts": -1}, {"java": ["21"]}, {"host": "h" * 501}], ids=str
+    "facts",
+    [
+        {"inserts": "many"},
+        {"inserts": -1},
+        {"java": ["21"]},
+        {"host": "h" * 501},
+        {"server_codes": [["INSERT", "ERROR", "OOM"]]},
+        {"server_codes": [["INSERT", "ERROR", "OOM", "1"]]},
+    ],
+    ids=str,
 )
 def test_refuses_facts_of_a_client(facts):
     credential = enrolment.make("lab-1")

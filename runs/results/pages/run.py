@@ -1,7 +1,9 @@
 """The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from math import inf
 from typing import Any, cast
 
@@ -77,7 +79,7 @@ def run_page(run: Run) -> dict[str, object]:
         "has_upper_bounds": any(line.upper_bounds for line in measurements),
         # Its clients left no histograms that Benchsite could merge.
         "from_summaries": run.source == Run.Source.UPLOADED and not has_intervals,
-        "returns": _returns(measurements),
+        "returns": _returns(measurements, clients),
         "faults": applied_faults(run),
         "findings": findings,
         "assessed": len(findings) - len(by_severity["not_assessed"]),
@@ -219,13 +221,25 @@ def _groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:
     return groups
 
 
-def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:
-    """Each return code with its share of the calls of its operation in the whole run."""
+def _returns(measurements: Iterable[Measurement], clients: Iterable[ClientRun]) -> list[dict[str, object]]:
+    """Each return code with its share of the calls of its operation in the whole run, and the server's codes of it."""
+    server_codes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    ladder = (client.facts.get("server_codes", ()) for client in clients if not client.group)
+    for operation, status, code, count in chain.from_iterable(ladder):
+        server_codes[operation, status][code] += count
     returns = []
     for row in measurements:
         total = sum(row.returns.values()) or 1
         for code, count in sorted(row.returns.items(), key=lambda item: (item[0] != "OK", -item[1])):
-            returns.append({"operation": row.operation, "code": code, "count": count, "share": count / total})
+            returns.append(
+                {
+                    "operation": row.operation,
+                    "code": code,
+                    "count": count,
+                    "share": count / total,
+                    "server_codes": server_codes[row.operation, code].most_common(),
+                }
+            )
     return returns
 
 

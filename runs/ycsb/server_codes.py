@@ -1,0 +1,25 @@
+"""The server's own codes of failed operations, as Benchsite's client counts them on standard error."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+MAX_CODES: Final = 50  # of one client
+MAX_CODE_LENGTH: Final = 100
+_LINE: Final = re.compile(rf"BENCHSITE CODES (\w+) (\w+) (\S{{1,{MAX_CODE_LENGTH}}}) (\d{{1,18}})")
+
+
+class ServerCode(NamedTuple):
+    """How often operations failed with one code of the server; `status` is what YCSB counts them as."""
+
+    operation: str
+    status: str
+    code: str
+    count: int
+
+
+def read_server_codes(lines: Iterable[str]) -> list[ServerCode]:
+    """The first MAX_CODES of a client's standard error."""
+    matches = filter(None, map(_LINE.fullmatch, map(str.strip, lines)))
+    codes = [ServerCode(*match.group(1, 2, 3), int(match[4])) for match in matches]
+    return codes[:MAX_CODES]
