@@ -214,18 +214,26 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
 def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
     """As listed: sweep by sweep. Interleaved: repeat by repeat, rung by rung over all sweeps. Randomised: by seed.
 
-    Both stay within a data set: a server holds one at a time, and runs that alternate load before each of them.
+    Both stay within a data set: a server holds one at a time, and runs that alternate load before each of them. They
+    stay within a workload, too, where something is reset between workloads.
     """
     if plan.order == "as_listed":
         return drafts
-    data_sets = dict.fromkeys(_identify_data(plan, draft) for draft in drafts)
-    place = {data: number for number, data in enumerate(data_sets)}
-    by_rung = sorted(drafts, key=lambda draft: (place[_identify_data(plan, draft)], draft.repeat, draft.rung))
+    groups = dict.fromkeys(_identify_group(plan, draft) for draft in drafts)
+    place = {group: number for number, group in enumerate(groups)}
+    by_rung = sorted(drafts, key=lambda draft: (place[_identify_group(plan, draft)], draft.repeat, draft.rung))
     if plan.order == "interleaved":
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    return sorted(by_rung, key=lambda draft: (place[_identify_data(plan, draft)], draft.repeat, dice.random()))
+    return sorted(by_rung, key=lambda draft: (place[_identify_group(plan, draft)], draft.repeat, dice.random()))
+
+
+def _identify_group(plan: Plan, draft: _Draft) -> tuple[str, str]:
+    owner = ""
+    if plan.resets.get("workload", "keep") != "keep":
+        owner = draft.sweep.workload.id
+    return dataset(draft.properties).fingerprint, owner
 
 
 def _identify_data(plan: Plan, draft: _Draft) -> tuple[str, str]:
@@ -251,7 +259,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     # (database, mode, build) -> its data, position of its load
     loaded: dict[tuple[str, str, str], tuple[tuple[str, str], int]] = {}
     loads_of: dict[tuple[str, ...], int] = {}
-    up: dict[str, tuple[str, str, str]] = {}  # cluster -> what its server is
+    # cluster -> what its server is, and its workload where the server is restarted between workloads
+    up: dict[str, tuple[str, ...]] = {}
+    is_restarted = plan.resets.get("workload") == "restart"
     begun: set[tuple[str, ...]] = set()  # ladders
     position = 0
     for draft in drafts:
@@ -260,10 +270,11 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
         start_s = 0.0
         is_primed = draft.sweep.key not in begun or plan.resets.get("rung") == "restart"
         begun.add(draft.sweep.key)
-        if up.get(entry.database.cluster_id) != place:
+        server = (*place, draft.sweep.workload.id) if is_restarted else place
+        if up.get(entry.database.cluster_id) != server:
             start_s = _start_s(plan, entry)
             is_primed = is_primed or entry.database.provisioner != "external"
-        up[entry.database.cluster_id] = place
+        up[entry.database.cluster_id] = server
         if plan.load_policy != "existing" and loaded.get(place, (("", ""), 0))[0] != identity:
             is_primed = True
             load = _load(plan, draft, data, position)

@@ -64,7 +64,7 @@ RESETS: Final = {
     "drop_caches": "empty page caches",
     "reload": "reload the data",
 }
-WORKLOAD_RESETS: Final = {policy: RESETS[policy] for policy in ("keep", "reload")}
+WORKLOAD_RESETS: Final = {policy: RESETS[policy] for policy in ("keep", "restart", "reload")}
 
 
 class Limit:
@@ -439,7 +439,8 @@ class PlanRequest(PlanSpec):
         default="keep", description="Page caches are emptied by the operator's command."
     )
     between_workloads: Annotated[str, OneOf(WORKLOAD_RESETS), Shown(is_folded=True)] = Field(
-        default="keep", description="Reload: each workload begins with data that no other one changed."
+        default="keep",
+        description="Workloads are then measured one after the other; reloaded data was changed by no other.",
     )
     records_rule: Annotated[str, OneOf(sizes.RULES), Shown("Records on larger clusters")] = Field(
         default=sizes.FIXED,

@@ -353,11 +353,9 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
     if database.provisioner != "external":
-        if plan.resets.get("rung") == "restart" and system.process is not None and not system.process.keeps_data:
+        if "restart" in plan.resets.values() and system.process is not None and not system.process.keeps_data:
             yield Problem(
-                "resets",
-                f"{database.name}: {system.name} loses its data at a restart. Keep it running between rungs, or load "
-                "again.",
+                "resets", f"{database.name}: {system.name} loses its data at a restart. Keep it running, or load again."
             )
         yield from _node_problems(database, system, mode, nodes)
     if not database.machine_ids:

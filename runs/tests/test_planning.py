@@ -378,6 +378,21 @@ def test_it_submits_in_a_number_of_queries_that_does_not_grow(study, django_asse
     assert Run.objects.filter(matrix=large).count() == 5 * 4 * 20 + 5
 
 
+def test_rungs_have_clients_of_their_own(study):
+    """As in the study of 2013: 4, 8 and 10 clients of 32 threads each."""
+    clients = {128: 4, 256: 8, 320: 10}
+    matrix = study(clients=10, rungs=[*clients], modes=["off"])
+    generators = list(matrix.load_generators.order_by("name").values_list("name", flat=True))
+    matrix.overrides = [
+        {"match": {"rung": rung}, "set": {"generators": generators[:count]}} for rung, count in clients.items()
+    ]
+    matrix.save()
+
+    runs = [run for run in expand(stored_plan(matrix)).runs if run.phase == "measure"]
+
+    assert {(run.threads, run.clients) for run in runs} == set(clients.items())
+
+
 def test_a_spec_holds_what_decides_the_result(study):
     matrix = study()
     submit(matrix, None)

@@ -1,4 +1,4 @@
-"""Each workload begins with data that no other one changed, where the plan says so."""
+"""Each workload begins with reloaded data or restarted servers, where the plan says so."""
 
 import pytest
 
@@ -17,14 +17,14 @@ from runs.tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def make_plan(**fields):
+def make_plan(system="redis", mode="always", **fields):
     team, machine = make_team(), make_machine()
-    database = make_database(team=team, cluster=make_cluster(team=team, machines=[machine]), system="redis")
+    database = make_database(team=team, cluster=make_cluster(team=team, machines=[machine]), system=system)
     workloads = [make_workload(team=team, name=name, short_name=name) for name in ("A", "B")]
-    generator = make_load_generator(machine=machine, bindings={"redis": "d" * 64})
+    generator = make_load_generator(machine=machine, bindings={system: "d" * 64})
     return stored_plan(
         make_matrix(
-            team=team, entries=[(database, "always")], workloads=workloads, load_generators=[generator],
+            team=team, entries=[(database, mode)], workloads=workloads, load_generators=[generator],
             submitted_at=None, rungs=[2, 4], **fields,
         )
     )  # fmt: skip
@@ -48,11 +48,25 @@ def test_data_is_loaded_once_without_it(order):
     assert sum("load" in name for name in list_names(make_plan(order=order))) == 1
 
 
+@pytest.mark.parametrize("order", ["interleaved", "randomised"])
+def test_restarts_keep_the_data_and_part_the_workloads(order):
+    names = list_names(make_plan(order=order, resets={"workload": "restart"}))
+
+    assert [name[0] for name in names] == ["l", "A", "A", "B", "B"]
+
+
+def test_restarts_between_workloads_take_their_time():
+    def expected_s(**fields):
+        return sum(run.expected_s for run in expand(make_plan("mariadb", "flush-1", **fields)).runs)
+
+    assert expected_s(resets={"workload": "restart"}) == expected_s() + 4
+
+
 def test_nothing_else_is_reset_between_workloads():
-    plan = make_plan(resets={"workload": "restart"})
+    plan = make_plan(resets={"workload": "drop_caches"})
 
     (problem,) = preview(plan).problems
-    assert problem.message == "Between workloads this release can keep or reload, not restart."
+    assert problem.message == "Between workloads this release can keep or restart or reload, not drop_caches."
 
 
 def test_request_states_it_only_where_data_is_reloaded():

@@ -260,7 +260,7 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
     with _lock:
         deployment = _get_or_create_deployment(run)
         entry = _servers.get(deployment.pk)
-        is_restarted = run.spec["resets"].get("rung") == Matrix.Reset.RESTART
+        is_restarted = needs_restart(run)
         if entry is not None and entry[0].alive() and not is_restarted:
             if deployment.state == State.UP:
                 return Standing(deployment, *entry, fresh=False)
@@ -273,6 +273,18 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
             _stop(other)
         check()
         return _start(run, deployment)
+
+
+def needs_restart(run: Run) -> bool:
+    """Whether the plan restarts the server before this run: before each, or where the last run had another workload."""
+    resets = run.spec["resets"]
+    if resets.get("rung") == Matrix.Reset.RESTART:
+        return True
+    if resets.get("workload") != Matrix.Reset.RESTART:
+        return False
+    earlier = Run.objects.filter(matrix=run.matrix_id, cluster=run.cluster_id, started_at__isnull=False)
+    last = earlier.exclude(pk=run.pk).order_by("-started_at", "-pk").first()
+    return last is not None and last.workload_name != run.workload_name
 
 
 def tidy_deployment(deployment_id: uuid.UUID) -> None:

@@ -1,8 +1,12 @@
 """The page of the published studies. It is the same for every team: the numbers ship with Benchsite."""
 
+from itertools import groupby
+from operator import attrgetter
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.text import slugify
 
 from benchsite.accounts.permissions import team_required
 from benchsite.core.formatting import THIN, grouped, significant
@@ -17,18 +21,28 @@ MAX_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is
 
 @team_required("GET")
 def published(request: HttpRequest) -> HttpResponse:
-    """The studies with all of their numbers, plans and overlays."""
+    """The studies with all of their numbers, plans and overlays, and one list of what stays partial."""
+    partial = [item for item in read_items() if item.covered != "yes"]
+    sections = [(slugify(name), name, list(items)) for name, items in groupby(partial, key=attrgetter("section"))]
+    counts = {name: len(items) for _, name, items in sections}
     rows = [
         {
             "study": study,
             "compare_url": compare_url(study),
             "lines": [{"fact": fact, "value": format_value(fact)} for fact in study.facts],
-            "partial": [item for item in read_items() if item.section == study.name and item.covered != "yes"],
+            "partial": counts.get(study.name, 0),
         }
         for study in studies()
     ]
     total = sum(len(study.facts) for study in studies())
-    return render(request, "reports/published.html", {"studies": rows, "total": total})
+    context = {
+        "studies": rows,
+        "total": total,
+        "sections": sections,
+        "partial": len(partial),
+        "items": len(read_items()),
+    }
+    return render(request, "reports/published.html", context)
 
 
 @team_required("GET")
