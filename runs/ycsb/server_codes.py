@@ -15,11 +15,11 @@ class ServerCode(NamedTuple):
     operation: str
     status: str
     code: str
-    count: int
+    times: int
 
 
 def read_server_codes(lines: Iterable[str]) -> list[ServerCode]:
     """The first MAX_CODES of a client's standard error."""
     matches = filter(None, map(_LINE.fullmatch, map(str.strip, lines)))
-    codes = [ServerCode(*match.group(1, 2, 3), int(match[4])) for match in matches]
+    codes = [ServerCode(match[1], match[2], match[3], int(match[4])) for match in matches]
     return codes[:MAX_CODES]
