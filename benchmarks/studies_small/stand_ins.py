@@ -66,7 +66,7 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
             ("MongoDB", "w0"): StandIn("mariadb", "flush-0", 2, 2),
         },
         records_divisor=50_000,
-        # The second is above what three nodes of Cassandra did on two cores, the last below what Redis and memcached did.
+        # On two cores three nodes of Cassandra did less than the second, Redis and memcached more than the last.
         rungs=(1_000, 4_000, 16_000),
         threads=32,
         warmup_s=1,

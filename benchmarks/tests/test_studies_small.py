@@ -16,8 +16,8 @@ from runs.tests.factories import make_load_generator, make_machine, make_matrix,
 from workers.generator.host_identity import host_key
 
 SLUGS = [study.slug for study in studies()]
-# An estimate: on two cores a study takes up to a quarter longer than planned, by cold loads, servers that stop and targets
-# that are measured again. That makes 14 minutes at most.
+# An estimate: on two cores a study takes up to a quarter longer than planned, by cold loads, servers that stop and
+# targets that are measured again. That makes 14 minutes at most.
 MAX_PLANNED_S = 11 * 60
 
 
