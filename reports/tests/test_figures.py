@@ -93,6 +93,8 @@ def test_it_makes_valid_figures_in_every_state(state, frame):
         assert "title" not in figure["layout"]
         for name in ("width", "height"):
             assert name not in figure["layout"]
+        axes = [axis for name, axis in figure["layout"].items() if "axis" in name]
+        assert {axis["ticklabeloverflow"] for axis in axes} == {"allow"}
 
 
 @pytest.mark.parametrize("frame", FRAMES)

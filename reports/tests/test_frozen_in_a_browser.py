@@ -78,6 +78,25 @@ def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live
         assert {address.split("/r/")[0].split("/static/")[0] for address in frozen.asked} == {live_server.url}
 
 
+@pytest.mark.parametrize("width", [12, 40, 390])
+def test_axes_without_room_for_a_label_keep_their_titles(team, reader, live_server, width):
+    """plotly.js computes a title's place from the labels that are shown."""
+    report = published(team)
+    frozen = reader()
+    page = frozen.open(f"{live_server.url}/r/{get_token(report)}")
+    page.evaluate(
+        """async (width) => {
+          for (const { data, layout } of document.querySelectorAll("figure .js-plotly-plot")) {
+            const plot = document.body.appendChild(document.createElement("div"));
+            const narrow = { ...structuredClone(layout), autosize: false, width, height: 300 };
+            await Plotly.newPlot(plot, structuredClone(data), narrow);
+          }
+        }""",
+        width,
+    )
+    assert frozen.complaints == []
+
+
 def test_axe_finds_nothing_serious(team, reader, live_server):
     report = published(team, access="public", demonstration="Too short.", plan="x")
     token = get_token(report)

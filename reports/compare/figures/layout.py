@@ -127,6 +127,8 @@ def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
         "zeroline": False,
         "tickfont": {"color": theme.muted},
         "automargin": True,
+        # plotly.js hides labels beyond the figure's edge, and with none left puts the axis' title at -Infinity.
+        "ticklabeloverflow": "allow",
         "fixedrange": frame.narrow,
         **more,
     }
