@@ -78,6 +78,18 @@ def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live
         assert {address.split("/r/")[0].split("/static/")[0] for address in frozen.asked} == {live_server.url}
 
 
+def test_open_tables_stay_within_a_telephone(team, reader, live_server):
+    report = published(team)
+    frozen = reader(viewport={"width": 390, "height": 900})
+    page = frozen.open(f"{live_server.url}/r/{get_token(report)}")
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
+    page.wait_for_function("document.querySelectorAll('figure details tbody tr').length > 0")
+
+    assert widest(page) <= 0
+    sides = "[...document.querySelectorAll('figure')].map((figure) => figure.scrollWidth - figure.clientWidth)"
+    assert max(page.evaluate(sides)) <= 0
+
+
 @pytest.mark.parametrize("width", [12, 40, 390])
 def test_axes_without_room_for_a_label_keep_their_titles(team, reader, live_server, width):
     """plotly.js computes a title's place from the labels that are shown."""
