@@ -12,19 +12,9 @@ from pydantic import AfterValidator, Field, StringConstraints
 from benchsite.accounts.models import Delivery, NoticeKind, Scope, Webhook
 from benchsite.notifications import deliveries, webhooks as verbs
 from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import (
-    Name,
-    PageAnswer,
-    PageQuery,
-    RequestSchema,
-    Slice,
-    Username,
-    get_page,
-    owned,
-    plain,
-    refusals,
-)
+from benchsite.rest.schemas import Name, RequestSchema, Username, owned, plain, refusals
 
 ROOT = "/api/v1"
 Url = Annotated[

@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
-from benchsite.rest.schemas import Moment, PageAnswer, RequestSchema, Text, Word
+from benchsite.rest.paging import PageAnswer
+from benchsite.rest.schemas import Moment, RequestSchema, Text, Word
 from reports.compare.pages.tables import Item
 from reports.published.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
 from reports.published.links import get_site_url

@@ -10,8 +10,9 @@ from ninja import Query, Status
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.paging import PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import PageQuery, Slice, get_page, owned, refusals
+from benchsite.rest.schemas import owned, refusals
 from reports.api.routers import reports
 from reports.models import Report
 from reports.published import links, publication, rights

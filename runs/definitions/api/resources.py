@@ -15,8 +15,9 @@ from pydantic import Field, create_model
 from benchsite.accounts.models import Scope
 from benchsite.accounts.tokens import Bearer
 from benchsite.rest.authentication import Needs, bearer_in
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import PageAnswer, PageQuery, Slice, get_page, refusals
+from benchsite.rest.schemas import refusals
 from runs.api.routers import definitions
 from runs.api.schemas import ROOT, page_address
 from runs.definitions.kinds import KINDS, Definition, DefinitionRefused, Kind, write

@@ -11,19 +11,9 @@ from pydantic import Field, create_model
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Fault, Problem
-from benchsite.rest.schemas import (
-    FaultEntry,
-    NamesOfRows,
-    PageAnswer,
-    PageQuery,
-    RequestSchema,
-    Slice,
-    Username,
-    get_page,
-    owned,
-    refusals,
-)
+from benchsite.rest.schemas import FaultEntry, NamesOfRows, RequestSchema, Username, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage, page_address
 from runs.models import Matrix

@@ -12,18 +12,9 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import (
-    Name,
-    PageAnswer,
-    PageQuery,
-    RequestSchema,
-    Slice,
-    Username,
-    get_page,
-    owned,
-    refusals,
-)
+from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusals
 from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import PageAnswer, PageQuery, Slice, get_page, owned
+from benchsite.rest.schemas import owned
 from runs.api.routers import runs
 from runs.api.schemas import ROOT
 from runs.models import Artifact, RunEvent

@@ -12,19 +12,9 @@ from pydantic import ConfigDict, Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import (
-    Moment,
-    PageAnswer,
-    PageQuery,
-    RequestSchema,
-    Slice,
-    Text,
-    Word,
-    get_page,
-    owned,
-    refusals,
-)
+from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
 from runs.api.routers import runs
 from runs.api.schemas import RunAnswer
 from runs.models import Run, Status as RunStatus

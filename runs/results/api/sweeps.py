@@ -15,7 +15,8 @@ from pydantic import Field
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
-from benchsite.rest.schemas import Moment, PageAnswer, PageQuery, Slice, Word, get_page, owned, refusals
+from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
+from benchsite.rest.schemas import Moment, Word, owned, refusals
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
 from runs.models import Run, SearchDecision, Sweep
