@@ -26,7 +26,7 @@ from runs.catalog import (
 )
 from runs.queue.spec import BuildSpec
 from runs.ycsb.property_schema import PropertyError
-from workers.provision.administration import Administration, AdministrationError
+from workers.provision.administration import Administration, AdministrationError, DriverError
 from workers.provision.administration.factory import administration_for, get_address
 from workers.provision.administration.program import CheckAddress
 from workers.provision.deadline import Deadline
@@ -284,9 +284,9 @@ class StartingProvisioner(ABC):
             raise self._did_not_start(str(error)) from error
 
     def _prepare(self, schema: Mapping[str, str]) -> None:
-        """On a busy machine a server that has just come up may be too slow for its own first answers."""
+        """On a busy machine a server that has just come up may be too slow for its driver's first calls."""
         for _ in range(PREPARE_ATTEMPTS - 1):
-            with suppress(AdministrationError):
+            with suppress(DriverError):
                 return self.administration.prepare(schema)
         return self.administration.prepare(schema)
 

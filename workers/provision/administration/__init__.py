@@ -7,7 +7,8 @@ from workers.provision.administration.base import (
     Administration,
     AdministrationError,
     Counters,
+    DriverError,
     MarkerNameTaken,
 )
 
-__all__ = ["Address", "Administration", "AdministrationError", "Counters", "MarkerNameTaken"]
+__all__ = ["Address", "Administration", "AdministrationError", "Counters", "DriverError", "MarkerNameTaken"]

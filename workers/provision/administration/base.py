@@ -35,6 +35,10 @@ class AdministrationError(Exception):
     """The server did not answer, or refused what was asked. The message is fit for a page: it holds no password."""
 
 
+class DriverError(AdministrationError):
+    """What a driver gave up with, such as a timeout of its own. The next call may succeed."""
+
+
 class MarkerNameTaken(AdministrationError):
     """Something that is no marker has the marker's name."""
 

@@ -33,6 +33,7 @@ from workers.provision.administration.base import (
     Administration,
     AdministrationError,
     Counters,
+    DriverError,
     MarkerNameTaken,
     Survey,
     plain_text,
@@ -365,9 +366,10 @@ class ProgramAdministration(Administration):
         if "error" in answer:
             secrets = find_secrets({**self.properties, "password": self.address.password})
             text = plain_text(redact(str(answer["error"]), secrets), MAX_ERROR_LENGTH)
+            refusal = program.describe_refusal()
             if self._is_java:
-                text = f"{self._where}: the driver says: {plain_text(text)}"
-            raise AdministrationError(f"{text}{program.describe_refusal()}")
+                raise DriverError(f"{self._where}: the driver says: {plain_text(text)}{refusal}")
+            raise AdministrationError(f"{text}{refusal}")
         return answer["result"]
 
     @property
