@@ -22,6 +22,7 @@ from django.http import HttpRequest
 
 from benchsite.accounts import audit
 from benchsite.accounts.login_throttling import MAX_PER_NAME, TOO_MANY, WINDOW_S, GuardedPasswordChange, counted
+from benchsite.accounts.messages import CODE_USED, KEY_CHANGED, TOO_MANY_CODES
 from benchsite.accounts.models import Counter, User
 from benchsite.core.encryption import SECOND_FACTORS, CannotOpen, is_current, seal, unseal
 
@@ -65,15 +66,13 @@ class GuardedCode(forms.Form):
         guesses = f"guess:code:{self.user.pk}"
         digits = re.sub(r"\D", "", self.cleaned_data["code"])
         if not counted([(guesses, MAX_PER_NAME)], WINDOW_S):
-            raise forms.ValidationError(f"Too many wrong codes. Wait {WINDOW_S // 60} minutes.", code=TOO_MANY)
+            raise forms.ValidationError(TOO_MANY_CODES.format(minutes=WINDOW_S // 60), code=TOO_MANY)
         if not counted([(f"{guesses}:{digits}", 1)], CODE_LIFE_S):
-            raise forms.ValidationError("This code was already stated. Wait for the next one.")
+            raise forms.ValidationError(CODE_USED)
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except CannotOpen:
-            raise forms.ValidationError(
-                "The site's key has changed. Ask an operator to remove your second factor."
-            ) from None
+            raise forms.ValidationError(KEY_CHANGED) from None
         Counter.objects.filter(key=guesses).delete()
         return code
 

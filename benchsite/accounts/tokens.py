@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts import audit, limits
+from benchsite.accounts.messages import BEYOND_ROLE, LIFE_TOO_LONG, MEMBERS_ONLY, NO_SCOPE, TOKEN_ENDED, TOKEN_ROTATED
 from benchsite.accounts.models import ApiToken, Membership, Role, Scope, Team, User
 from benchsite.accounts.permissions import ORDER
 from benchsite.accounts.sign_in_link import digest
@@ -79,13 +80,13 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
     """The whole token, which is nowhere but in the answer. Raises TokenRefused and LimitReached."""
     membership = Membership.objects.filter(team=team, user=maker).first()
     if membership is None:
-        raise TokenRefused("Only members of a team make tokens of it.")
+        raise TokenRefused(MEMBERS_ONLY)
     if not scopes:
-        raise TokenRefused("Choose at least one thing that the token may do.")
+        raise TokenRefused(NO_SCOPE)
     if beyond := set(scopes) - set(allowed_scopes(membership.role)):
-        raise TokenRefused(f"A {membership.role} cannot give {', '.join(sorted(beyond))} to a token.")
+        raise TokenRefused(BEYOND_ROLE.format(role=membership.role, scopes=", ".join(sorted(beyond))))
     if not timedelta(0) < life <= MAX_LIFE:
-        raise TokenRefused(f"A token lives at most {MAX_LIFE.days} days.")
+        raise TokenRefused(LIFE_TOO_LONG.format(days=MAX_LIFE.days))
     limits.lock(team)
     limits.refuse_beyond("tokens-per-team", live_tokens(team) + 1)
     text, _ = _insert(team, maker, name=name, scopes=sorted(scopes), life=life)
@@ -103,9 +104,9 @@ def rotate(token: ApiToken, by: User) -> str:
     """A successor of the same name, scopes and length of life; the old one ends a day from now. Raises TokenRefused."""
     old = ApiToken.objects.select_for_update().get(pk=token.pk)
     if old.revoked_at or old.expires_at <= timezone.now():
-        raise TokenRefused(f"“{old.name}” has ended: make a new token.")
+        raise TokenRefused(TOKEN_ENDED.format(name=old.name))
     if ApiToken.objects.filter(rotated_from=old).exists():
-        raise TokenRefused(f"“{old.name}” was rotated already: use its successor.")
+        raise TokenRefused(TOKEN_ROTATED.format(name=old.name))
     life = min(old.expires_at - old.created_at, MAX_LIFE)
     text, successor = _insert(old.team, old.maker, name=old.name, scopes=old.scopes, life=life)
     ApiToken.objects.filter(pk=successor.pk).update(rotated_from=old)

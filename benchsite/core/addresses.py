@@ -13,6 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from benchsite.core.messages import (
+    MAY_BE_ALLOWED,
+    NEVER_ALLOWED,
+    NO_ADDRESS,
+    NO_SINGLE_MACHINE,
+    NO_WEBHOOK_NETWORK,
+    NO_WEBHOOK_PORT,
+    OUTSIDE_NETWORKS,
+    OWN_SERVER_NEVER_ALLOWED,
+    PLAIN_HTTP,
+    SERVER_OF_SITE,
+    THIS_MACHINE,
+)
+
 NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
@@ -82,18 +96,16 @@ def refuse_webhook_address(
         if host != str(address):
             server = f"{host} ({address})"
         if (address, port) in own:
-            raise AddressRefused(f"{server} port {port} is a server of this site itself.")
+            raise AddressRefused(SERVER_OF_SITE.format(server=server, port=port))
         if any(address in network for network in networks):
             continue
         if reason := _never(address, here) or ("" if _is_public(address) else "no public address"):
-            raise AddressRefused(f"{server} is {reason}, and lies in no network that the operator allows for webhooks.")
+            raise AddressRefused(NO_WEBHOOK_NETWORK.format(server=server, reason=reason))
         if not encrypted:
-            raise AddressRefused(f"{server} would be told over plain http: write https://.")
+            raise AddressRefused(PLAIN_HTTP.format(server=server))
         if port not in allowed_ports:
             ports = ", ".join(map(str, allowed_ports))
-            raise AddressRefused(
-                f"Port {port} of {server} is not among the ports of webhooks that the operator allows: {ports}."
-            )
+            raise AddressRefused(NO_WEBHOOK_PORT.format(port=port, server=server, ports=ports))
     return str(addresses[0])
 
 
@@ -107,7 +119,7 @@ def split_address(text: str, default_port: int | None = None) -> tuple[str, int]
     if match:
         port = match["port"] or default_port
     if match is None or port is None:
-        raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
+        raise AddressRefused(NO_ADDRESS.format(text=text[:60]))
     return match["v6"] or match["host"], int(port)
 
 
@@ -146,11 +158,9 @@ def refuse_address(
         local = _is_local(address, here)
         reason = _never(address, here)
         if (_LOCAL if local else address, port) in own:
-            raise AddressRefused(
-                f"{server} port {port} is a server of this site itself: {NETWORKS_SETTING} cannot allow it."
-            )
+            raise AddressRefused(OWN_SERVER_NEVER_ALLOWED.format(server=server, port=port, setting=NETWORKS_SETTING))
         if reason and not local:
-            raise AddressRefused(f"{server} is {reason}: {NETWORKS_SETTING} cannot allow it.")
+            raise AddressRefused(NEVER_ALLOWED.format(server=server, reason=reason, setting=NETWORKS_SETTING))
         # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
         own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
         if local and not any(address in network for network in own_networks):
@@ -160,15 +170,11 @@ def refuse_address(
                 if address.version == 4:
                     example = "127.0.0.0/8"
             raise AddressRefused(
-                f"{server} is {reason}: the operator of this site can allow it by adding {example} to "
-                f"{NETWORKS_SETTING}."
+                MAY_BE_ALLOWED.format(server=server, reason=reason, example=example, setting=NETWORKS_SETTING)
             )
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
-            raise AddressRefused(
-                f"{server} lies outside the networks ({allowed}) that the operator of this site allows "
-                f"with {NETWORKS_SETTING}."
-            )
+            raise AddressRefused(OUTSIDE_NETWORKS.format(server=server, networks=allowed, setting=NETWORKS_SETTING))
     return str(addresses[0])
 
 
@@ -285,9 +291,9 @@ def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
     if address.is_link_local or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local):
         return "a link-local address"
     if address.is_unspecified or address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"):
-        return "no address of a single machine"
+        return NO_SINGLE_MACHINE
     if address in here:
-        return "an address of this machine"
+        return THIS_MACHINE
     return ""
 
 

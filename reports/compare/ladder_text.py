@@ -15,6 +15,17 @@ from reports.compare.analysis.ceiling import (
     Status,
 )
 from reports.compare.curves import Curve
+from reports.compare.messages import (
+    ABOVE_CLIENTS_LIMIT,
+    ALL_SUSTAINED,
+    CLIENTS_AT_LIMIT,
+    LADDER_TOO_SHORT,
+    LAST_SUSTAINED,
+    NEXT_TARGET_UNKNOWN,
+    NONE_SUSTAINED,
+    SEARCHED_LIMIT,
+    THREADS_LACKING,
+)
 
 MAX_NAMES: Final = 4  # of sides in a sentence
 LADDER_SAYS = {
@@ -32,18 +43,18 @@ def bound_reason(ceiling: Ceiling) -> str:
     if not ceiling.is_lower_bound:
         return ""
     if CLIENT_LIMITED in ceiling.notes:
-        return "the clients were at their limit"
+        return CLIENTS_AT_LIMIT
     if THREAD_LIMITED in ceiling.notes:
-        return "the next target lacked threads"
+        return THREADS_LACKING
     if NOT_KNOWN in ceiling.notes:
-        return "of the next target no run counts"
+        return NEXT_TARGET_UNKNOWN
     if ceiling.bracket and ceiling.limit:
-        return f"the search sought {ceiling.limit}, not the ceiling"
+        return SEARCHED_LIMIT.format(limit=ceiling.limit)
     if NON_MONOTONE in ceiling.notes:
-        return "the last target was sustained"
+        return LAST_SUSTAINED
     if ceiling.bracket:
-        return "every target was sustained"
-    return "the ladder is too short"
+        return ALL_SUSTAINED
+    return LADDER_TOO_SHORT
 
 
 def status_note(ceiling: Ceiling) -> str:
@@ -109,7 +120,7 @@ def ladder_says(ceiling: Ceiling) -> str:
         once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
         return f"at least: {bound_reason(ceiling)}{once}"
     if ceiling.bracket:
-        says = "no target was sustained"
+        says = NONE_SUSTAINED
         if ceiling.target_ops_s:
             says = "a target failed"
         if ceiling.is_confirmed or not ceiling.target_ops_s:
@@ -132,7 +143,7 @@ def bracket_says(ceiling: Ceiling) -> str:
         return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
     says = "not known" if NOT_KNOWN in ceiling.notes else "failed"
     if CLIENT_LIMITED in ceiling.notes:
-        says = "above the clients' limit"
+        says = ABOVE_CLIENTS_LIMIT
     elif THREAD_LIMITED in ceiling.notes:
         says = "lacked threads"
     uneven = ", non-monotone" if NON_MONOTONE in ceiling.notes else ""

@@ -26,6 +26,7 @@ from reports.trends.analysis.changes import (
     Rule,
     detect_changes,
 )
+from reports.trends.messages import NEWEST_OUTSIDE
 
 HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
 TAILS: Final = frozenset({"p99", "p999"})
@@ -316,7 +317,4 @@ def step_sentence(history: History) -> str:
     side = "below"
     if step.relative > 0:
         side = "above"
-    return (
-        f"The newest point, {newest.label}, is {formatting.percent(abs(step.relative))} {side} its level, outside the "
-        f"band. One point is no change: run it again before you look for a cause."
-    )
+    return NEWEST_OUTSIDE.format(label=newest.label, change=formatting.percent(abs(step.relative)), side=side)

@@ -10,6 +10,15 @@ from xml.sax.saxutils import escape
 
 from benchsite.core.addresses import join_address
 from benchsite.core.formatting import counted
+from runs.catalog.messages import (
+    CONTROL_CHARACTERS,
+    HADOOP_VARIABLE,
+    MODE_NEEDS_REPLICAS,
+    MODE_NEEDS_SETTING,
+    NO_SETTING_NAME,
+    ONE_PORT_FOR_ALL_NODES,
+    WRITTEN_BY_BENCHSITE,
+)
 from runs.catalog.records import UNCHECKED, Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
 
@@ -72,12 +81,12 @@ def start_problem(system: System, mode: Mode, nodes: int) -> str:
         facts = system.process.facts
     for name, value in facts.items():
         if mode.server_settings.get(name, value) != value:
-            return f"it needs {name} = {mode.server_settings[name]}, and servers that Benchsite starts have {value}"
+            return MODE_NEEDS_SETTING.format(name=name, wanted=mode.server_settings[name], value=value)
     if mode.replicas_needed >= nodes:
         started = "a single node starts"
         if nodes != 1:
             started = f"{nodes} nodes start"
-        return f"it waits for {counted(mode.replicas_needed, 'replica')}, and {started}"
+        return MODE_NEEDS_REPLICAS.format(replicas=counted(mode.replicas_needed, "replica"), started=started)
     return ""
 
 
@@ -206,7 +215,7 @@ def ports_problem(endpoint: Endpoint, ports: Sequence[int]) -> str:
     """Why the client cannot reach nodes on these ports; empty where it can."""
     if endpoint.nodes != "hosts" or len(set(ports)) < 2:
         return ""
-    return f"The client takes one port for all nodes, and theirs are {', '.join(map(str, ports))}: let them use one."
+    return ONE_PORT_FOR_ALL_NODES.format(ports=", ".join(map(str, ports)))
 
 
 def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:
@@ -264,13 +273,13 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
 
     Raises PropertyError for control characters, which no value of a setting needs.
     """
-    note = "Written by Benchsite, which overwrites it whenever it starts the server."
+    note = WRITTEN_BY_BENCHSITE
     lines = [f"<!-- {note} -->", "<configuration>"] if form == "hadoop" else [f"# {note}"]
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):
-            raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})
+            raise PropertyError({name: NO_SETTING_NAME.format(name=name[:60])})
         if not value.isprintable():
-            raise PropertyError({name: f"{name} must not contain line breaks or other control characters."})
+            raise PropertyError({name: CONTROL_CHARACTERS.format(name=name)})
         match form:
             case "redis":
                 lines.append(f"{name} {_redis_value(value)}")
@@ -282,7 +291,7 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
                 lines.append(f"{name} = {_mysql_value(value)}")
             case "hadoop":
                 if "${" in value:
-                    raise PropertyError({name: f"{name} must not contain ${{: Hadoop replaces ${{NAME}} by variables."})
+                    raise PropertyError({name: HADOOP_VARIABLE.format(name=name)})
                 lines.append(f"<property><name>{name}</name><value>{escape(value)}</value></property>")
     if form == "hadoop":
         lines.append("</configuration>")

@@ -6,6 +6,15 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, field_validator, model_validator
 
 from benchsite.core.formatting import exact
+from runs.catalog.messages import (
+    EACH_OF_COPIES,
+    LOSES_ANY_NUMBER,
+    LOSES_LAST_SECONDS,
+    LOSES_NOTHING,
+    ONE_OTHER_COPY,
+    QUORUM_OF_COPIES,
+    SLOW_DISK_LOSS,
+)
 
 Ack = Literal["none", "memory", "os_buffer", "disk"]
 Reads = Literal["any_copy", "primary", "quorum", "linearizable"]
@@ -116,25 +125,25 @@ class Durability(BaseModel):
             case 0:
                 return ""
             case 1:
-                return f" and one other copy {_REPLICA_DONE[self.replica_ack]}"
+                return ONE_OTHER_COPY.format(done=_REPLICA_DONE[self.replica_ack])
             case "quorum" | "all" as which:
                 subject = "every copy"
                 if which == "quorum":
-                    subject = "a quorum of the copies"
+                    subject = QUORUM_OF_COPIES
                 return f" and {subject} {_REPLICA_DONE[self.replica_ack]}"
             case number:
-                return f" and each of {number} other copies {_REPLICA_DONE[self.replica_ack]}"
+                return EACH_OF_COPIES.format(number=number, done=_REPLICA_DONE[self.replica_ack])
 
     def _loss(self) -> str:
         if self.loss_window_s is None:
-            return "A power failure of one node may lose any number of acknowledged writes."
+            return LOSES_ANY_NUMBER
         if self.loss_window_s == 0:
-            return "A power failure of one node loses no acknowledged write."
+            return LOSES_NOTHING
         worst = ""
         if self.worst_loss_window_s:
-            worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow"
+            worst = SLOW_DISK_LOSS.format(seconds=exact(self.worst_loss_window_s))
         typical = exact(self.loss_window_s)
-        return f"A power failure of one node may lose the last {typical} s of acknowledged writes{worst}."
+        return LOSES_LAST_SECONDS.format(typical=typical, worst=worst)
 
 
 def same_class(a: Durability | None, b: Durability | None) -> bool | None:

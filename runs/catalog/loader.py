@@ -15,6 +15,21 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from runs.catalog.configuration import render_config
+from runs.catalog.messages import (
+    CONFIGURATION_FILE,
+    DOES_NOT_MATCH,
+    FIXED_AND_DECLARED,
+    IMAGE_WITHOUT_PROCESS,
+    NAME_WITHOUT_FORMAT,
+    NO_MODE_OF_SYSTEM,
+    NO_PLACEHOLDER,
+    NO_PROPERTY_OF_BINDING,
+    NO_SUCH_SETTINGS,
+    PROPERTIES_ONLY,
+    RESERVED_MODE,
+    RESERVED_SLUG,
+    RESERVED_SUFFIX,
+)
 from runs.catalog.records import (
     OTHER_SYSTEM,
     SIGN_IN,
@@ -100,7 +115,7 @@ def _read_shared(text: str) -> dict[str, Property]:
     except ValidationError as error:
         raise CatalogError(f"{SHARED}{_explain(error.errors()[0], dict[str, Properties])}") from None
     if list(tables) != ["properties"]:
-        raise CatalogError(f"{SHARED}: it has the table properties only")
+        raise CatalogError(PROPERTIES_ONLY.format(file=SHARED))
     return {**tables["properties"]}
 
 
@@ -124,7 +139,7 @@ def _explain(fault: ErrorDetails, table: Any) -> str:
         case "value_error":
             tables, message = places, str(fault["ctx"]["error"])
         case "string_pattern_mismatch":
-            message = f"{key} is {fault['input']!r}; it must match {fault['ctx']['pattern']}"
+            message = DOES_NOT_MATCH.format(key=key, value=fault["input"], pattern=fault["ctx"]["pattern"])
         case _:
             message = f"{key} is {fault['input']!r}; {fault['msg'].replace('Input should', 'it must')}"
     return "".join(f", {table}" for table in tables) + f": {message}"
@@ -145,14 +160,14 @@ def _find_keys(table: Any, places: Iterable[str]) -> Iterable[str]:
 def _find_problems(system: System) -> Iterator[str]:
     """Contradictions between parts of the file."""
     if system.slug == OTHER_SYSTEM:
-        yield f"slug: {OTHER_SYSTEM} stands for what the catalog does not know; choose another name"
+        yield RESERVED_SLUG.format(slug=OTHER_SYSTEM)
     yield from _find_binding_problems(system.binding, "binding")
     for slug, mode in system.modes.items():
         place = f"modes, {slug}"
         if slug == UNKNOWN_MODE:
-            yield f"{place}: {slug} stands for what the catalog does not know; choose another name"
+            yield RESERVED_MODE.format(place=place, slug=slug)
         if slug.endswith(STATED_SUFFIX):
-            yield f"{place}: names that end with {STATED_SUFFIX} are those of databases' own modes"
+            yield RESERVED_SUFFIX.format(place=place, suffix=STATED_SUFFIX)
         yield from _check_values(system.settings, mode.server_settings, f"{place}: server")
         yield from _check_values(system.settings, mode.readback, f"{place}: readback")
         yield from _check_values(system.binding.properties, mode.client_properties, f"{place}: client")
@@ -172,7 +187,7 @@ def _find_binding_problems(binding: Binding, place: str) -> Iterator[str]:
     yield from _check_placeholders([endpoint.template], template_words, f"{place}, endpoint")
     for name in (*(getattr(endpoint, key) for key in ADDRESS_PROPERTIES), *endpoint.options, *endpoint.more):
         if name and name not in binding.properties:
-            yield f"{place}, endpoint: it names {name!r}, which is no property of the binding"
+            yield NO_PROPERTY_OF_BINDING.format(place=place, name=name)
     yield from _check_values(binding.properties, binding.when_scanning, f"{place}: when_scanning")
     yield from _check_values(binding.properties, binding.fixed, f"{place}: fixed")
 
@@ -181,16 +196,16 @@ def _find_client_problems(system: System, client: StockClient, place: str) -> It
     yield from _find_binding_problems(client.binding, f"{place}, binding")
     for slug in (*client.modes, *client.no_modes):
         if slug not in system.modes:
-            yield f"{place}: {slug} is no durability mode of this system"
+            yield NO_MODE_OF_SYSTEM.format(place=place, slug=slug)
     for slug, properties in client.modes.items():
         yield from _check_values(client.binding.properties, properties, f"{place}, modes: {slug}")
 
 
 def _find_process_problems(system: System, process: ProcessRecipe) -> Iterator[str]:
     if unknown := set(process.not_in_config) - system.settings.keys():
-        yield f"process: not_in_config: no such settings: {', '.join(sorted(unknown))}"
+        yield NO_SUCH_SETTINGS.format(names=", ".join(sorted(unknown)))
     if (process.config_format == "none") != (not process.config_name):
-        yield "process: config_name goes with a config_format: write both or none"
+        yield NAME_WITHOUT_FORMAT
     yield from _check_values(system.settings, process.settings, "process: settings")
     yield from _check_values(system.settings, process.facts, "process: facts")
     words = PLACEHOLDERS | set(process.not_in_config)
@@ -201,7 +216,7 @@ def _find_process_problems(system: System, process: ProcessRecipe) -> Iterator[s
 def _find_image_problems(system: System, image: ImageRecipe) -> Iterator[str]:
     process = system.process
     if process is None:
-        yield "image: an image needs a part [process] too, whose configuration it shares"
+        yield IMAGE_WITHOUT_PROCESS
         return
     nodes = {"image": image, "image, primary": image.primary, "image, replica": image.replica}
     words = (PLACEHOLDERS | set(process.not_in_config)) - PROGRAMS
@@ -215,10 +230,10 @@ def _find_node_problems(
         if node is None:
             continue
         if process.config_name in node.files:
-            yield f"{place}: files: {process.config_name} is the configuration, which is written by itself"
+            yield CONFIGURATION_FILE.format(place=place, name=process.config_name)
         for name in node.fixed:
             if name in system.settings:
-                yield f"{place}: {name} is fixed, so it must not be declared as a setting too"
+                yield FIXED_AND_DECLARED.format(place=place, name=name)
         try:
             render_config(process.config_format, node.fixed)
         except PropertyError as error:
@@ -230,7 +245,7 @@ def _find_node_problems(
 def _check_placeholders(texts: Iterable[str], words: Iterable[str], place: str) -> Iterator[str]:
     for word in re.findall(r"\{([^{}]*)\}", "\n".join(texts)):
         if word not in words:
-            yield f"{place}: {{{word}}} stands for nothing; write one of {', '.join(sorted(words))}"
+            yield NO_PLACEHOLDER.format(place=place, word=word, words=", ".join(sorted(words)))
 
 
 def _check_values(declared: Mapping[str, Property], values: Mapping[str, str], place: str) -> Iterator[str]:

@@ -13,6 +13,13 @@ from typing import Any, Final
 
 from benchsite.core.formatting import exact, percent, significant
 from runs.catalog.durability import Durability
+from runs.catalog.messages import (
+    FSYNC_TAKES,
+    NAMES_KEPT_BY_FOLDER_SYNC,
+    RECORD_LOSES_LESS,
+    RECORD_SURVIVES,
+    UNSYNCED_WRITES_KEPT,
+)
 
 FOLDER: Final = Path(__file__).parent / "measured"
 
@@ -45,10 +52,10 @@ class Disk:
     def __str__(self) -> str:
         """Differences from a journalled disk that syncs at once; empty for that one."""
         parts = [
-            "names kept by folder sync only" if self.strict else "",
-            f"each fsync takes {exact(self.fsync_ms)} ms" if self.fsync_ms else "",
+            NAMES_KEPT_BY_FOLDER_SYNC if self.strict else "",
+            FSYNC_TAKES.format(ms=exact(self.fsync_ms)) if self.fsync_ms else "",
             "fsync keeps nothing" if self.lying else "",
-            f"{percent(self.writeback)} of unsynced writes kept" if self.writeback else "",
+            UNSYNCED_WRITES_KEPT.format(share=percent(self.writeback)) if self.writeback else "",
         ]
         return ", ".join(part for part in parts if part)
 
@@ -100,12 +107,12 @@ class MeasuredLoss:
             stated[Fault.POWER_CUT] = survives["power_loss"]
         if self.fault in stated:
             if stated[self.fault]:
-                return "the record says that it survives"
+                return RECORD_SURVIVES
             return ""
         window_s = record.worst_loss_window_s or record.loss_window_s
         if window_s is None or self.oldest_lost_max_s is None or self.oldest_lost_max_s <= window_s:
             return ""
-        return f"the record says {exact(window_s)} s at most, measured {significant(self.oldest_lost_max_s)} s"
+        return RECORD_LOSES_LESS.format(window_s=exact(window_s), measured_s=significant(self.oldest_lost_max_s))
 
 
 @cache

@@ -9,6 +9,24 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
 from runs.catalog.durability import Durability
+from runs.catalog.messages import (
+    ALWAYS_FIXED,
+    BINDING_CANNOT_DRIVE,
+    DECIDED_BY_MODE,
+    DRIVER_CANNOT_DRIVE,
+    GO_DRIVES_EXTERNAL,
+    KNOWN_SETTING,
+    LIBRARY_IN_CLIENT,
+    MADE_OF_ADDRESSES,
+    NAME_NOT_KNOWN,
+    NO_GO_DRIVER,
+    NO_OWN_BINDING,
+    NO_SETTING_NAME,
+    NO_TAG_OF_IMAGE,
+    STOCK_DRIVES_EXTERNAL,
+    WRITE_DEFAULT_AS,
+    WRONG_DEFAULT,
+)
 from runs.ycsb.property_schema import Kind, Property, PropertyError, check_properties, nearest, use_declared_names
 
 # What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
@@ -82,7 +100,7 @@ def _name_properties(properties: dict[str, DeclaredProperty]) -> dict[str, Decla
     named = {}
     for name, declared in properties.items():
         if declared.name:
-            raise ValueError(f"{name}: 'name' is not known here")
+            raise ValueError(NAME_NOT_KNOWN.format(name=name))
         named[name] = declared = replace(declared, name=name)
         if declared.type == "choice" and not declared.choices:
             raise ValueError(f"{name}: choices is missing")
@@ -95,9 +113,9 @@ def _name_properties(properties: dict[str, DeclaredProperty]) -> dict[str, Decla
         try:
             canonical = declared.check(declared.default)
         except PropertyError as error:
-            raise ValueError(f"{name}: the default is wrong: {error}") from None
+            raise ValueError(WRONG_DEFAULT.format(name=name, error=error)) from None
         if canonical != declared.default:
-            raise ValueError(f"{name}: write the default as {canonical!r}, not {declared.default!r}")
+            raise ValueError(WRITE_DEFAULT_AS.format(name=name, canonical=canonical, default=declared.default))
     return named
 
 
@@ -293,10 +311,7 @@ class ImageRecipe(NodeRecipe):
     def reference(self, version: str) -> str:
         """repository:tag; the version that a database states is the tag. Raises BadTag."""
         if version and not re.fullmatch(_TAG, version):
-            raise BadTag(
-                f"version {version[:60]!r} is no tag of the image {self.repository}: "
-                f"write one such as {self.tag}, or leave the version empty for it."
-            )
+            raise BadTag(NO_TAG_OF_IMAGE.format(version=version[:60], repository=self.repository, tag=self.tag))
         return f"{self.repository}:{version or self.tag}"
 
 
@@ -397,35 +412,29 @@ class System(Record):
         if self.is_embedded:
             if flavour == OWN_FLAVOUR and not external:
                 return ""
-            return (
-                f"{self.name} is a library inside the client and has no server: choose Benchsite's own binding and a "
-                "cluster of kind process on the load generator's machine. Other results can be uploaded."
-            )
+            return LIBRARY_IN_CLIENT.format(system=self.name)
         if flavour == GO_FLAVOUR:
             return self._go_problem(client, external=external)
         names = ", ".join(self.stock_bindings)
         if flavour == OWN_FLAVOUR:
             if self.own_client:
                 return ""
-            return (
-                f"Benchsite has no binding of its own for {self.name}. Choose a stock binding ({names}) as the "
-                "database's client; an operator adds YCSB distributions to load generators by BENCHSITE_YCSB_HOMES."
-            )
+            return NO_OWN_BINDING.format(system=self.name, bindings=names)
         if client.rpartition("/")[2] not in self.stock_bindings:
-            return f"{client or 'No binding'} cannot drive {self.name}: choose a stock binding called {names}."
+            return BINDING_CANNOT_DRIVE.format(client=client or "No binding", system=self.name, bindings=names)
         if external:
             return ""
-        return "Stock bindings drive external clusters only: choose Benchsite's own binding."
+        return STOCK_DRIVES_EXTERNAL
 
     def _go_problem(self, client: str, *, external: bool) -> str:
         if self.go is None:
-            return f"The catalog describes no driver of go-ycsb for {self.name}: choose another client."
+            return NO_GO_DRIVER.format(system=self.name)
         driver = self.go.binding.name
         if client.rpartition("/")[2] != driver:
-            return f"{client or 'No driver'} cannot drive {self.name}: choose go-ycsb's driver {driver}."
+            return DRIVER_CANNOT_DRIVE.format(client=client or "No driver", system=self.name, driver=driver)
         if external:
             return ""
-        return "go-ycsb drives external clusters only: choose Benchsite's own binding."
+        return GO_DRIVES_EXTERNAL
 
     def with_client(self, flavour: str) -> "System":
         """This system as a client of the flavour reaches it; with no client of the flavour it stays as it is."""
@@ -524,10 +533,12 @@ class System(Record):
         """Of these the settings beside those of the catalog. Raises PropertyError."""
         own = {name: name.removeprefix(UNCHECKED) for name in names if name.startswith(UNCHECKED)}
         problems = {
-            name: f"{bare} is known here: leave out {UNCHECKED}" for name, bare in own.items() if bare in self.settings
+            name: KNOWN_SETTING.format(name=bare, prefix=UNCHECKED)
+            for name, bare in own.items()
+            if bare in self.settings
         }
         problems |= {
-            name: f"{name[:60]!r} cannot be the name of a setting."
+            name: NO_SETTING_NAME.format(name=name[:60])
             for name, bare in own.items()
             if not re.fullmatch(_UNCHECKED_NAME, bare, re.ASCII)
         }
@@ -593,14 +604,10 @@ def _check(
     fixed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     values = use_declared_names(declared, values)
-    problems: dict[str, str] = {
-        name: f"{name} is decided by the durability mode, which a matrix chooses: leave it out."
-        for name in values
-        if name in governed
-    }
+    problems: dict[str, str] = {name: DECIDED_BY_MODE.format(name=name) for name in values if name in governed}
     if url and url in values:
-        problems[url] = f"{url} is made of the addresses of the cluster's nodes and of the other client properties."
-    problems |= {name: f"{name} is always {fixed[name]} here: leave it out." for name in fixed.keys() & values.keys()}
+        problems[url] = MADE_OF_ADDRESSES.format(name=url)
+    problems |= {name: ALWAYS_FIXED.format(name=name, value=fixed[name]) for name in fixed.keys() & values.keys()}
     checked: dict[str, str] = {}
     try:
         checked = check_properties(declared, {name: value for name, value in values.items() if name not in problems})

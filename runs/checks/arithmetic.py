@@ -6,6 +6,23 @@ from typing import Final
 from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import ClientFacts, OperationFacts, RunFacts, parse_number
+from runs.checks.messages import (
+    CLOCK_SET_BACK,
+    COARSE_PERCENTILES,
+    FRACTIONS_PRINTED,
+    MEASURE_BOTH,
+    MEASURE_HDR,
+    NO_LOG_OF_OPERATION,
+    NO_RUN_TIME,
+    RESPONSE_ESTIMATE,
+    SERVICE_TIMES_ONLY,
+    STATUS_COVERAGE,
+    STATUS_LINES_APART,
+    STATUS_LINES_COUNT,
+    SUMMARY_AND_LOG_DIFFER,
+    THROUGHPUT_DIFFERS,
+    UPLOAD_AS_PRINTED,
+)
 from runs.checks.profile import Profile
 from runs.checks.results import warn_if
 from runs.ycsb.contradictions import disorder
@@ -64,9 +81,8 @@ def _averaged(facts: RunFacts) -> tuple[str, str] | None:
     if not names:
         return None
     return (
-        f"Counts or percentiles of {', '.join(names)} are fractions, which YCSB never prints: they are means over "
-        "clients or runs, and a mean of percentiles is no percentile.",
-        "Upload the output of every client as it was printed.",
+        FRACTIONS_PRINTED.format(operations=", ".join(names)),
+        UPLOAD_AS_PRINTED,
     )
 
 
@@ -75,8 +91,8 @@ def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
     if not widths or max(widths) < profile.resolution_warn_s * 1e6:
         return None
     return (
-        f"Percentiles are known to {latency(max(widths))} only.",
-        "Measure with measurementtype=hdrhistogram.",
+        COARSE_PERCENTILES.format(resolution=latency(max(widths))),
+        MEASURE_HDR,
     )
 
 
@@ -88,10 +104,10 @@ def _service_only(facts: RunFacts) -> tuple[str, str] | None:
     slowest = max(estimates, key=lambda entry: entry.response_estimated_us or 0.0, default=None)
     guess = ""
     if slowest is not None and slowest.response_estimated_us is not None:
-        guess = f" Estimated from them, p99 of {slowest.operation} was {latency(slowest.response_estimated_us)}."
+        guess = RESPONSE_ESTIMATE.format(operation=slowest.operation, latency=latency(slowest.response_estimated_us))
     return (
-        "The load had a target, but latencies count from the call: a stalled database hides its queue." + guess,
-        "Measure with measurement.interval=both.",
+        SERVICE_TIMES_ONLY + guess,
+        MEASURE_BOTH,
     )
 
 
@@ -168,15 +184,15 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
             continue
         logged = client.log_counts.get(name)
         if logged is not None and logged != number:
-            return f"{name} has {grouped(number)} operations in the summary and {grouped(logged)} in the log"
+            return SUMMARY_AND_LOG_DIFFER.format(operation=name, printed=grouped(number), logged=grouped(logged))
         if logged is None and number:
-            return f"{name} has {grouped(number)} operations in the summary and no log"
+            return NO_LOG_OF_OPERATION.format(operation=name, printed=grouped(number))
     if client.runtime_ms is not None and client.runtime_ms < 0:
-        return f"the run time is {grouped(client.runtime_ms)} ms: its clock was set back"
+        return CLOCK_SET_BACK.format(runtime_ms=grouped(client.runtime_ms))
     if client.runtime_ms == 0 and (client.operations or 0) > 0:
-        return "the run time is 0 ms"
+        return NO_RUN_TIME
     if client.status_operations is not None and client.status_operations > (client.operations or 0):
-        counted = f"the status lines count {grouped(client.status_operations)} operations"
+        counted = STATUS_LINES_COUNT.format(operations=grouped(client.status_operations))
         return f"{counted}, and the summary {grouped(client.operations or 0)}"
     if not client.runtime_ms or client.printed_throughput_ops_s is None or not printed:
         return ""
@@ -188,20 +204,20 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
     if (stated * 10).is_integer():
         rounded = 0.05
     if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
-        return f"{grouped(stated, 1)} ops/s are printed, and operations by run time are {grouped(nearest, 1)}"
+        return THROUGHPUT_DIFFERS.format(printed_ops_s=grouped(stated, 1), computed_ops_s=grouped(nearest, 1))
     return ""
 
 
 def _lost_lines(client: ClientFacts, profile: Profile) -> str:
     """Every operation is counted in exactly one status line, so lines that were removed take theirs with them."""
     if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
-        return f"its status lines count {percent(client.status_coverage)} of an operation of its summary"
+        return STATUS_COVERAGE.format(share=percent(client.status_coverage))
     stated = None
     if client.evidence is not None:
         stated = client.evidence.properties.get("status.interval")
     stated_s, apart_s = parse_number(stated), client.status_interval_s
     if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
-        return f"its status lines are {duration(apart_s)} apart, and its command line states {duration(stated_s)}"
+        return STATUS_LINES_APART.format(apart=duration(apart_s), stated=duration(stated_s))
     return ""
 
 

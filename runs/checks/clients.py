@@ -11,6 +11,7 @@ from typing import Final
 from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClientFacts, RunFacts, parse_number
+from runs.checks.messages import EXCESS_OPERATIONS, MACHINE_OF_CLIENT
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
@@ -69,7 +70,7 @@ def _cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
     for client in clients:
         if client.cpu_percent is None or not client.cores:
             return None
-        machine = client.machine or f"the machine of client {client.number}"
+        machine = client.machine or MACHINE_OF_CLIENT.format(number=client.number)
         shares[machine] = shares.get(machine, 0.0) + client.cpu_percent / (100 * client.cores)
     return shares or None
 
@@ -265,7 +266,7 @@ def _excess_operations(facts: RunFacts) -> Iterator[str]:
             most = parse_number(client.evidence.properties.get("operationcount"))
         printed = max((client.printed_counts or {}).values(), default=0)
         if most and printed > most:
-            yield f"client {client.number} printed {grouped(printed)} operations of {grouped(most)}"
+            yield EXCESS_OPERATIONS.format(number=client.number, printed=grouped(printed), limit=grouped(most))
 
 
 def _canonical(value: str) -> float | str:

@@ -6,6 +6,7 @@ from typing import Final
 from benchsite.core.formatting import counted, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import OperationFacts, RunFacts
+from runs.checks.messages import THREADS_UNKNOWN, TIMES_MISSING, TIMES_UNKNOWN
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, at_most
 from runs.results.measures.little import edge_allowance, explained_share
@@ -78,10 +79,10 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
 
 def _unknown(facts: RunFacts) -> str:
     if not facts.threads:
-        return "How many client threads ran is not known."
+        return THREADS_UNKNOWN
     if facts.missing:
-        return "Without all clients' times it cannot be computed."
-    return "The clients' run times, or the counts and means of their operations, are not known."
+        return TIMES_MISSING
+    return TIMES_UNKNOWN
 
 
 @check("V02", "Threads for the target", "{threads_busy} busy, latency under {latency_risen} x the lowest rung's")

@@ -4,6 +4,7 @@ from benchsite.core import formatting
 from benchsite.core.formatting import exact, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.facts import RunFacts
+from runs.checks.messages import NO_UPPER_BOUND
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, graded
 from runs.ycsb.command import PERCENTILES
@@ -61,7 +62,7 @@ def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
         if not entry.ok:
             continue
         if entry.ok < min_values(percentile) or (entry.upper_bounds_us is not None and bound is None):
-            lines.append(f"{name} has no upper bound from {grouped(entry.ok)} values")
+            lines.append(NO_UPPER_BOUND.format(percentile=name, values=grouped(entry.ok)))
         elif value and bound and bound > value * (1 + profile.percentile_margin):
             lines.append(
                 f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"

@@ -10,6 +10,7 @@ import numpy as np
 from benchsite.core.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClusterFacts, RunFacts, fact, parse_number
+from runs.checks.messages import CPU_RATIONED, HUGE_PAGES, NOTHING_SAMPLED, SERVERS_UNSEEN, TOO_MANY_COPIES
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, warn_if
 from runs.results.measures.host import FOREIGN, HostSamples
@@ -354,14 +355,10 @@ def _not_sampled(facts: RunFacts) -> str:
     hosts = [host for host in facts.hosts if len(host) and host.is_attributed]
     for host in hosts:
         if unseen := _unseen(host):
-            return (
-                f"The sampler on {host.machine} did not see the {' and '.join(unseen)}, so their CPU cannot be told "
-                "from that of other processes. It sees no servers of external clusters, and of containers only those "
-                "of its own PID namespace."
-            )
+            return SERVERS_UNSEEN.format(machine=host.machine, unseen=" and ".join(unseen))
     unsampled = sorted({client.machine for client in facts.clients} - {host.machine for host in hosts})
     if unsampled or not hosts:
-        return f"Nothing was sampled on {unsampled[0] if any(unsampled) else 'the machines of the clients'}."
+        return NOTHING_SAMPLED.format(machine=unsampled[0] if any(unsampled) else "the machines of the clients")
     return ""
 
 
@@ -369,11 +366,13 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
     """What of a cluster makes its numbers hard to repeat, as far as it is known."""
     complaints = []
     if cluster.replication_factor and cluster.nodes and cluster.replication_factor > cluster.nodes:
-        complaints.append(f"{cluster.replication_factor} copies were asked of {counted(cluster.nodes, 'node')}")
+        complaints.append(
+            TOO_MANY_COPIES.format(copies=cluster.replication_factor, nodes=counted(cluster.nodes, "node"))
+        )
     for complaint, is_so in (
-        ("a node's CPU is rationed (burstable)", _is_burstable),
+        (CPU_RATIONED, _is_burstable),
         ("a node has swap", _swaps),
-        ("a node's memory is in transparent huge pages", _huge_pages),
+        (HUGE_PAGES, _huge_pages),
     ):
         if any(is_so(machine) for machine in cluster.machines):
             complaints.append(complaint)

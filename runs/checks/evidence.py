@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import RunFacts
+from runs.checks.messages import (
+    CLIENTS_MISSING,
+    NO_OPERATION_STATED,
+    NO_RETURN_CODE,
+    NO_SUCCESS,
+    OUTPUT_BREAKS_OFF,
+    RECORDS_INSERTED,
+)
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst, graded
 from runs.ycsb.numbers import added
@@ -65,20 +73,22 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
         named = ""
         if facts.missing:
             named = f" ({'; '.join(facts.missing)})"
-        yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged{named}"
+        yield CLIENTS_MISSING.format(
+            merged=len(facts.clients), expected=counted(facts.clients_expected, "client"), names=named
+        )
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
-        yield "not a single operation succeeded"
+        yield NO_SUCCESS
     # Formats without return codes exist; here a client that ended in order always prints them.
     if not _tells_success(facts) and (facts.returns or not (facts.made_elsewhere or facts.without_codes)):
-        yield "no summary tells of a successful return code"
+        yield NO_RETURN_CODE
     silent = [client.number for client in facts.clients if client.truncated and client.printed_counts == {}]
     if silent:
-        yield f"the summary of client {', '.join(map(str, silent))} states no operation"
+        yield NO_OPERATION_STATED.format(clients=", ".join(map(str, silent)))
     broken = [client.number for client in facts.clients if client.truncated and client.number not in silent]
     if broken:
-        yield f"the output of client {', '.join(map(str, broken))} breaks off"
+        yield OUTPUT_BREAKS_OFF.format(clients=", ".join(map(str, broken)))
     if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
-        yield f"{grouped(facts.ok_operations or 0)} of {grouped(facts.recordcount)} records were inserted"
+        yield RECORDS_INSERTED.format(inserted=grouped(facts.ok_operations or 0), records=grouped(facts.recordcount))
 
 
 def _tells_success(facts: RunFacts) -> bool:

@@ -3,6 +3,7 @@
 from benchsite.core.formatting import counted, percent
 from runs.checks.check import Outcome, check, sentence
 from runs.checks.facts import GroupFacts, RunFacts
+from runs.checks.messages import GROUP_STOOD, NO_SUCCESSFUL_OPERATION, NOTHING_TO_MERGE
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
 
@@ -34,16 +35,16 @@ def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
 def _judge(group: GroupFacts, profile: Profile) -> tuple[Severity, str]:
     """The severity, and the end of a sentence that begins with the group's name."""
     if group.problem:
-        return "reject", f"left nothing to merge: {group.problem.rstrip('.')}"
+        return "reject", NOTHING_TO_MERGE.format(problem=group.problem.rstrip("."))
     if not group.succeeded:
-        return "reject", "had no successful operation"
+        return "reject", NO_SUCCESSFUL_OPERATION
     if group.share < profile.group_reject:
-        return "reject", f"stood for {percent(group.share)} of its time"
+        return "reject", GROUP_STOOD.format(share=percent(group.share))
     if group.is_measured and group.findings:
         worst = find_worst(severity for severity, _, _ in group.findings)
         checks = ", ".join(f"{check_id} {title}" for severity, check_id, title in group.findings if severity == worst)
         verb = "is rejected by" if worst == "reject" else "has warnings of"
         return worst, f"{verb} {checks}"
     if group.share < profile.group_warn:
-        return "warn", f"stood for {percent(group.share)} of its time"
+        return "warn", GROUP_STOOD.format(share=percent(group.share))
     return "pass", ""

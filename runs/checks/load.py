@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from benchsite.core.formatting import grouped, percent, throughput
 from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.facts import RunFacts, parse_number
+from runs.checks.messages import MIX_LIMITS, OTHER_MIX
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
 from runs.ycsb.arrivals import Count
@@ -13,7 +14,7 @@ from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 
 
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
-    limits = "{mix_points:points} points or {mix_sigmas} sigma"
+    limits = MIX_LIMITS
     if facts.whole_runs:
         return limits
     return f"{limits} warn, {{mix_reject:points}} points reject"
@@ -84,7 +85,7 @@ def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -
             abs(shares.get(operation, 0.0) - mix_of_file.get(operation, 0.0)) for operation in {*shares, *mix_of_file}
         )
         if off > profile.mix_reject + ROUNDING:
-            return f"the command line of client {client.number} asks for {_listed(mix_of_file)}"
+            return OTHER_MIX.format(number=client.number, mix=_listed(mix_of_file))
     return ""
 
 

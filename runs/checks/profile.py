@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from benchsite.core.formatting import duration, exact, grouped, latency, percent, throughput
 from runs.checks.check import PAIR_CHECKS, RUN_CHECKS
+from runs.checks.messages import ABOVE_UPPER, BELOW_LOWER, OUTSIDE_LIMITS
 from runs.checks.results import CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
@@ -251,10 +252,10 @@ def refusal(name: str, value: float, thresholds: Profile) -> str:
     """Why `value` cannot take the place of a threshold among the others; empty where it can."""
     about = THRESHOLDS[name]
     if not about.least <= value <= about.most:
-        return f"It lies between {shown(name, about.least)} and {shown(name, about.most)}."
+        return OUTSIDE_LIMITS.format(least=shown(name, about.least), most=shown(name, about.most))
     for lower, upper in ORDERED:
         if name == lower and value > (limit := getattr(thresholds, upper)):
-            return f"It would lie above {shown(upper, limit)} ({THRESHOLDS[upper].says})."
+            return ABOVE_UPPER.format(limit=shown(upper, limit), meaning=THRESHOLDS[upper].says)
         if name == upper and value < (limit := getattr(thresholds, lower)):
-            return f"It would lie below {shown(lower, limit)} ({THRESHOLDS[lower].says})."
+            return BELOW_LOWER.format(limit=shown(lower, limit), meaning=THRESHOLDS[lower].says)
     return ""

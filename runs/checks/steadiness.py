@@ -5,6 +5,7 @@ import numpy as np
 from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import OverTime, RunFacts
+from runs.checks.messages import NO_STEADY_STATE, RATES_UNKNOWN, STALLS_BY_CHANCE, TOO_FEW_SECONDS, WARMED_LATE
 from runs.checks.profile import Profile
 from runs.checks.results import warn_if
 from runs.results.measures.stability import longest_run, stability
@@ -89,16 +90,16 @@ def _warmed_late(known: OverTime, profile: Profile) -> str:
         if steady is None or not mean or abs(steady.mean_kept / mean - 1) <= profile.steady_gain:
             continue
         if steady.at_limit:
-            return f"the {label} reached no steady state: the run is too short"
+            return NO_STEADY_STATE.format(series=label)
         if steady.truncate_s > known.warmup_s:
-            return f"by its {label} the warm-up took {steady.truncate_s} s, and {known.warmup_s} s were cut off"
+            return WARMED_LATE.format(series=label, warmup_s=steady.truncate_s, cut_s=known.warmup_s)
     return ""
 
 
 def _too_short(known: OverTime | None, length: int, least: float) -> str:
     if known is None:
-        return "Nothing tells how much was done in each second."
-    return f"{length} seconds are too few to judge by: {exact(least)} are needed."
+        return RATES_UNKNOWN
+    return TOO_FEW_SECONDS.format(length=length, least=exact(least))
 
 
 @check("V12", "Stability", "variation {cv_warn}, slow seconds {slow_seconds_warn}")
@@ -172,5 +173,5 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
 
 def _stalls_unknown(facts: RunFacts, profile: Profile) -> str:
     if facts.rate_ops_s:
-        return f"Below {throughput(profile.stall_rate_least)} seconds without any operation come by chance."
-    return "Nothing tells how much was done in each second."
+        return STALLS_BY_CHANCE.format(throughput=throughput(profile.stall_rate_least))
+    return RATES_UNKNOWN

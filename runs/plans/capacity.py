@@ -17,6 +17,13 @@ from runs.catalog import load_catalog
 from runs.catalog.generators import get_capacity
 from runs.models import Provisioner
 from runs.plans.expansion import PlannedRun
+from runs.plans.messages import (
+    MORE_CLIENTS_NEEDED,
+    SET_CLIENTS_PER_GENERATOR,
+    TOO_LITTLE_DISK,
+    TOO_LITTLE_MEMORY,
+    USE_MORE_GENERATORS,
+)
 from runs.plans.plan import PlannedGenerator
 from runs.results.measures.host import MAX_DISK_SHARE
 
@@ -73,13 +80,18 @@ def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
     slots = min(generator.slots for generator in run.generators)
     enough = (n for n in range(run.processes + 1, slots + 1) if (_total(run, binding, n) or 0) >= run.prediction.ops_s)
     processes = next(enough, None)
-    remedy = "Use more load generators."
+    remedy = USE_MORE_GENERATORS
     if processes:
-        remedy = f"Set the clients per generator to {processes}."
+        remedy = SET_CLIENTS_PER_GENERATOR.format(clients=processes)
     clients = counted(run.clients, "client")
-    return (
-        f"{counted(needed, 'more client')} needed for {throughput(run.prediction.ops_s)} ({run.name}): its {clients} "
-        f"with the {binding} binding have generated {throughput(total)} at most so far. {remedy}"
+    return MORE_CLIENTS_NEEDED.format(
+        needed=counted(needed, "more client"),
+        throughput=throughput(run.prediction.ops_s),
+        run=run.name,
+        clients=clients,
+        binding=binding,
+        most=throughput(total),
+        remedy=remedy,
     )
 
 
@@ -120,9 +132,14 @@ def capacity_messages(runs: Sequence[PlannedRun]) -> Iterator[tuple[bool, str]]:
         total = facts.get("disk_total_bytes")
         yield (
             database.provisioner != "external" and total is not None and disks[cluster] > MAX_DISK_SHARE * total,
-            f"The data needs {size(disks[cluster])} of disk on each node of {database.cluster_name}, and {name} has "
-            f"{size(spare)} to spare{f' of {size(total)}' if total else ''} (runs end where a disk is "
-            f"{percent(MAX_DISK_SHARE)} full). Load fewer records, plan fewer modes in one matrix, or free space.",
+            TOO_LITTLE_DISK.format(
+                needed=size(disks[cluster]),
+                cluster=database.cluster_name,
+                node=name,
+                spare=size(spare),
+                total=f" of {size(total)}" if total else "",
+                share=percent(MAX_DISK_SHARE),
+            ),
         )
     for database in databases.values():
         needed = max(node_bytes(run) for run in runs if run.sweep.entry.database.id == database.id)
@@ -131,8 +148,7 @@ def capacity_messages(runs: Sequence[PlannedRun]) -> Iterator[tuple[bool, str]]:
             total, name = min(memory)
             yield (
                 database.provisioner != "external",
-                f"{database.name} holds its data in memory and needs {size(needed)} on each node; {name} has "
-                f"{size(total)} in all. Load fewer records, or use nodes with more memory.",
+                TOO_LITTLE_MEMORY.format(database=database.name, needed=size(needed), node=name, total=size(total)),
             )
 
 

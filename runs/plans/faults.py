@@ -7,6 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 from benchsite.core.formatting import counted, exact
 from runs.catalog import Mode, System
+from runs.plans.messages import (
+    FAULT,
+    FAULT_TOO_EARLY,
+    FAULT_TOO_LATE,
+    FAULTS_AND_FEATURES,
+    FAULTS_NEED_OWN_SERVERS,
+    FAULTS_OVERLAP,
+    GIVE_FAULT_VALUE,
+    NO_FAULT_KIND,
+    NO_FAULT_VALUE,
+    NO_SUCH_FAULT_IN_CONTAINERS,
+    NO_SUCH_NODE,
+    NODES_FROM_ONE,
+    REPLICAS_COPIED_ANEW,
+    SLOW_DISK_OF_ONE_NODE,
+    TOO_MANY_FAULTS,
+)
 from runs.queue.spec import FaultSpec
 
 if TYPE_CHECKING:
@@ -57,13 +74,15 @@ def fault_sentence(fault: FaultSpec) -> str:
     value = ""
     if fault["value"] is not None:
         value = f", {exact(fault['value'])} {kind.value}"
-    return f"{kind.name} of {nodes} at second {exact(fault['at_s'])} for {exact(fault['duration_s'])} s{value}"
+    return FAULT.format(
+        kind=kind.name, nodes=nodes, at_s=exact(fault["at_s"]), duration_s=exact(fault["duration_s"]), value=value
+    )
 
 
 def list_problems(faults: Sequence[FaultSpec], window_s: float) -> Iterator[str]:
     """What is wrong with the faults of a window of that length, whatever they are applied to."""
     if len(faults) > MAX_FAULTS:
-        yield f"A run has at most {MAX_FAULTS} faults, this plan has {len(faults)}: plan several matrices."
+        yield TOO_MANY_FAULTS.format(limit=MAX_FAULTS, count=len(faults))
     for number, fault in enumerate(faults, 1):
         if problem := _problem(fault, window_s):
             yield f"Fault {number}: {problem}"
@@ -71,34 +90,25 @@ def list_problems(faults: Sequence[FaultSpec], window_s: float) -> Iterator[str]
     for before, after in pairwise(ordered):
         least = before["at_s"] + before["duration_s"] + MIN_GAP_S
         if after["at_s"] < least:
-            yield (
-                f"The {fault_sentence(before)} and the one at second {exact(after['at_s'])} overlap: begin the second "
-                f"at second {exact(least)} or later."
-            )
+            yield FAULTS_OVERLAP.format(first=fault_sentence(before), at_s=exact(after["at_s"]), least_s=exact(least))
 
 
 def _problem(fault: FaultSpec, window_s: float) -> str:
     kind, value = KINDS.get(fault["kind"]), fault["value"]
     if kind is None:
-        return f"there is no kind “{fault['kind'][:40]}”; the kinds are {', '.join(KINDS)}."
+        return NO_FAULT_KIND.format(kind=fault["kind"][:40], kinds=", ".join(KINDS))
     if fault["at_s"] < MIN_LEVEL_S:
-        return (
-            f"it begins at second {exact(fault['at_s'])}, and the seconds before the first fault are the level that a "
-            f"recovery is measured by: begin at second {exact(MIN_LEVEL_S)} or later."
-        )
+        return FAULT_TOO_EARLY.format(at_s=exact(fault["at_s"]), least_s=exact(MIN_LEVEL_S))
     if fault["duration_s"] < kind.min_duration_s:
         return f"a {kind.name} lasts at least {exact(kind.min_duration_s)} s."
     if fault["at_s"] + fault["duration_s"] > window_s:
-        return (
-            f"it ends at second {exact(fault['at_s'] + fault['duration_s'])}, after the window of {exact(window_s)} s: "
-            "begin it earlier, or measure longer."
-        )
+        return FAULT_TOO_LATE.format(ends_s=exact(fault["at_s"] + fault["duration_s"]), window_s=exact(window_s))
     if fault["node"] is not None and fault["node"] < 1:
-        return "nodes are numbered from 1; leave the node empty for all."
+        return NODES_FROM_ONE
     if kind.value and (value is None or not kind.min_value <= value <= kind.max_value):
-        return f"give its value, {exact(kind.min_value)} to {exact(kind.max_value)} {kind.value}."
+        return GIVE_FAULT_VALUE.format(least=exact(kind.min_value), most=exact(kind.max_value), unit=kind.value)
     if not kind.value and value is not None:
-        return f"a {kind.name} has no value: leave it empty."
+        return NO_FAULT_VALUE.format(kind=kind.name)
     return ""
 
 
@@ -109,10 +119,7 @@ def plan_problems(plan: "Plan") -> Iterator[str]:
     yield from list_problems(plan.faults, plan.min_measure_s)
     features = {"search": plan.search is not None, "looks": bool(plan.looks), "bracket": plan.bracket}
     if names := [name for name, is_used in features.items() if is_used]:
-        yield (
-            f"Runs with faults are no measurement of throughput, so their plan has no {' and no '.join(names)}: leave "
-            "out either."
-        )
+        yield FAULTS_AND_FEATURES.format(features=" and no ".join(names))
 
 
 def database_problems(
@@ -121,10 +128,7 @@ def database_problems(
     """What keeps the faults from being applied to one database."""
     name = f"{database.name} {mode.slug}"
     if database.provisioner not in ("process", "docker"):
-        yield (
-            f"{name}: its cluster {database.cluster_name} is {database.provisioner}, and faults are applied to servers "
-            "that Benchsite starts. Choose a database on a process or docker cluster, or leave the faults out."
-        )
+        yield FAULTS_NEED_OWN_SERVERS.format(name=name, cluster=database.cluster_name, provisioner=database.provisioner)
         return
     for fault in faults:
         kind = KINDS.get(fault["kind"])
@@ -136,13 +140,13 @@ def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase",
     if reason := database.refused_faults.get(fault["kind"]):
         return reason
     if database.provisioner == "docker" and fault["kind"] in NOT_IN_CONTAINERS:
-        return "containers have no such fault. Choose a database on a process cluster, or another kind."
+        return NO_SUCH_FAULT_IN_CONTAINERS
     if fault["node"] is not None and fault["node"] > nodes:
-        return f"it has {counted(nodes, 'node')}. Choose one of them, or all."
+        return NO_SUCH_NODE.format(nodes=counted(nodes, "node"))
     if fault["kind"] == "slow_disk" and nodes > 1:
-        return "disks are slowed down on databases of one node only."
+        return SLOW_DISK_OF_ONE_NODE
     has_replicas = system.process is not None and system.process.replica is not None
     is_primary = has_replicas and fault["node"] == 1
     if kind.stops_server and nodes > 1 and is_primary:
-        return "its replicas are copied anew after an end of their primary. Choose all nodes, or a replica."
+        return REPLICAS_COPIED_ANEW
     return ""

@@ -6,6 +6,28 @@ from collections.abc import Iterator
 from benchsite.core.formatting import counted, duration, exact, throughput
 from runs.catalog import GO_FLAVOUR, load_catalog, scans
 from runs.models import Database
+from runs.plans.messages import (
+    CATCH_UP_NEEDS_TARGET,
+    CLIENT_ON_EACH,
+    GROUP_CANNOT_SCAN,
+    GROUP_CLIENT_WAITS,
+    GROUP_EMBEDDED,
+    GROUP_ENDS_LATE,
+    GROUP_GO_CLIENT,
+    GROUP_INSERTS,
+    GROUP_NAMED_TWICE,
+    GROUP_NEEDS_RATE,
+    GROUP_START_AND_LENGTH,
+    GROUP_STOCK_CLIENT,
+    GROUP_TARGET_TOO_HIGH,
+    NO_WORKLOAD,
+    OTHER_RECORDS,
+    TARGET_NOT_SPLIT,
+    THREADS_NOT_SPLIT,
+    TOO_FEW_GENERATORS,
+    TOO_FEW_SLOTS,
+    TOO_MANY_GROUPS,
+)
 from runs.plans.plan import Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import MAX_GROUPS, PlanGroup
 from runs.ycsb.command import FASTEST_CLIENT_OPS_S
@@ -21,7 +43,7 @@ def describe_plan_group(plan: Plan, group: PlanGroup) -> str:
     if group.start_s is not None:
         parts.append(f"from second {group.start_s}")
     generators = plan.own_generators(group) or plan.ladder_generators
-    parts.append(f"one client on each of {counted(len(generators), 'load generator')}")
+    parts.append(CLIENT_ON_EACH.format(generators=counted(len(generators), "load generator")))
     return f"{group.name}: {', '.join(parts)}"
 
 
@@ -29,10 +51,10 @@ def list_group_problems(plan: Plan) -> Iterator[str]:
     if not plan.groups:
         return
     if len(plan.groups) >= MAX_GROUPS:
-        yield f"A plan has at most {MAX_GROUPS - 1} groups beside its ladder, this one has {len(plan.groups)}."
+        yield TOO_MANY_GROUPS.format(limit=MAX_GROUPS - 1, count=len(plan.groups))
     names = Counter(group.name for group in plan.groups)
     if repeated := [name for name, number in names.items() if number > 1]:
-        yield f"Two groups are named {repeated[0]}: give each a name of its own."
+        yield GROUP_NAMED_TWICE.format(name=repeated[0])
     yield from _generator_problems(plan)
     for group in plan.groups:
         for message in _problems(plan, group):
@@ -42,19 +64,14 @@ def list_group_problems(plan: Plan) -> Iterator[str]:
 def _generator_problems(plan: Plan) -> Iterator[str]:
     own = sum(group.generators or 0 for group in plan.groups)
     if plan.generators and own >= len(plan.generators):
-        yield (
-            f"The groups have {counted(own, 'load generator')} for themselves, the plan has {len(plan.generators)}, "
-            "and the ladder needs one: choose more, or let groups share those of the ladder."
-        )
+        yield TOO_FEW_GENERATORS.format(own=counted(own, "load generator"), generators=len(plan.generators))
         return
     sharing = sum(group.generators is None for group in plan.groups)
     clients = plan.processes_per_generator + sharing
     smallest = min(plan.ladder_generators, key=lambda generator: generator.slots, default=None)
     if smallest is not None and sharing and clients > smallest.slots:
-        yield (
-            f"With {counted(sharing, 'group')} on the load generators of the ladder each runs {clients} clients, and "
-            f"{smallest.name} runs {smallest.slots} at a time: restart it with BENCHSITE_GENERATOR_SLOTS={clients}, or "
-            "give groups load generators of their own."
+        yield TOO_FEW_SLOTS.format(
+            groups=counted(sharing, "group"), clients=clients, generator=smallest.name, slots=smallest.slots
         )
 
 
@@ -62,7 +79,7 @@ def _problems(plan: Plan, group: PlanGroup) -> Iterator[str]:
     generators = plan.own_generators(group) or plan.ladder_generators
     workload = plan.group_workloads.get(group.workload)
     if workload is None:
-        yield f"there is no workload “{group.workload}”: choose one of those that are described."
+        yield NO_WORKLOAD.format(name=group.workload)
     else:
         yield from _workload_problems(plan, group, workload)
     yield from _load_problems(group, generators)
@@ -74,9 +91,9 @@ def _problems(plan: Plan, group: PlanGroup) -> Iterator[str]:
 
 def _workload_problems(plan: Plan, group: PlanGroup, workload: PlannedWorkload) -> Iterator[str]:
     if inserts(workload.properties):
-        yield f"{workload.name} inserts records, which only the ladder may: choose a workload that inserts nothing."
+        yield GROUP_INSERTS.format(workload=workload.name)
     if CATCH_UP in workload.properties and not group.target_ops_s:
-        yield f"{workload.name} has {CATCH_UP}, which needs a target: give one, or leave it out."
+        yield CATCH_UP_NEEDS_TARGET.format(workload=workload.name, name=CATCH_UP)
     try:
         own = dataset(check_workload(workload.properties))
         others = [other.name for other in plan.workloads if dataset(check_workload(other.properties)) != own]
@@ -84,27 +101,25 @@ def _workload_problems(plan: Plan, group: PlanGroup, workload: PlannedWorkload) 
         yield str(error)
         return
     if others:
-        yield (
-            f"{workload.name} is over other records than {others[0]}: choose a workload with the same recordcount, "
-            "fields, key order and table."
-        )
+        yield OTHER_RECORDS.format(workload=workload.name, other=others[0])
 
 
 def _load_problems(group: PlanGroup, generators: tuple[PlannedGenerator, ...]) -> Iterator[str]:
     clients = len(generators)
     if group.threads < clients:
-        yield f"{counted(group.threads, 'thread')} cannot be split over {clients} clients: use at least {clients}."
+        yield THREADS_NOT_SPLIT.format(threads=counted(group.threads, "thread"), clients=clients)
     target_ops_s = group.target_ops_s
     if target_ops_s is None:
         if group.arrivals:
-            yield "operations that do not wait need a rate: give its target, or let them wait."
+            yield GROUP_NEEDS_RATE
         return
     if target_ops_s < clients:
-        yield f"its target cannot be split over {clients} clients: use at least {clients} ops/s."
+        yield TARGET_NOT_SPLIT.format(clients=clients)
     if clients and target_ops_s > clients * FASTEST_CLIENT_OPS_S:
-        yield (
-            f"{throughput(target_ops_s)} is more than {counted(clients, 'client')} can offer, "
-            f"{throughput(FASTEST_CLIENT_OPS_S)} each. Use more load generators, or a lower target."
+        yield GROUP_TARGET_TOO_HIGH.format(
+            target=throughput(target_ops_s),
+            clients=counted(clients, "client"),
+            each=throughput(FASTEST_CLIENT_OPS_S),
         )
 
 
@@ -112,14 +127,11 @@ def _time_problems(plan: Plan, group: PlanGroup) -> Iterator[str]:
     window_s = plan.min_measure_s
     if group.start_s is None:
         if group.length_s is not None:
-            yield "give its start with its length, or leave both empty: it then works as long as the ladder."
+            yield GROUP_START_AND_LENGTH
         return
     end_s = group.start_s + (group.length_s or 1)
     if end_s > window_s:
-        yield (
-            f"it ends at second {exact(end_s)}, after the window of {duration(window_s)}: start it earlier, or measure "
-            "longer."
-        )
+        yield GROUP_ENDS_LATE.format(ends_s=exact(end_s), window=duration(window_s))
 
 
 def _database_problem(group: PlanGroup, workload: PlannedWorkload | None, database: PlannedDatabase) -> str:
@@ -128,15 +140,15 @@ def _database_problem(group: PlanGroup, workload: PlannedWorkload | None, databa
     if system is None:
         return ""
     if system.is_embedded:
-        return f"is {system.name}, a library inside the client, and one process at a time has its data: leave it out."
+        return GROUP_EMBEDDED.format(system=system.name)
     if database.flavour == GO_FLAVOUR:
-        return "is driven by go-ycsb, whose output cannot be merged for a part of a run: choose another client for it."
+        return GROUP_GO_CLIENT
     if group.arrivals and database.flavour != Database.Flavour.BENCHSITE:
-        return "is driven by a client that waits for its answers: choose Benchsite's for it, or let operations wait."
+        return GROUP_CLIENT_WAITS
     if workload is None:
         return ""
     if database.client and (names := list_own_properties(workload.properties)):
-        return f"has a stock client, which does not take {names[0]} of {workload.name}: choose Benchsite's for it."
+        return GROUP_STOCK_CLIENT.format(name=names[0], workload=workload.name)
     if scans(workload.properties) and not system.binding.scans:
-        return f"has a client that cannot scan, as {workload.name} does: choose another workload."
+        return GROUP_CANNOT_SCAN.format(workload=workload.name)
     return ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from benchsite.core.formatting import duration, short, throughput
+from runs.plans.messages import RATE_ASSUMED, RUN_ENDS_EARLY, TOO_MANY_OPERATIONS
 from runs.plans.plan import Plan, PlannedGenerator
 from runs.ycsb.properties import MAX_INT
 
@@ -32,7 +33,7 @@ class Prediction:
         return {
             "target": f"its target is {rate}",
             "measured": f"earlier runs reached {rate}",
-            "assumed": f"nothing was measured yet, so {rate} are assumed",
+            "assumed": RATE_ASSUMED.format(rate=rate),
         }[self.source]
 
 
@@ -78,10 +79,13 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     ends_s = MAX_INT / (prediction.ops_s / clients)
     ends = "might end early"
     if ends_s < seconds:
-        ends = f"would end after {duration(ends_s)} of {duration(seconds)}"
-    return (
-        f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
-        f"{MAX_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "
-        f"clients and has {clients}. Measure for a shorter time, raise BENCHSITE_GENERATOR_SLOTS of the load "
-        "generators (with at least one thread per client), or use more load generators."
+        ends = RUN_ENDS_EARLY.format(ends=duration(ends_s), length=duration(seconds))
+    return TOO_MANY_OPERATIONS.format(
+        run=name,
+        operations=short(per_client),
+        prediction=prediction,
+        limit=MAX_INT,
+        ends=ends,
+        needed=math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS),
+        clients=clients,
     )

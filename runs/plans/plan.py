@@ -14,6 +14,7 @@ from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import KINDS
+from runs.plans.messages import LOOKS_EXAMPLE, NO_LOOK_AFTER, NO_RUNG, RUNG_TWICE, WRONG_LOOKS
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
 from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
@@ -199,20 +200,20 @@ def looks_problem(looks: Sequence[int], repeats: int) -> str:
     """What is wrong with the looks of a plan of so many repeats, and what to do; empty where nothing is."""
     if not looks:
         return ""
-    example = "write them as in 3, 5, 9, or leave them empty"
+    example = LOOKS_EXAMPLE
     if len(looks) > MAX_LOOKS or list(looks) != sorted({look for look in looks if 2 <= look <= MAX_REPEATS}):
-        return f"Looks are at most {MAX_LOOKS} ascending numbers of repeats from 2 to {MAX_REPEATS}: {example}."
+        return WRONG_LOOKS.format(limit=MAX_LOOKS, most=MAX_REPEATS, example=example)
     if repeats not in looks:
-        return f"No look is after {repeats} repeats: set the repeats to one of the looks, or add {repeats} to them."
+        return NO_LOOK_AFTER.format(repeats=repeats)
     return ""
 
 
 def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
     """What is wrong with a load ladder, and what to do; empty where nothing is."""
     if repeated := [rung for rung in rungs if rungs.count(rung) > 1]:
-        return f"{min(repeated)} stands in the ladder twice: use repeats to measure it again."
+        return RUNG_TWICE.format(rung=min(repeated))
     if not rungs and not (searches and ladder == Matrix.Ladder.TARGET):
-        return "Give the ladder at least one rung, such as 2, 4, 8, 16."
+        return NO_RUNG
     return ""
 
 

@@ -23,6 +23,7 @@ from runs.builds import MAX_BUILDS, Artifact, Commit, CommitTime, Link
 from runs.models import LatencyKind, Matrix, Purpose
 from runs.plans import sizes
 from runs.plans.faults import KINDS, MAX_FAULTS
+from runs.plans.messages import ALWAYS_ZERO, NO_PAIR, NOT_A_CHOICE, PERCENT_OUTSIDE, SECONDS_ASCEND, TOO_MANY_POINTS
 from runs.queue.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
 from runs.results.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.results.measures.sustained_load import MAX_ERRORS
@@ -105,7 +106,7 @@ class OneOf(Limit):
 
     def check(self, value: str) -> str:
         if value not in self.labels:
-            raise ValueError(f"is {value[:60]!r}; it must be one of {', '.join(self.labels)}")
+            raise ValueError(NOT_A_CHOICE.format(value=value[:60], choices=", ".join(self.labels)))
         return value
 
 
@@ -137,19 +138,19 @@ def problem(message: str, *path: str, code: Literal["plan", "extra_forbidden"] =
 def profile_problem(points: list[list[float]]) -> str:
     """What is wrong with the points of a profile; empty where nothing is."""
     if len(points) > MAX_POINTS:
-        return f"has {len(points):,} points; at most {MAX_POINTS:,} are allowed"
+        return TOO_MANY_POINTS.format(count=len(points), limit=MAX_POINTS)
     last = -1.0
     for number, point in enumerate(points, start=1):
         if len(point) != 2:
-            return f"has a point {number} of {len(point)} numbers: write it as in [60, 150]"
+            return NO_PAIR.format(number=number, size=len(point))
         second, percent = point
         if not last < second <= MAX_SECONDS or second < 0:
-            return f"has a point {number} at second {exact(second)}: seconds ascend from 0 to {MAX_SECONDS:,}"
+            return SECONDS_ASCEND.format(number=number, second=exact(second), most=MAX_SECONDS)
         if not 0 <= percent <= MAX_PERCENT:
-            return f"has a point {number} of {exact(percent)} %: it lies between 0 and {exact(MAX_PERCENT)} %"
+            return PERCENT_OUTSIDE.format(number=number, percent=exact(percent), most=exact(MAX_PERCENT))
         last = second
     if points and not any(percent for _, percent in points):
-        return "is 0 % all the time"
+        return ALWAYS_ZERO
     return ""
 
 

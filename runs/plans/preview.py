@@ -27,6 +27,29 @@ from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cl
 from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.groups import describe_plan_group, list_group_problems
+from runs.plans.messages import (
+    ARRIVALS_NEED_TARGETS,
+    CATCH_UP_WITH_ARRIVALS,
+    CLIENT_WAITS,
+    FITS_INTO_CACHE,
+    GO_WITHOUT_HISTOGRAMS,
+    LOADED_AGAIN,
+    LOOKS_WITHOUT_PROFILE,
+    MACHINES_SHARED,
+    MODE_STATED,
+    MODES_DIFFER,
+    MODES_ON_ONE_SERVER,
+    NO_BLOCKS,
+    NO_KNEE,
+    ONE_REPEAT,
+    PEAK_TOO_HIGH,
+    PERCENTILES_ARE_RANGES,
+    PROFILE_LONGER,
+    PROFILE_NEEDS_ARRIVALS,
+    RUNS_SPLIT,
+    RUNS_WITH_FAULTS,
+    SEARCH_WITHOUT_PROFILE,
+)
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
 from runs.plans.plan_spec import MAX_SECONDS, RESETS, WORKLOAD_RESETS
@@ -274,30 +297,32 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
 def _arrival_problems(plan: Plan) -> Iterator[tuple[str, str]]:
     if not plan.arrivals:
         if plan.profile:
-            yield "profile", "A profile needs operations that do not wait: choose how they arrive, or leave it empty."
+            yield "profile", PROFILE_NEEDS_ARRIVALS
         return
     if plan.ladder != "target":
-        yield "arrivals", "Operations that do not wait need a rate: step the ladder by target throughput."
+        yield "arrivals", ARRIVALS_NEED_TARGETS
     if plan.search is not None and plan.profile:
-        yield "profile", "A search looks for the highest steady rate: leave the profile empty."
+        yield "profile", SEARCH_WITHOUT_PROFILE
     if plan.looks and plan.profile:
-        yield "looks", "Verdicts are of steady loads: leave the looks empty where there is a profile."
+        yield "looks", LOOKS_WITHOUT_PROFILE
     others = [e.database.name for e in plan.entries if e.database.flavour != Database.Flavour.BENCHSITE]
     if others:
         yield (
             "arrivals",
-            f"{others[0]} is driven by a client that waits for its answers, as YCSB's and go-ycsb's own do. Choose "
-            "Benchsite's client for it, or let operations wait for a free thread.",
+            CLIENT_WAITS.format(database=others[0]),
         )
     peak_ops_s = max(plan.rungs, default=0) * find_peak_percent(plan.profile) / 100
     if plan.clients and peak_ops_s > plan.clients * FASTEST_CLIENT_OPS_S:
         yield (
             "rungs",
-            f"{throughput(peak_ops_s)} is more than {counted(plan.clients, 'client')} can offer, "
-            f"{throughput(FASTEST_CLIENT_OPS_S)} each. Use more clients, or lower rates.",
+            PEAK_TOO_HIGH.format(
+                peak=throughput(peak_ops_s),
+                clients=counted(plan.clients, "client"),
+                each=throughput(FASTEST_CLIENT_OPS_S),
+            ),
         )
     if any(CATCH_UP in workload.properties for workload in plan.workloads):
-        yield "workloads", f"{CATCH_UP} is for operations that wait. Leave it out, and set the patience instead."
+        yield "workloads", CATCH_UP_WITH_ARRIVALS.format(name=CATCH_UP)
 
 
 def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]:
@@ -495,84 +520,65 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
     ]
     if split:
         most = max(split, key=lambda run: run.processes)
-        yield (
-            "YCSB counts a client's operations in 31 bits. Runs split over more clients than the plan says: "
-            f"{len(split)}. {most.name} has {most.processes} clients per generator ({most.prediction})."
-        )
+        yield RUNS_SPLIT.format(runs=len(split), run=most.name, clients=most.processes, prediction=most.prediction)
     yield from _limit_messages(plan, expansion, assumed=True)
 
 
 def _profile_warnings(plan: Plan) -> Iterator[str]:
     if plan.profile and plan.profile[-1][0] > plan.min_measure_s:
-        yield (
-            f"The profile lasts {duration(plan.profile[-1][0])}, and {duration(plan.min_measure_s)} of it are "
-            f"measured: measure {math.ceil(plan.profile[-1][0])} seconds for all of it."
+        yield PROFILE_LONGER.format(
+            length=duration(plan.profile[-1][0]),
+            measured=duration(plan.min_measure_s),
+            seconds=math.ceil(plan.profile[-1][0]),
         )
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     if runs and plan.faults:
         faults = "; ".join(fault_sentence(fault) for fault in plan.faults)
-        yield f"Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
+        yield RUNS_WITH_FAULTS.format(faults=faults)
     confirms = plan.search is None or plan.ladder == "threads"
     if confirms and plan.purpose in ("measured", "soak") and plan.repeats < MIN_REPEATS_TO_COMPARE:
-        yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
+        yield ONE_REPEAT.format(repeats=plan.repeats)
     if plan.order == "as_listed" and plan.repeats > 1 and len(plan.entries) > 1 and plan.search is None:
-        yield (
-            "As listed, the sides share no blocks: whatever changes between their repeats counts as noise. If that is "
-            "5 %, three repeats show a difference of 10 % in about a third of cases; interleaved or randomised in four "
-            "of five."
-        )
+        yield NO_BLOCKS
     servers = set(chain.from_iterable(entry.database.machine_ids for entry in plan.entries))
     if not servers.isdisjoint(generator.machine_id for generator in plan.generators):
-        yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
+        yield MACHINES_SHARED
     if len(plan.rungs) < 4 and runs and plan.search is None:
-        yield f"A ladder of {counted(len(plan.rungs), 'rung')} shows no knee: use four or more."
+        yield NO_KNEE.format(rungs=counted(len(plan.rungs), "rung"))
     for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
         if administered:
-            yield (
-                f"The external server {server} is used in the modes {modes}, which want different values of "
-                f"{settings}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
-                "change the server's settings between them."
-            )
+            yield MODES_ON_ONE_SERVER.format(server=server, modes=modes, settings=settings)
     stated = {
         entry.database.name
         for entry in plan.entries
         if not load_catalog().system(entry.database.system, entry.database.flavour).administered
     }
     if runs and stated:
-        yield (
-            f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "
-            "and an admin of the team must confirm on the cluster's page that its target may be written."
-        )
+        yield MODE_STATED.format(systems=", ".join(sorted(stated)))
     goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
     if runs and goes:
         several = ""
         if plan.clients > 1:
-            several = " Percentiles of several clients are ranges: use one for exact ones."
-        yield (
-            f"{', '.join(goes)}: go-ycsb leaves no histograms, so a run cannot be cut again, and "
-            f"no response times. Its mean is cut to whole microseconds.{several}"
-        )
+            several = PERCENTILES_ARE_RANGES
+        yield GO_WITHOUT_HISTOGRAMS.format(databases=", ".join(goes), ranges=several)
     loads: dict[str, set[int]] = {}  # of each of them
     for run in runs:
         if run.needs is not None and run.sweep.entry.database.name in stated:
             loads.setdefault(run.sweep.entry.database.name, set()).add(run.needs)
     if again := sorted(name for name, needed in loads.items() if len(needed) > 1):
-        yield (
-            f"The plan loads the data of {', '.join(again)} more than once, and Benchsite deletes nothing there: "
-            "clients that refuse keys that exist fail the second load, and records that workloads inserted remain."
-        )
+        yield LOADED_AGAIN.format(databases=", ".join(again))
     acks = {
         load_catalog().system(e.database.system, own_modes=e.database.own_modes).mode(e.mode).durability.ack
         for e in plan.entries
         if runs
     }
     if len(acks) > 1:
-        yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
+        yield MODES_DIFFER
     for data in {run.dataset for run in runs}:
         if data.records < 1000:
-            yield f"{data.records} records fit into a processor's cache: use 1,000 or more."
+            yield FITS_INTO_CACHE.format(records=data.records)
 
 
 def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:

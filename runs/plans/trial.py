@@ -11,6 +11,7 @@ from django.db import transaction
 from benchsite.accounts.models import User
 from runs.catalog import load_catalog
 from runs.models import Matrix, Provisioner, Purpose, Status
+from runs.plans.messages import TRIAL_REPLACES_DATA
 from runs.plans.plan import PlanError, Problem
 from runs.plans.plan_spec import CLOSED
 from runs.plans.submission import clone, submit
@@ -68,7 +69,7 @@ def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:
         if entry.database.cluster.provisioner == Provisioner.EXTERNAL and "{table}" not in system.binding.target:
             yield {
                 "match": {"database": str(entry.database_id)},
-                "reason": f"{system.name} has no tables: a trial would replace the data set of the external server.",
+                "reason": TRIAL_REPLACES_DATA.format(system=system.name),
             }
 
 

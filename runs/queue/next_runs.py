@@ -23,6 +23,23 @@ from runs.checks import CLIENT_LIMITS, RUN_CHECKS
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Phase, Run, SearchDecision, Status, Sweep, Verdict
 from runs.queue import lifecycle
 from runs.queue.database_retries import DATABASE_ERRORS, contained
+from runs.queue.messages import (
+    BETWEEN_BOUNDS,
+    CLIENTS_AT_LIMIT,
+    CONFIRM,
+    FASTER_THAN_MEAN,
+    GO_DOWN,
+    GO_UP,
+    LOWER_BOUND,
+    NO_BOUND,
+    NO_LOAD_KEEPS_LIMITS,
+    ONE_MORE_DECIDES,
+    PEAK_BETWEEN,
+    SINGLE_TRIAL,
+    SLOWER_THAN_MEAN,
+    START_BELOW,
+    TRIALS_SPENT,
+)
 from runs.queue.reasons import Reason
 from runs.queue.spec import SearchSpec, SloSpec
 from runs.results.measures.search import (
@@ -407,44 +424,42 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     if not is_threads:
         ends = f"{low} and {high}"
     return {
-        Rule.START: f"Start just below what was reached without a target: {load}.",
-        Rule.RAISE: f"No end yet at {before}: go up to {load}.",
-        Rule.LOWER: f"No lower bound yet: go down to {load}.",
-        Rule.BISECT: f"{load}: the geometric mean between the bounds around {ends}.",
-        Rule.DECIDE: f"As many trials at {load} were sustained as not: one more decides.",
-        Rule.CONFIRM: f"Confirm {load} with a run that did not select it.",
+        Rule.START: START_BELOW.format(load=load),
+        Rule.RAISE: GO_UP.format(before=before, load=load),
+        Rule.LOWER: GO_DOWN.format(load=load),
+        Rule.BISECT: BETWEEN_BOUNDS.format(load=load, ends=ends),
+        Rule.DECIDE: ONE_MORE_DECIDES.format(load=load),
+        Rule.CONFIRM: CONFIRM.format(load=load),
     }[step.rule]  # fmt: skip
 
 
 def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
+    between = f"Sustained: {low}. Not sustained: {high}."
     if sweep.ladder == Matrix.Ladder.THREADS:
+        between = f"Neighbours: {low}, {high}."
         if step.low and step.high:
-            between = f"The peak lies between {low} and {high}."
-        else:
-            between = f"Neighbours: {low}, {high}."
-    else:
-        between = f"Sustained: {low}. Not sustained: {high}."
+            between = PEAK_BETWEEN.format(low=low, high=high)
     estimate = ""
     if value is not None:
         estimate = f" Estimate: {throughput(value)}."
     if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
         if value < SUSTAINED * (step.low or 0):
-            estimate = f" Estimate: {throughput(value)}, of all runs; those at {low} were faster than their mean."
+            estimate = FASTER_THAN_MEAN.format(estimate=throughput(value), low=low)
         elif value > (step.high or math.inf):
-            estimate = f" Estimate: {throughput(value)}, of all runs; those at {high} were slower than their mean."
-    open_end = "an end of the bracket has a single trial"
+            estimate = SLOWER_THAN_MEAN.format(estimate=throughput(value), high=high)
+    open_end = SINGLE_TRIAL
     if sweep.ladder == Matrix.Ladder.THREADS:
-        open_end = "the trials were spent before the peak was located and confirmed"
+        open_end = TRIALS_SPENT
     elif not (step.low and step.high):
-        open_end = f"no run shows {'an upper' if step.low else 'a lower'} bound"
+        open_end = NO_BOUND.format(side="an upper" if step.low else "a lower")
         if _is_client_limited(step.low, trials):
-            open_end += f", and the clients were at their limit at {low}: add clients"
+            open_end += CLIENTS_AT_LIMIT.format(low=low)
     return {
         State.BRACKETED: f"{between}{estimate}",
         State.SPENT: f"{between}{estimate} Unconfirmed: {open_end}.",
-        State.CLIENT_LIMITED: f"{between}{estimate} A lower bound: the clients, not the database, set it. Add clients.",
-        State.NO_LOAD: f"No load keeps the limits, down to {high}: the last trial was {trials[-1].text}.",
+        State.CLIENT_LIMITED: LOWER_BOUND.format(between=between, estimate=estimate),
+        State.NO_LOAD: NO_LOAD_KEEPS_LIMITS.format(high=high, last=trials[-1].text),
     }[step.state]
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
 from runs.models import Matrix, Run, RunEvent, Status, Sweep, Verdict
+from runs.results.messages import NOTES_TOO_LONG, REASON_TOO_LONG, TAG_TOO_LONG, TOO_MANY_TAGS
 
 MAX_TAG_LENGTH = 40
 MAX_TAGS = 20
@@ -34,13 +35,10 @@ def parse_tags(text: str) -> list[str]:
         if not tag or tag in tags:
             continue
         if len(tag) > MAX_TAG_LENGTH:
-            raise AnnotationRefused(
-                f"A tag has at most {MAX_TAG_LENGTH} characters; “{tag[:24]}…” has {len(tag)}. Put long "
-                "remarks into the notes."
-            )
+            raise AnnotationRefused(TAG_TOO_LONG.format(limit=MAX_TAG_LENGTH, tag=tag[:24], length=len(tag)))
         tags.append(tag)
     if len(tags) > MAX_TAGS:
-        raise AnnotationRefused(f"A run has at most {MAX_TAGS} tags, and these are {len(tags)}. Leave some out.")
+        raise AnnotationRefused(TOO_MANY_TAGS.format(limit=MAX_TAGS, count=len(tags)))
     return tags
 
 
@@ -147,7 +145,7 @@ def _reason(text: str, missing: str) -> str:
     if not reason:
         raise AnnotationRefused(missing)
     if len(reason) > MAX_REASON_LENGTH:
-        raise AnnotationRefused(f"A reason has at most {MAX_REASON_LENGTH} characters; this one has {len(reason)}.")
+        raise AnnotationRefused(REASON_TOO_LONG.format(limit=MAX_REASON_LENGTH, length=len(reason)))
     return reason
 
 
@@ -169,7 +167,7 @@ def _note(keys: Sequence[object], kind: str, user: User, *, old: str = "", new: 
 def _notes(text: str) -> str:
     text = _plain(text.replace("\r\n", "\n")).strip()
     if len(text) > MAX_NOTES_LENGTH:
-        raise AnnotationRefused(f"Notes have at most {MAX_NOTES_LENGTH} characters; these have {len(text)}.")
+        raise AnnotationRefused(NOTES_TOO_LONG.format(limit=MAX_NOTES_LENGTH, length=len(text)))
     return text
 
 

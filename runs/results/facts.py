@@ -6,6 +6,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from runs.results.messages import (
+    FACT_TOO_LONG,
+    NEITHER_TEXT_NOR_NUMBER,
+    NUMBER_BETWEEN,
+    NUMBER_TOO_LARGE,
+    TOO_MANY_CODES,
+    TOO_MANY_PAIRS,
+)
 from runs.ycsb.server_codes import MAX_CODE_LENGTH, MAX_CODES
 
 MAX_TEXT_LENGTH: Final = 500
@@ -39,24 +47,24 @@ def fact_problem(name: str, value: object) -> str:
         least, most = NUMBERS[name]
         if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
             return ""
-        return f"{name} is a number between {least} and {most}"
+        return NUMBER_BETWEEN.format(name=name, least=least, most=most)
     if name == "clock_steps":
         if _are_pairs(value):
             return ""
-        return f"{name} are at most {MAX_CLOCK_STEPS} pairs of numbers"
+        return TOO_MANY_PAIRS.format(name=name, limit=MAX_CLOCK_STEPS)
     if name == "server_codes":
         if _are_server_codes(value):
             return ""
-        return f"{name} are at most {MAX_CODES} lists of operation, status, code and count"
+        return TOO_MANY_CODES.format(name=name, limit=MAX_CODES)
     if isinstance(value, str):
         if len(value) <= MAX_TEXT_LENGTH:
             return ""
-        return f"{name} has more than {MAX_TEXT_LENGTH} characters"
+        return FACT_TOO_LONG.format(name=name, limit=MAX_TEXT_LENGTH)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"{name} is neither a text nor a number"
+        return NEITHER_TEXT_NOR_NUMBER.format(name=name)
     if abs(value) <= MAX_NUMBER:
         return ""
-    return f"{name} is too large a number"
+    return NUMBER_TOO_LARGE.format(name=name)
 
 
 def _are_pairs(value: object) -> bool:

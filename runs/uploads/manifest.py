@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
+from runs.uploads.messages import NO_UTC_OFFSET, NOT_KNOWN
 from runs.uploads.metadata import CommonMetadata, HostFacts, Lines, Name, OneRun, Part, Text
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import MAX_RECORDS
@@ -32,7 +33,7 @@ class ManifestRefused(YcsbError):
 def check_utc_offset(text: str) -> str:
     """Raises ValueError for anything but +02:00 and the like, in whole quarters of an hour."""
     if not re.fullmatch(r"[+-](?:0\d|1[0-4]):(?:00|15|30|45)", text, re.ASCII):
-        raise ValueError(f"“{text[:40]}” is no offset from UTC: write it as +02:00 or -05:30")
+        raise ValueError(NO_UTC_OFFSET.format(text=text[:40]))
     return text
 
 
@@ -179,7 +180,7 @@ def _faults(error: ValidationError) -> list[tuple[str, str]]:
         pointer = "/".join(["#/manifest", *(part.replace("~", "~0").replace("/", "~1")[:80] for part in places)])
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
-            message = f"“{places[-1][:60]}” is not known here."
+            message = NOT_KNOWN.format(name=places[-1][:60])
             if near := nearest(places[-1], _fields(places[:-1])):
                 message += f" Did you mean “{near}”?"
         messages.setdefault(pointer, message)

@@ -24,6 +24,7 @@ from runs.queue.spec import (
     StatedSpec,
     WorkloadSpec,
 )
+from runs.uploads.messages import CURVE_OF_PURPOSE, CURVE_OF_SYSTEM, CURVE_OF_WORKLOAD, NO_PART_OF_NAME, NO_PURPOSE
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.merged import Phase
 from runs.ycsb.properties import MAX_INT, check_stated_workload, dataset
@@ -40,7 +41,7 @@ _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 def _check_line(text: str) -> str:
     if bad := next((sign for sign in text if _is_bad(sign) or sign in "\r\n\t\u2028\u2029"), None):
-        raise ValueError(f"holds the character U+{ord(bad):04X}, which is no part of a name")
+        raise ValueError(NO_PART_OF_NAME.format(code_point=ord(bad)))
     return " ".join(text.split())
 
 
@@ -60,7 +61,7 @@ def _check_purpose(text: str) -> str:
         hint = ""
         if near:
             hint = f" Did you mean “{near}”?"
-        raise ValueError(f"“{text[:60]}” is no purpose.{hint} Known are: {', '.join(PURPOSES)}.")
+        raise ValueError(NO_PURPOSE.format(text=text[:60], hint=hint, purposes=", ".join(PURPOSES)))
     return text
 
 
@@ -161,11 +162,11 @@ class RunMetadata(CommonMetadata, HostFacts):
     def find_sweep_problem(self, system: str, mode: str, purpose: str, workload: str | None) -> str:
         """Why runs cannot be points of a curve of these; empty where they can."""
         if (system, mode) != (self.system, self.mode):
-            return f"That curve is of {system} in mode {mode}: begin a new one."
+            return CURVE_OF_SYSTEM.format(system=system, mode=mode)
         if purpose != self.purpose:
-            return f"That curve's purpose is {purpose}: begin a new one."
+            return CURVE_OF_PURPOSE.format(purpose=purpose)
         if workload not in (None, self.workload.name):
-            return f"That curve is of the workload “{workload}”: begin a new one."
+            return CURVE_OF_WORKLOAD.format(workload=workload)
         return ""
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.uploads.manifest import Manifest, Workload
+from runs.uploads.messages import MODE_OF_OTHER_SYSTEM, NAME_OTHER_SYSTEM, NO_MODE, NO_SYSTEM, SYSTEM_NOT_TOLD
 from runs.uploads.metadata import (
     CommonMetadata,
     HostFacts,
@@ -71,14 +72,14 @@ class _Merge:
         manifest, catalog = self.manifest, load_catalog()
         if manifest.system == OTHER_SYSTEM or (manifest.system_name and not manifest.system):
             if not manifest.system_name:
-                self._fault("system_name", "Name the other system, as in “FooDB”.")
+                self._fault("system_name", NAME_OTHER_SYSTEM)
             return OTHER_SYSTEM, manifest.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
         if not manifest.system:
             slug = None
             if self.hints.binding:
                 slug = recognise(self.hints.binding, self.hints.connection)
             if slug is None:
-                self._fault("system", "The files do not tell which system this was: state its slug, as in “redis”.")
+                self._fault("system", SYSTEM_NOT_TOLD)
                 return OTHER_SYSTEM, ""
             return slug, catalog.system(slug).name
         slug = manifest.system if manifest.system in catalog.systems else recognise(manifest.system)
@@ -90,8 +91,7 @@ class _Merge:
                 meant = f"Did you mean “{near}”? "
             self._fault(
                 "system",
-                f"No system of the catalog is called “{manifest.system}”. {meant}Of another one state “other” and its "
-                "system_name.",
+                NO_SYSTEM.format(name=manifest.system, meant=meant),
             )
             return OTHER_SYSTEM, ""
         return slug, catalog.system(slug).name
@@ -101,7 +101,7 @@ class _Merge:
         if mode == UNKNOWN_MODE or self.faults:
             return UNKNOWN_MODE
         if system == OTHER_SYSTEM:
-            self._fault("mode", "Of a system that is not in the catalog the mode is “unknown”.")
+            self._fault("mode", MODE_OF_OTHER_SYSTEM)
             return UNKNOWN_MODE
         modes = load_catalog().system(system).modes
         if mode not in modes:
@@ -109,7 +109,7 @@ class _Merge:
             meant = ""
             if near:
                 meant = f"Did you mean “{near}”? "
-            self._fault("mode", f"{system} has no mode “{mode}”. {meant}It has: {', '.join(modes)}, unknown.")
+            self._fault("mode", NO_MODE.format(system=system, mode=mode, meant=meant, modes=", ".join(modes)))
             return UNKNOWN_MODE
         return mode
 

@@ -14,6 +14,7 @@ from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
+from runs.ycsb.messages import NO_HISTOGRAMS, NO_HISTOGRAMS_OF
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation, parse_name
 from runs.ycsb.progress import get_progress
@@ -121,14 +122,14 @@ def _gc_share(process: Mapping[str, float]) -> float | None:
 def _lacks(client: ClientFiles) -> str:
     """Why the client's histograms do not say everything; empty when they do."""
     if not any(log.total for log in client.logs):
-        return f"client {client.number} left no histograms"
+        return NO_HISTOGRAMS.format(number=client.number)
     measured = {parse_name(log.operation) for log in client.logs}
     operations = client.summary.operations if client.summary is not None else {}
     counted = [name for name, entry in operations.items() if entry.count and parse_name(name).is_operation]
     absent = sorted({name for name in counted if parse_name(name) not in measured})
     if not absent:
         return ""
-    return f"client {client.number} left no histograms of {', '.join(absent)}"
+    return NO_HISTOGRAMS_OF.format(number=client.number, operations=", ".join(absent))
 
 
 def _threads(run: ReadRun | None) -> int | None:

@@ -6,6 +6,14 @@ from itertools import pairwise
 import numpy as np
 
 from benchsite.core.formatting import exact
+from runs.ycsb.messages import (
+    BUCKET_ABOVE_MAXIMUM,
+    BUCKETS_DIFFER,
+    EXCESS_RETURNS,
+    MEAN_ABOVE_MAXIMUM,
+    MINIMUM_ABOVE_MEAN,
+    PERCENTILE_ABOVE_MAXIMUM,
+)
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.progress import Progress
 
@@ -35,10 +43,10 @@ def bucket_contradiction(operation: ReadOperation) -> str:
         return ""
     counted = sum(bucket.count for bucket in operation.buckets)
     if operation.count is not None and counted != operation.count:
-        return f"its buckets hold {counted:,} values of {operation.count:,}"
+        return BUCKETS_DIFFER.format(held=counted, count=operation.count)
     last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
     if operation.max_us is not None and last > operation.max_us:
-        return "a bucket above its maximum is not empty"
+        return BUCKET_ABOVE_MAXIMUM
     return ""
 
 
@@ -55,13 +63,13 @@ def disorder(
         if above < below:
             return f"p{exact(upper)} is below p{exact(lower)}"
     if stated and max_us is not None and stated[-1][1] > max_us + resolution_us:
-        return f"p{exact(stated[-1][0])} is above the maximum"
+        return PERCENTILE_ABOVE_MAXIMUM.format(percentile=exact(stated[-1][0]))
     if any(value is not None and value < 0 for value in (min_us, mean_us, max_us)):
         return "a latency is negative"
     if mean_us is not None and min_us is not None and min_us > mean_us:
-        return "the minimum is above the mean"
+        return MINIMUM_ABOVE_MEAN
     if mean_us is not None and max_us is not None and mean_us > max_us:
-        return "the mean is above the maximum"
+        return MEAN_ABOVE_MAXIMUM
     return ""
 
 
@@ -84,4 +92,4 @@ def _excess_returns(operation: ReadOperation) -> str:
     done = sum(operation.returns.get(code, 0) for code in _COUNTED_AS_DONE)
     if operation.count is None or operation.is_average or done <= operation.count:
         return ""
-    return f"{done:,} return codes of success are printed for {operation.count:,} operations"
+    return EXCESS_RETURNS.format(returns=done, operations=operation.count)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from runs.ycsb.messages import FILE_IF_ANY, FILE_OR_DEFAULT
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.property_schema import nearest
 
@@ -148,5 +149,5 @@ def effect(name: str) -> str:
     declared = WORKLOAD_PROPERTIES.get(name)
     default = declared.default if declared is not None else _STOCK.get(name)
     if default:
-        return f"that of the workload file, or {default} by default"
-    return "that of the workload file, if any"
+        return FILE_OR_DEFAULT.format(default=default)
+    return FILE_IF_ANY

@@ -8,6 +8,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.grouping import RunFiles
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
+from runs.ycsb.messages import CLIENTS_APART, NOTHING_TO_MERGE
 from runs.ycsb.operation import printed_name
 from runs.ycsb.summary_run import SummarisedRun
 
@@ -46,7 +47,7 @@ def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]
         "clients_merged": merged.clients_merged,
         "clients_expected": merged.clients_expected,
         "merged": f"{merged.clients_merged} of {merged.clients_expected} clients merged",
-        "error": None if merged.clients else f"Nothing can be merged: {'; '.join(missing)}.",
+        "error": None if merged.clients else NOTHING_TO_MERGE.format(problems="; ".join(missing)),
         "warnings": [
             *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
             *missing,
@@ -68,10 +69,7 @@ def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
     """A sum of throughputs is none where the clients did not work at the same time."""
     if merged.overlap is None or merged.overlap >= LITTLE_OVERLAP or len(merged.clients) < 2:
         return []
-    return [
-        f"The clients were at work together for {percent(merged.overlap)} of the time only: throughputs of different "
-        "times were added."
-    ]
+    return [CLIENTS_APART.format(share=percent(merged.overlap))]
 
 
 def _of_histograms(merged: MergedRun) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, make_grid
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Timeline
+from runs.ycsb.messages import NO_SERIES
 from runs.ycsb.operation import LatencyKind, MeasurementName, SeriesPoint
 from runs.ycsb.progress import Columns, Progress
 from runs.ycsb.rollups import LEVELS
@@ -59,7 +60,7 @@ def series_of_clients(
     try:
         return tuple(_series(rows, base_s, len(clients))), ()
     except MergeError as error:
-        return (), (f"There are no series: {error}",)
+        return (), (NO_SERIES.format(error=error),)
 
 
 def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:

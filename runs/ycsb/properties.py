@@ -16,6 +16,22 @@ from typing import Final
 from benchsite.core.formatting import exact
 from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.messages import (
+    CONSTANT_NEEDS_ZIPFIAN,
+    CONSTANT_OUTSIDE,
+    DELETES_EXCEED_INSERTS,
+    FIELD_LENGTHS,
+    FOLLOWS_FROM_MATRIX,
+    INTEGRITY_NEEDS_CONSTANT,
+    NO_PROPORTION,
+    PROPORTIONS_ARE_WEIGHTS,
+    RECORDCOUNT_MISSING,
+    RECORDCOUNT_ZERO,
+    SCAN_LENGTHS,
+    SET_BY_BENCHSITE,
+    WARM_UP_IN_SECONDS,
+    WARM_UPS_DIFFER,
+)
 from runs.ycsb.property_schema import Property, nearest, unknown_name
 
 MAX_INT: Final = 2_147_483_647
@@ -257,7 +273,7 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
             near = near or error.nearest
             problems |= error.problems
     if "recordcount" not in properties:
-        problems["recordcount"] = "recordcount is missing: write how many records to load, 1 or more."
+        problems["recordcount"] = RECORDCOUNT_MISSING
     if not problems:
         named = any(name in checked for name in PROPORTIONS)
         absent = {
@@ -318,18 +334,16 @@ def _unescaped(text: str) -> str:
 
 def _check(name: str, value: object) -> str:
     if name in REFUSED_PROPERTIES:
-        raise PropertyError({name: f"{name} {REFUSED_PROPERTIES[name]}; Benchsite sets it itself: leave it out."})
+        raise PropertyError({name: SET_BY_BENCHSITE.format(name=name, reason=REFUSED_PROPERTIES[name])})
     if name in OTHER_PROPERTIES:
         raise PropertyError({name: f"{name} {OTHER_PROPERTIES[name]}."})
     if name in CLIENT_PROPERTIES:
-        raise PropertyError({name: f"{name} follows from the matrix and is set for every client: leave it out."})
+        raise PropertyError({name: FOLLOWS_FROM_MATRIX.format(name=name)})
     declared = WORKLOAD_PROPERTIES.get(name)
     if declared is None:
         raise PropertyError({name: unknown_name(name, WORKLOAD_PROPERTIES)}, nearest(name, WORKLOAD_PROPERTIES))
     if name == "recordcount" and str(value).strip() in ("0", ""):
-        message = (
-            "recordcount is 0: nothing would be loaded and YCSB would ask for 2,147,483,647 records. Write 1 or more."
-        )
+        message = RECORDCOUNT_ZERO
         raise PropertyError({name: message})
     return _check_declared(declared, value)
 
@@ -348,12 +362,9 @@ def _check_ycsb_warm_up(value: object, own: object) -> str:
     if own is not None and str(own).strip() in map(str, meanings):
         return str(own).strip()
     if own is not None:
-        raise PropertyError({YCSB_WARM_UP: f"{YCSB_WARM_UP} and {WARM_UP} differ: leave out {YCSB_WARM_UP}."})
+        raise PropertyError({YCSB_WARM_UP: WARM_UPS_DIFFER.format(ycsb_name=YCSB_WARM_UP, name=WARM_UP)})
     if 0 < milliseconds <= MAX_VERSION_1_WARM_UP_S:
-        message = (
-            f"{YCSB_WARM_UP} is in milliseconds, and was in seconds in Benchsite before: write {WARM_UP}={meanings[0]} "
-            f"for {meanings[0]} ms or {WARM_UP}={meanings[1]} for {meanings[0]} s."
-        )
+        message = WARM_UP_IN_SECONDS.format(ycsb_name=YCSB_WARM_UP, name=WARM_UP, ms=meanings[0], s=meanings[1])
         raise PropertyError({YCSB_WARM_UP: message})
     return str(milliseconds)
 
@@ -371,32 +382,28 @@ def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
     """Values that are fine by themselves and not together."""
     problems: dict[str, str] = {}
     if all(float(checked[name]) == 0 for name in YCSB_PROPORTIONS):
-        problems["readproportion"] = "All proportions are 0: give at least one kind of operation a share."
+        problems["readproportion"] = NO_PROPORTION
     if _number(checked, "minscanlength") > _number(checked, "maxscanlength"):
-        problems["minscanlength"] = "minscanlength is larger than maxscanlength."
+        problems["minscanlength"] = SCAN_LENGTHS
     if _number(checked, DELETES) > _number(checked, "insertproportion"):
-        problems[DELETES] = (
-            f"{DELETES} is larger than insertproportion, and a client deletes only what it inserted: insert as much."
-        )
+        problems[DELETES] = DELETES_EXCEED_INSERTS.format(name=DELETES)
     if ZIPFIAN_CONSTANT in checked and (problem := _constant_problem(checked)):
         problems[ZIPFIAN_CONSTANT] = problem
     varies = checked.get("fieldlengthdistribution", "constant") != "constant"
     if varies and _number(checked, "minfieldlength") > _number(checked, "fieldlength"):
-        problems["minfieldlength"] = "minfieldlength is larger than fieldlength."
+        problems["minfieldlength"] = FIELD_LENGTHS
     if varies and checked.get("dataintegrity") == "true":
-        problems["dataintegrity"] = "dataintegrity needs a constant fieldlengthdistribution; YCSB exits otherwise."
+        problems["dataintegrity"] = INTEGRITY_NEEDS_CONSTANT
     return problems
 
 
 def _constant_problem(checked: Mapping[str, str]) -> str:
     distribution = checked.get(DISTRIBUTION)
     if distribution not in ("zipfian", EXACT_ZIPFIAN):
-        return (
-            f"{ZIPFIAN_CONSTANT} needs {DISTRIBUTION}=zipfian or {EXACT_ZIPFIAN}: write one of them, or leave this out."
-        )
+        return CONSTANT_NEEDS_ZIPFIAN.format(name=ZIPFIAN_CONSTANT, distribution=DISTRIBUTION, exact=EXACT_ZIPFIAN)
     least, most = YCSB_CONSTANTS
     if distribution == "zipfian" and not least <= float(checked[ZIPFIAN_CONSTANT]) <= most:
-        return f"YCSB's zipfian takes {least} to {most}: write {DISTRIBUTION}={EXACT_ZIPFIAN} for another constant."
+        return CONSTANT_OUTSIDE.format(least=least, most=most, distribution=DISTRIBUTION, exact=EXACT_ZIPFIAN)
     return ""
 
 
@@ -405,7 +412,7 @@ def workload_warnings(properties: Mapping[str, str]) -> tuple[str, ...]:
     warnings: list[str] = []
     total = sum(_number(properties, name) for name in PROPORTIONS)
     if abs(total - 1) > 1e-9:
-        warnings.append(f"The proportions add up to {exact(total)}, not 1; YCSB takes them as weights.")
+        warnings.append(PROPORTIONS_ARE_WEIGHTS.format(total=exact(total)))
     return tuple(warnings)
 
 

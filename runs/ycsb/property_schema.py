@@ -11,6 +11,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from runs.ycsb.messages import (
+    NAMED_TWICE,
+    NO_CONTROL_CHARACTERS,
+    NO_PROPERTY_VALUE,
+    NOT_KNOWN,
+    QUANTITY,
+    TEXT_TOO_LONG,
+    WRITE_BOOLEAN,
+    WRITE_NUMBER,
+    WRITE_ONE_OF,
+    WRITE_PEM,
+    WRONG_FORM,
+)
+
 Kind = Literal["str", "int", "bool", "float", "choice", "size", "duration", "pem"]
 
 SIZE_UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}  # bytes
@@ -59,12 +73,12 @@ class Property:
         if self.type == "pem":
             text = " ".join(text.split())
         if not text.isprintable():
-            raise self._error("must not contain line breaks or other control characters")
+            raise self._error(NO_CONTROL_CHARACTERS)
         if text in self.choices:
             return text
         match self.type:
             case "choice":
-                raise self._error(f"is {self._shown(text)}; write one of {', '.join(self.choices)}")
+                raise self._error(WRITE_ONE_OF.format(text=self._shown(text), choices=", ".join(self.choices)))
             case "str":
                 return self._check_str(text)
             case "bool":
@@ -75,7 +89,7 @@ class Property:
                 return self._check_quantity(text)
             case "pem":
                 if len(text) > MAX_PEM_LENGTH or not _PEM.fullmatch(text):
-                    raise self._error("must be PEM text, from -----BEGIN to the end of the last -----END line")
+                    raise self._error(WRITE_PEM)
                 return text
 
     def number(self, text: str) -> float:
@@ -87,9 +101,9 @@ class Property:
 
     def _check_str(self, text: str) -> str:
         if len(text) > MAX_TEXT_LENGTH:
-            raise self._error(f"has {len(text)} characters; at most {MAX_TEXT_LENGTH} are allowed")
+            raise self._error(TEXT_TOO_LONG.format(length=len(text), limit=MAX_TEXT_LENGTH))
         if self.pattern and not re.fullmatch(self.pattern, text, re.ASCII):
-            raise self._error(f"is {self._shown(text)}, which does not have the right form. {self.help}".strip())
+            raise self._error(WRONG_FORM.format(text=self._shown(text), help=self.help).strip())
         return text
 
     def _check_bool(self, text: str) -> str:
@@ -97,7 +111,7 @@ class Property:
             return "true"
         if text.lower() in _NO:
             return "false"
-        raise self._error(f"is {self._shown(text)}; write true or false")
+        raise self._error(WRITE_BOOLEAN.format(text=self._shown(text)))
 
     def _check_number(self, text: str) -> str:
         try:
@@ -109,7 +123,7 @@ class Property:
             wanted = "a whole number" if self.type == "int" else "a number"
             raise self._error(f"is {self._shown(text)}; write {wanted}{self._range()}") from None
         if not math.isfinite(number):
-            raise self._error(f"is {self._shown(text)}; write a finite number{self._range()}")
+            raise self._error(WRITE_NUMBER.format(text=self._shown(text), range=self._range()))
         self._check_range(number, text)
         return str(number)
 
@@ -122,7 +136,7 @@ class Property:
             unit = names.get(match[2].lower(), "")
         if match is None or (not unit and float(match[1]) != 0):
             example = "64MB" if self.type == "size" else "200ms"
-            form = f"a whole number and one of {', '.join(units)}, as in {example}"
+            form = QUANTITY.format(units=", ".join(units), example=example)
             raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
         canonical = match[1] + unit
         self._check_range(self.number(canonical), canonical)
@@ -191,7 +205,7 @@ def use_declared_names(declared: Mapping[str, Property], values: Mapping[str, ob
     for name, value in values.items():
         target = canonical.get(name, name)
         if target in named and str(named[target]) != str(value):
-            raise PropertyError({name: f"{name} is {target} here, which has another value: leave one of them."})
+            raise PropertyError({name: NAMED_TWICE.format(name=name, target=target)})
         named[target] = value
     return named
 
@@ -200,7 +214,7 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
     """The sentence that refuses an unknown name, with the nearest known one where one is near."""
     near = nearest(name, known)
     shown = name if len(name) <= 60 else name[:57] + "..."
-    return f"{shown!r} is not known here." + (f" Did you mean {near!r}?" if near else "")
+    return NOT_KNOWN.format(name=shown) + (f" Did you mean {near!r}?" if near else "")
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
@@ -224,7 +238,7 @@ def _plain(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise PropertyError({"": f"A property is a text, a number or true/false, not {type(value).__name__}."})
+    raise PropertyError({"": NO_PROPERTY_VALUE.format(type=type(value).__name__)})
 
 
 def _in_units(number: float, units: Mapping[str, float]) -> str:

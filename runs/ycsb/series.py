@@ -21,6 +21,7 @@ from runs.ycsb.grid import Grid, build_grid
 from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
+from runs.ycsb.messages import DATA_DAMAGED, HEADER_DAMAGED, NEWER_VERSION, WRONG_MARK
 from runs.ycsb.operation import LatencyKind
 from runs.ycsb.rollups import COLUMNS as LATENCIES, LEVELS, Columns
 from runs.ycsb.window import workload_kind
@@ -60,14 +61,14 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
     try:
         mark, version, length = _PREFIX.unpack_from(data)
         if mark != magic:
-            raise PackedDataError(f"stored data begins with {mark!r} instead of {magic!r}")
+            raise PackedDataError(WRONG_MARK.format(found=mark, expected=magic))
         if not 1 <= version <= newest:
-            raise PackedDataError(f"stored data has version {version}; this Benchsite reads up to {newest}")
+            raise PackedDataError(NEWER_VERSION.format(version=version, newest=newest))
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
     except (struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise PackedDataError(f"the stored data is damaged: {error}") from error
+        raise PackedDataError(DATA_DAMAGED.format(error=error)) from error
     if not isinstance(header, dict):
-        raise PackedDataError("the stored data is damaged: its header is not an object")
+        raise PackedDataError(HEADER_DAMAGED)
     return version, header, _PREFIX.size + length
 
 

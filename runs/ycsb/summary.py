@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from runs.ycsb.errors import SummaryMissing
+from runs.ycsb.messages import NO_SUMMARY, NO_SUMMARY_IN_LINES
 from runs.ycsb.metric import MetricDraft, split_line
 from runs.ycsb.numbers import finite
 from runs.ycsb.operation import PROCESS, ReadOperation
@@ -97,7 +98,7 @@ def _without_empty(operation: ReadOperation) -> ReadOperation:
 def _nothing(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        return "There is no summary: the file is empty. The client was killed, or ended before it could write one."
+        return NO_SUMMARY
     closest = [line for line in lines if line.startswith("[")] or lines
     quoted = " | ".join(line[:120] for line in closest[:_SHOWN])
-    return f"There is no summary in {len(lines)} lines; what comes closest: {quoted}"
+    return NO_SUMMARY_IN_LINES.format(lines=len(lines), closest=quoted)

@@ -19,6 +19,34 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.summary import Summary, parse_summary
+from workers.probe.messages import (
+    CLIENT_WITHOUT_SERVER,
+    FOREIGN_KEY,
+    INSERTS_LOST,
+    INSERTS_PRESENT,
+    MODE_MAY_LOSE,
+    MODE_OF_CLIENT,
+    NO_CONNECTION,
+    NO_FACTS,
+    NO_OTHER_SETTING,
+    NO_SCANS,
+    NO_VERSION,
+    NOT_RECOVERED,
+    NOTHING_LEFT,
+    OTHER_DATA_OVERWRITTEN,
+    OTHER_MODES_ACCEPTED,
+    OWN_SERVERS_ONLY,
+    PAST_PROXY,
+    RECORDS_MISSING,
+    RECOVERED,
+    TARGET_MARKED,
+    TRAFFIC,
+    WRONG_CODES,
+    WRONG_CODES_OF_RECORDS,
+    WRONG_CODES_OF_TABLE,
+    WRONG_COUNT,
+    WRONG_VALUES,
+)
 from workers.processes.process import Guarded, StartError, java_argv, run_process, write_properties
 from workers.provision.administration import AdministrationError
 from workers.provision.ownership import DataNotOwned, DataTarget
@@ -141,18 +169,18 @@ class Conformance:
     def version(self) -> str:
         version = self.server.administration.server_version()
         if not version:
-            raise CheckFailed("The server did not state its version.")
+            raise CheckFailed(NO_VERSION)
         return f"Version {version}."
 
     def topology(self) -> str:
         facts = self.server.administration.topology()
-        return ", ".join(f"{name} {value}" for name, value in sorted(facts.items())) or "No facts beyond the version."
+        return ", ".join(f"{name} {value}" for name, value in sorted(facts.items())) or NO_FACTS
 
     def mode_in_force(self) -> str:
         state = read_back(self.system, self.mode, self.server.administration)
         if not state.in_force:
             raise CheckFailed(" ".join(state.differences))
-        return ", ".join(f"{name}={value}" for name, value in state.found.items()) or "The mode is the client's alone."
+        return ", ".join(f"{name}={value}" for name, value in state.found.items()) or MODE_OF_CLIENT
 
     def other_modes_refused(self) -> str:
         """Every mode that reads another server setting must be seen not to be in force."""
@@ -163,10 +191,10 @@ class Conformance:
 
         others = list(filter(differs, self.system.modes.values()))
         if not others:
-            raise CheckSkipped("No other mode has another server setting.")
+            raise CheckSkipped(NO_OTHER_SETTING)
         accepted = [mode.slug for mode in others if read_back(self.system, mode, self.server.administration).in_force]
         if accepted:
-            raise CheckFailed(f"Read back as in force beside {self.mode.slug}: {', '.join(accepted)}.")
+            raise CheckFailed(OTHER_MODES_ACCEPTED.format(mode=self.mode.slug, accepted=", ".join(accepted)))
         return f"{', '.join(mode.slug for mode in others)}: not in force."
 
     # --- data
@@ -187,7 +215,7 @@ class Conformance:
 
     def data_set(self) -> str:
         self.target().prepare_load()
-        return "The target is empty and marked."
+        return TARGET_MARKED
 
     def load(self) -> str:
         output = self.run_client({}, phase="-load")
@@ -197,7 +225,7 @@ class Conformance:
     def count(self) -> str:
         count = self.target().count()
         if count != RECORDS:
-            raise CheckFailed(f"{count} of {RECORDS} records are there.")
+            raise CheckFailed(RECORDS_MISSING.format(count=count, records=RECORDS))
         return f"{count} records."
 
     def data_of_others(self) -> str:
@@ -205,20 +233,20 @@ class Conformance:
             self.target("another cluster").prepare_load()
         except DataNotOwned as refusal:
             return str(refusal)
-        raise CheckFailed("A data set of another cluster was overwritten.")
+        raise CheckFailed(OTHER_DATA_OVERWRITTEN)
 
     def values(self) -> str:
         """Every value read is compared with the one that belongs to its key."""
         output = self.run_client({**CORE_WORKLOADS["C"], "dataintegrity": "true"})
         counts = _expect(output, {"READ": OPERATIONS})
         if counts.get("VERIFY", {}) != {"OK": OPERATIONS}:
-            raise CheckFailed(f"Of {OPERATIONS} values {counts.get('VERIFY')} were right.")
+            raise CheckFailed(WRONG_VALUES.format(operations=OPERATIONS, right=counts.get("VERIFY")))
         return f"{OPERATIONS} values are right."
 
     def workload(self, letter: str) -> str:
         workload = CORE_WORKLOADS[letter]
         if scans(workload) and not self.system.binding.scans:
-            raise CheckSkipped("The client makes no scans.")
+            raise CheckSkipped(NO_SCANS)
         target, inserts = self.target(), float(workload["insertproportion"]) > 0
         target.prepare_writes(inserts=inserts)
         # New records are numbered from `recordcount` on.
@@ -241,7 +269,7 @@ class Conformance:
         properties = {**CORE_WORKLOADS["C"], "recordcount": str(RECORDS * 1_000), "requestdistribution": "uniform"}
         codes = self.run_client({**properties, "dataintegrity": "false"}).returns().get("READ", {})
         if codes.get("NOT_FOUND", 0) < OPERATIONS // 2:
-            raise CheckFailed(f"Reads of missing records returned {codes} instead of NOT_FOUND.")
+            raise CheckFailed(WRONG_CODES_OF_RECORDS.format(codes=codes))
         return f"{codes['NOT_FOUND']} times NOT_FOUND."
 
     def missing_table(self) -> str:
@@ -250,7 +278,7 @@ class Conformance:
         output = self.run_client({**CORE_WORKLOADS["C"], "dataintegrity": "false", "table": f"{self.table}_absent"})
         codes = output.returns().get("READ", {})
         if "OK" in codes or (not codes and output.exit_code == 0):
-            raise CheckFailed(f"Reads of a missing table returned {codes}.")
+            raise CheckFailed(WRONG_CODES_OF_TABLE.format(codes=codes))
         return f"{', '.join(codes) or output.last_lines()}."
 
     # --- faults
@@ -266,7 +294,7 @@ class Conformance:
         absent = dataclasses.replace(self.server, host="127.0.0.1", port=port, nodes=())
         output = self.run_client({**CORE_WORKLOADS["C"]}, server=absent)
         if output.exit_code == 0 or "BENCHSITE FAILED" not in output.stderr:
-            raise CheckFailed(f"A client without a server ended with {output.exit_code}: {output.last_lines()}")
+            raise CheckFailed(CLIENT_WITHOUT_SERVER.format(exit_code=output.exit_code, output=output.last_lines()))
         return output.last_lines()
 
     def cut_connection(self) -> str:
@@ -285,19 +313,17 @@ class Conformance:
         codes = output.returns().get("READ", {})
         # A record has 1,000 bytes or more. Of several nodes a driver may reach some through the proxy, others past it.
         if codes.get("OK", 0) and sum(carried) < 1_000 * codes["OK"]:
-            raise CheckSkipped("The driver connects to the servers that the cluster names, past the proxy.")
+            raise CheckSkipped(PAST_PROXY)
         before, closed = at_cut or (0, 0)
         if not closed:
-            raise CheckFailed("The client had no connection through the proxy.")
+            raise CheckFailed(NO_CONNECTION)
         # The seven seconds behind the cut outweigh the three before it, however slow the machine is.
         after = sum(carried) - before
-        traffic = f"{grouped(before)} B before it, {grouped(after)} B behind it"
+        traffic = TRAFFIC.format(before=grouped(before), after=grouped(after))
         if after < before or not codes.get("OK"):
-            raise CheckFailed(
-                f"The cut was not recovered from: {traffic}; reads returned {codes}; {output.last_lines()}"
-            )
+            raise CheckFailed(NOT_RECOVERED.format(traffic=traffic, codes=codes, output=output.last_lines()))
         failed = sum(codes.values()) - codes["OK"]
-        return f"{closed} sockets closed; {traffic}; {codes['OK']} reads succeeded, {failed} failed."
+        return RECOVERED.format(sockets=closed, traffic=traffic, succeeded=codes["OK"], failed=failed)
 
     def killed_server(self) -> str:
         """SIGKILL of all nodes in the middle of a load: a mode that writes before it acknowledges must have every
@@ -305,9 +331,9 @@ class Conformance:
         """
         self._skip_without_server()
         if self.provisioner is None:
-            raise CheckSkipped("Only servers that Benchsite starts are killed.")
+            raise CheckSkipped(OWN_SERVERS_ONLY)
         if self.mode.durability.ack not in ("os_buffer", "disk"):
-            raise CheckSkipped(f"Mode {self.mode.slug} may lose writes when its process, and all replicas, are killed.")
+            raise CheckSkipped(MODE_MAY_LOSE.format(mode=self.mode.slug))
         timer = threading.Timer(KILL_AFTER_S, self.provisioner.stop, kwargs={"planned": False})
         target = dataclasses.replace(self.target(), keys=loaded_keys({"recordcount": str(KILL_RECORDS)}))
         target.prepare_load()
@@ -318,21 +344,21 @@ class Conformance:
         self.server = self.provisioner.start()
         present = target_count(dataclasses.replace(target, administration=self.server.administration), acknowledged)
         if not acknowledged or present < acknowledged:
-            raise CheckFailed(f"{acknowledged} inserts were acknowledged and {present} records are there.")
-        return f"{acknowledged} inserts were acknowledged; {present} records are there."
+            raise CheckFailed(INSERTS_LOST.format(acknowledged=acknowledged, present=present))
+        return INSERTS_PRESENT.format(acknowledged=acknowledged, present=present)
 
     def delete(self) -> str:
         """The data set and its marker go; nothing else does."""
         administration = self.server.administration
         target = self.target()
         if administration.count_keys(self.table, ["benchsite-verify-absent"]):
-            raise CheckFailed("A key that nobody wrote is there.")
+            raise CheckFailed(FOREIGN_KEY)
         target.prepare_load()
         left = administration.size(self.table)
         administration.drop_empty_table(self.table)
         if left:
             raise CheckFailed(f"{left} records are left.")
-        return "No record is left."
+        return NOTHING_LEFT
 
     # --- clients
 
@@ -404,11 +430,11 @@ def _expect(
     wrong = {name: codes for name, codes in returns.items() if not set(codes) <= set(accepted)}
     if wrong or not returns or output.exit_code:
         raise CheckFailed(
-            f"The client ended with {output.exit_code} and returned {wrong or returns}: {output.last_lines()}"
+            WRONG_CODES.format(exit_code=output.exit_code, codes=wrong or returns, output=output.last_lines())
         )
     for name, count in counts.items():
         if returns.get(name, {}).get("OK") != count:
-            raise CheckFailed(f"{count} {name} expected; the client returned {returns}.")
+            raise CheckFailed(WRONG_COUNT.format(count=count, operation=name, codes=returns))
     return returns
 
 

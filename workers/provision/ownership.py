@@ -15,6 +15,13 @@ from typing import Any
 from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import MAX_INT
 from workers.provision.administration import Administration, AdministrationError, MarkerNameTaken
+from workers.provision.messages import (
+    DATA_WRITTEN_AGAIN,
+    MARKED_BY_OTHERS,
+    MARKER_NAME_TAKEN,
+    OTHER_DATA_SET,
+    OTHER_RECORDS_REMAIN,
+)
 
 # Inserts that failed leave gaps behind the loaded keys. Deleting ends where so many keys in a row are absent.
 MAX_GAP_KEYS = 100_000
@@ -123,7 +130,7 @@ class DataTarget:
             return ""
         # The confirmation covers other data with keys of the new data set.
         others -= self._for_each_key(new, self.administration.delete_keys)
-        return f"{others:,} other records remain in {self.name}; they are not part of the data set."
+        return OTHER_RECORDS_REMAIN.format(records=others, target=self.name)
 
     def require_data_set(self) -> None:
         """Raises DataSetMissing where the target does not hold the run's data set, loaded by its own cluster."""
@@ -192,9 +199,7 @@ class DataTarget:
         try:
             return self.administration.read_marker(self.table)
         except MarkerNameTaken as error:
-            raise DataNotOwned(
-                f"In {self.name} {error}. Nothing was changed. Rename or delete it, or choose another target."
-            ) from error
+            raise DataNotOwned(MARKER_NAME_TAKEN.format(target=self.name, error=error)) from error
 
     def _owns(self, marker: Marker) -> bool:
         # A table that was renamed took its marker along, and is a data set that somebody wanted to keep.
@@ -255,10 +260,7 @@ class DataTarget:
     def _write(self, marker: Marker, replaces: str, fields: Sequence[str] = ()) -> str:
         text = marker.text()
         if not self.administration.write_marker(self.table, text, replaces=replaces, fields=fields):
-            raise DataNotOwned(
-                f"Another run or another Benchsite site marked {self.name} as its own at the same moment. "
-                f"Nothing was loaded. {self.remedy}"
-            )
+            raise DataNotOwned(MARKED_BY_OTHERS.format(target=self.name, remedy=self.remedy))
         return text
 
     def _for_each_key(self, marker: Marker, act: Callable[[str, Sequence[str]], int]) -> int:
@@ -304,14 +306,11 @@ class StatedTarget:
         """Raises DataNotOwned without a confirmation, and where another data set was loaded since."""
         self.prepare_writes(inserts=True)
         if self.loaded not in ("", self.fingerprint):
-            raise DataNotOwned(
-                f"{self.name} holds another data set, and Benchsite cannot delete it there. Nothing was changed. Empty "
-                f"it; then let an admin of the team withdraw the confirmation on {self.page} and confirm again."
-            )
+            raise DataNotOwned(OTHER_DATA_SET.format(target=self.name, page=self.page))
         self.note_loaded(self.fingerprint)
         if not self.loaded:
             return ""
-        return f"{self.name} held this data set already; its records are written again."
+        return DATA_WRITTEN_AGAIN.format(target=self.name)
 
     def require_data_set(self) -> None:
         """Raises DataSetMissing where the run's data set was not the last one loaded since the confirmation."""

@@ -7,6 +7,7 @@ from itertools import chain
 from runs.catalog import Mode, Property, System
 from workers.provision.administration import Administration
 from workers.provision.administration.base import plain_text
+from workers.provision.messages import OTHER_REPLICATION_FACTOR, SETTING_DIFFERS, SETTING_UNKNOWN, TOO_FEW_REPLICAS
 
 REPLICAS = "replicas"
 REPLICATION_FACTOR = "replication_factor"
@@ -36,15 +37,12 @@ class ReadBack:
     def _difference(self, name: str) -> str:
         expected, answer = self.expected[name], self.found.get(name)
         if name == REPLICAS:
-            return f"The mode needs {expected} connected replicas; there are {answer}."
+            return TOO_FEW_REPLICAS.format(expected=expected, connected=answer)
         if name == REPLICATION_FACTOR:
-            return (
-                f"The database states a replication factor of {expected}, and the server keeps {answer}: correct the "
-                "database, or its schema."
-            )
+            return OTHER_REPLICATION_FACTOR.format(expected=expected, kept=answer)
         if answer is None:
-            return f"{name} should be {expected!r}, but this server does not know it."
-        return f"{name} should be {expected!r}, but the server says {answer!r}."
+            return SETTING_UNKNOWN.format(name=name, expected=expected)
+        return SETTING_DIFFERS.format(name=name, expected=expected, answer=answer)
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for a run's evidence."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from benchsite.core.formatting import percent
 from reports.compare.analysis.ratios import CONFIDENCE, Floats
+from reports.compare.messages import BEFORE_FIRST_LOOK, LAST_LOOK, NEXT_LOOK, VERDICT_AT_LOOK
 
 ALPHA: Final = 1 - CONFIDENCE
 NODES: Final = 64  # of the Gauss-Legendre rule: the densities are smooth
@@ -57,13 +58,16 @@ class Look:
     @property
     def sentence(self) -> str:
         if not self.after:
-            return f"{self.repeats} of {self.looks[0]} repeats: no verdict before the first look."
-        following = "this is the last look"
+            return BEFORE_FIRST_LOOK.format(repeats=self.repeats, first=self.looks[0])
+        following = LAST_LOOK
         if self.following:
-            following = f"the next look is after {self.following}"
-        return (
-            f"Verdict after {self.after} of {self.looks[-1]} repeats, at the level {percent(self.level)} of this look "
-            f"({percent(1 - self.level)} interval); {following}."
+            following = NEXT_LOOK.format(repeats=self.following)
+        return VERDICT_AT_LOOK.format(
+            after=self.after,
+            most=self.looks[-1],
+            level=percent(self.level),
+            interval=percent(1 - self.level),
+            following=following,
         )
 
     def overall_p(self, p: float) -> float:

@@ -17,6 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from reports.compare.messages import NO_NUMBER, NO_RUN_COUNTS, ZERO
+
 CONFIDENCE: Final = 0.95
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
@@ -97,13 +99,13 @@ def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | No
 def unusable(values: Sequence[float]) -> str:
     """Why no ratio can be made of these values, as the rest of a sentence; empty where it can."""
     if not values:
-        return "has no run that counts"
+        return NO_RUN_COUNTS
     if any(not math.isfinite(value) for value in values):
-        return "has a value that is no number"
+        return NO_NUMBER
     if any(value < 0 for value in values):
         return "has a negative value"
     if any(value == 0 for value in values):
-        return "has a value of zero"
+        return ZERO
     return ""
 
 

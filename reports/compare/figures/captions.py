@@ -5,6 +5,28 @@ from itertools import chain
 
 from benchsite.core import formatting
 from reports.compare.curves import Curve, MachineFacts, Point, collect_operations, collect_points
+from reports.compare.messages import (
+    CLIENTS_MERGED,
+    CLIENTS_MISSING,
+    CLIENTS_ON_DATABASE_MACHINES,
+    COMPARE_SHAPES,
+    CORES_DIVIDED,
+    CPU_NOT_MEASURED,
+    EXCLUDED,
+    GENERATORS_CPU,
+    GENERATORS_ON_CLUSTER,
+    MODE_NOT_READ_BACK,
+    MODE_READ_BACK,
+    MODES_STATED,
+    NODES_ON_ONE_MACHINE,
+    NOT_MEASURED,
+    ON_ONE_MACHINE,
+    ONE_RUN_PER_POINT,
+    OVERRIDDEN,
+    RUNS_PER_POINT,
+    STAND_INS,
+    WINDOW,
+)
 from runs.catalog.measured_losses import find_contradiction
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
@@ -30,17 +52,17 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     if not shared:
         stated = any(curve.setup.client_on_database_host for curve in curves)
         if stated:
-            return "Clients ran on the database's own machines: compare the shapes, not the numbers"
+            return CLIENTS_ON_DATABASE_MACHINES
         return ""
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
-        subject = "Everything ran on one machine"
+        subject = ON_ONE_MACHINE
         if several:
-            subject = "Several nodes on one machine"
-        return f"{subject}{cores}: compare the shapes, not the numbers"
+            subject = NODES_ON_ONE_MACHINE
+        return COMPARE_SHAPES.format(subject=subject, cores=cores)
     names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
-    return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
+    return GENERATORS_ON_CLUSTER.format(machines=names)
 
 
 def _cores(machine: MachineFacts, *, divided: bool) -> str:
@@ -48,7 +70,7 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
         return ""
     sides = ""
     if divided and machine.cores > 1:
-        sides = ", divided between servers and clients"
+        sides = CORES_DIVIDED
     return f" ({formatting.counted(machine.cores, 'core')}{sides})"
 
 
@@ -61,7 +83,7 @@ def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
         notes.append(sentence)
     stated = [curve.label for curve in curves if curve.points and curve.mode_stated]
     if stated:
-        notes.append(f"Durability mode stated, not read back: {formatting.listed(stated, MAX_STATED)}")
+        notes.append(MODES_STATED.format(sides=formatting.listed(stated, MAX_STATED)))
     for curve in curves:
         if curve.points and (text := find_contradiction(curve.system, curve.mode, curve.durability)):
             notes.append(f"Loss of {curve.label}: {text}")
@@ -132,15 +154,15 @@ def _is_partial(points: Sequence[Point]) -> bool:
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
     """Instead of a picture of an operation that none of the curves has: what they have."""
     measured = ", ".join(collect_operations(curves)) or "nothing"
-    return f"No {KIND_SAYS[kind]} of {operation} here. Measured was: {measured}."
+    return NOT_MEASURED.format(kind=KIND_SAYS[kind], operation=operation, measured=measured)
 
 
 def _repeats(points: Sequence[Point]) -> str:
     numbers = [point.throughput_ops_s.n for point in points if point.counts] or [0]
     if max(numbers) <= 1:
-        return "n = 1 run per point, so no interval"
+        return ONE_RUN_PER_POINT
     least, most = min(numbers), max(numbers)
-    return f"n = {least if least == most else f'{least} to {most}'} runs per point: median, band from least to most"
+    return RUNS_PER_POINT.format(runs=least if least == most else f"{least} to {most}")
 
 
 def _window(points: Sequence[Point]) -> str:
@@ -149,7 +171,7 @@ def _window(points: Sequence[Point]) -> str:
         return ""
     least, most = formatting.duration(min(windows)), formatting.duration(max(windows))
     warmup = formatting.duration(max(point.warmup_s for point in points))
-    return f"{least if least == most else f'{least} to {most}'} measured after {warmup} of warm-up"
+    return WINDOW.format(window=least if least == most else f"{least} to {most}", warmup=warmup)
 
 
 def _clients(points: Sequence[Point]) -> str:
@@ -157,39 +179,39 @@ def _clients(points: Sequence[Point]) -> str:
     if partial:
         worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
         where = formatting.counted(len(partial), "point")
-        return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {where}"
+        return CLIENTS_MISSING.format(merged=worst.clients_merged, expected=worst.clients_expected, points=where)
     numbers = sorted({point.clients_merged for point in points})
     if len(numbers) == 1:
         which = f"{numbers[0]} of {numbers[0]} clients"
     else:
         which = f"all {numbers[0]} to {numbers[-1]} clients"
-    return f"{which} merged at every point"
+    return CLIENTS_MERGED.format(clients=which)
 
 
 def _generators(points: Sequence[Point]) -> str:
     """How busy the load generators were; of points of which nobody measured it, that too."""
     known = [point.generator_cpu for point in points if point.generator_cpu is not None]
     if not known:
-        return "CPU of the load generators not measured"
+        return CPU_NOT_MEASURED
     unknown = len(points) - len(known)
     missing = ""
     if unknown:
         missing = f", not measured at {formatting.counted(unknown, 'point')}"
-    return f"load generators' CPU at most {formatting.percent(max(known))}{missing}"
+    return GENERATORS_CPU.format(most=formatting.percent(max(known)), missing=missing)
 
 
 def _modes(points: Sequence[Point]) -> str:
     missing = sum(not point.mode_verified for point in points)
     if missing:
-        return f"durability mode not read back at {formatting.counted(missing, 'point')}"
-    return "durability mode read back before and after every run"
+        return MODE_NOT_READ_BACK.format(points=formatting.counted(missing, "point"))
+    return MODE_READ_BACK
 
 
 def _left_out(points: Sequence[Point]) -> str:
     numbers = {
         "rejected": sum(point.rejected for point in points),
-        "left out by a person": sum(len(point.excluded) for point in points),
-        "rejected but counted with a written reason": sum(len(point.overridden) for point in points),
+        EXCLUDED: sum(len(point.excluded) for point in points),
+        OVERRIDDEN: sum(len(point.overridden) for point in points),
     }
     parts = [f"{formatting.counted(number, 'run')} {outcome}" for outcome, number in numbers.items() if number]
     return " and ".join(parts)
@@ -202,7 +224,7 @@ def stand_in_sentence(curves: Sequence[Curve]) -> str:
         return ""
     kinds = " or ".join(f"a {kind}" for kind in sorted(set(stand_ins)))
     runs = formatting.counted(len(stand_ins), "run")
-    return f"{runs} against {kinds} not drawn: such a server is not the product."
+    return STAND_INS.format(runs=runs, kinds=kinds)
 
 
 def _worst(points: Sequence[Point]) -> str:

@@ -39,6 +39,17 @@ from reports.compare.ladder_text import (
     status_sentences,
     threads_text,
 )
+from reports.compare.messages import (
+    AMONG_BEST_MEANS,
+    BEST_OF_CLASS,
+    CEILINGS,
+    COST_OF_MODE,
+    COST_OF_WEAKEST,
+    FACTOR_ALONE,
+    JUDGED_AT_LOOK,
+    OF_SINGLE_RUNS,
+    SINGLE_RUNS,
+)
 
 BEST = "best"  # every other side is lower, beyond noise
 AMONG_BEST = "among the best"
@@ -76,8 +87,7 @@ class CeilingsFigure(CurvesFigure):
     @property
     def caption(self) -> str:
         return sentences(
-            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the "
-            "next one, which failed",
+            CEILINGS,
             self.shown_sentence,
             *status_sentences(self.curves),
             best_sentence(self.among),
@@ -274,24 +284,18 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     best = Ranking.of(curves).best
     if len(best) < 2:
         return ""
-    divided = "\N{DIVISION SIGN} is the factor of these runs alone"
+    divided = FACTOR_ALONE
     plan_looks = find_plan_looks([curve for curve in curves if curve.ceiling]).values()
     if not any(best.values()):
         early = next((look for look in plan_looks if not look.after), None)
         if early:
             return f"{early.sentence} {divided}"
-        return f"Single runs do not show which side is best: {divided}"
-    marked = (
-        "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
-    )
-    at_looks = [
-        f"judged after {look.after} of {look.looks[-1]} repeats, at the level of this look"
-        for look in plan_looks
-        if look.after
-    ]
+        return SINGLE_RUNS.format(factor=divided)
+    marked = AMONG_BEST_MEANS
+    at_looks = [JUDGED_AT_LOOK.format(after=look.after, most=look.looks[-1]) for look in plan_looks if look.after]
     sentence = ", ".join((marked, *at_looks))
     if None in best.values():
-        return f"{sentence}. Of single runs and ladders whose end is open {divided}"
+        return OF_SINGLE_RUNS.format(sentence=sentence, factor=divided)
     return sentence
 
 
@@ -300,7 +304,7 @@ def cost_sentence(curves: Sequence[Curve]) -> str:
     has_cost = any(cost.text for cost in durability_costs(curves).values())
     if not has_cost:
         return ""
-    return f"{TIMES} of a mode: of the best ceiling of the database's weakest durability"
+    return COST_OF_MODE.format(times=TIMES)
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
@@ -377,9 +381,9 @@ def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
             lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
         lines.append(ladder_says(ceiling))
         if cost_text:
-            lines.append(f"{escaped(cost_text)}, the weakest durability of this database")
+            lines.append(COST_OF_WEAKEST.format(cost=escaped(cost_text)))
         if is_best_of_class:
-            lines.append(f"{AMONG_BEST} of those whose writes wait for: {escaped(curve.durability_class)}")
+            lines.append(BEST_OF_CLASS.format(best=AMONG_BEST, durability_class=escaped(curve.durability_class)))
     else:
         lines.append(why_none(curve))
     return "<br>".join(line for line in lines if line)

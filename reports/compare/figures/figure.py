@@ -15,6 +15,7 @@ from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
 from reports.compare.figures.theme import PAPER, theme_named
+from reports.compare.messages import SIDES_SHOWN
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
 NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
@@ -114,7 +115,7 @@ class CurvesFigure(Figure):
         """ "10 of 40 sides are shown"; empty where all are."""
         shown, among = len(self.curves), len(self.among)
         if shown < among:
-            return f"{shown} of {among} sides are shown"
+            return SIDES_SHOWN.format(shown=shown, among=among)
         return ""
 
     @property

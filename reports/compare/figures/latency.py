@@ -28,6 +28,7 @@ from reports.compare.figures.layout import (
 from reports.compare.figures.overlay import Published, drawn_with_latency, published_points, published_said
 from reports.compare.figures.theme import looks
 from reports.compare.ladder_text import ceiling_label
+from reports.compare.messages import LOAD_FAR_BEYOND, ZOOMED
 
 # Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
@@ -96,12 +97,12 @@ class LatencyFigure(CurvesFigure):
         load_ops_s = self.choice.load_ops_s
         highest = max((point.throughput_ops_s.median for point in collect_counted_points(self.curves)), default=0.0)
         return sentences(
-            "Zoomed up to the latency of the knees" if self.choice.zoom else "",
+            ZOOMED if self.choice.zoom else "",
             self.shown_sentence,
             captions.caption(self.curves, kind=self.choice.kind),
             ""
             if not load_ops_s or load_ops_s <= highest * TOO_FAR
-            else f"The load of {formatting.throughput(load_ops_s)} lies far beyond every curve and is not drawn",
+            else LOAD_FAR_BEYOND.format(load=formatting.throughput(load_ops_s)),
             published_said(drawn_with_latency(self.published)),
         )
 

@@ -28,6 +28,15 @@ from reports.compare.figures.layout import (
 )
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
+from reports.compare.messages import (
+    ANY_NUMBER_OF_WRITES,
+    CEILING_OVER_LOSS,
+    DOTTED_LINE,
+    FILLED_AND_HOLLOW,
+    LOST_NONE,
+    NO_KNOWN_LOSS,
+    NOT_PLACED,
+)
 from runs.catalog.measured_losses import MeasuredLoss, power_cut_loss
 
 MAX_LABELS: Final = 12
@@ -54,14 +63,14 @@ class Side:
         """ "at most 0.98 s in 60 power cuts"; "stated: 1 s"."""
         loss = "none"
         if math.isinf(self.worst_s):
-            loss = "any number of writes"
+            loss = ANY_NUMBER_OF_WRITES
         elif self.worst_s:
             loss = f"at most {formatting.significant(self.worst_s)} s"
         if self.measured is None:
             return f"stated: loses {loss}"
         cuts = formatting.counted(self.measured.faults, "power cut")
         if self.measured.max_loss_share is not None:
-            return f"lost none in {cuts}: at most {formatting.percent(self.measured.max_loss_share)} lose any (95 %)"
+            return LOST_NONE.format(cuts=cuts, share=formatting.percent(self.measured.max_loss_share))
         return f"lost {loss} in {cuts}"
 
 
@@ -204,14 +213,10 @@ class LossFigure(CurvesFigure):
     def caption(self) -> str:
         placed = {side.curve.sweep_id for side in self.sides}
         return sentences(
-            "Throughput ceiling of each sweep over the oldest acknowledged write that a power cut of one node takes",
-            "Filled points: measured on a volatile disk, the line runs from median to maximum; hollow points: the "
-            "record of the mode",
-            "The dotted line is the highest value of the sides that lose at most so much; repeats may not tell them "
-            "apart"
-            if self.frontier
-            else "",
-            named("not placed, no ceiling or durability unknown", [c for c in self.curves if c.sweep_id not in placed]),
+            CEILING_OVER_LOSS,
+            FILLED_AND_HOLLOW,
+            DOTTED_LINE if self.frontier else "",
+            named(NOT_PLACED, [c for c in self.curves if c.sweep_id not in placed]),
             *status_sentences(self.curves),
             captions.caption(self.curves),
         )
@@ -224,7 +229,7 @@ class LossFigure(CurvesFigure):
     def lacking(self) -> str:
         if self.sides:
             return ""
-        return "No sweep has both a ceiling and a durability mode with a known loss."
+        return NO_KNOWN_LOSS
 
 
 def _hover(side: Side, look: Look) -> str:

@@ -15,6 +15,16 @@ from reports.compare.figures import captions, points as marks
 from reports.compare.figures.figure import RUNG as RUNG_COLUMNS, SIDE, CurvesFigure, Figure, named, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
 from reports.compare.figures.theme import Look, looks
+from reports.compare.messages import (
+    AT_OWN_CEILINGS,
+    AT_SHARED_RUNG,
+    MEDIANS_OF_REPEATS,
+    NO_LATENCY_STORED,
+    NO_SHARED_RUNG,
+    NOTHING_UP_TO_LOAD,
+    PERCENTILES_OF_WINDOW,
+    UP_TO_LOAD,
+)
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 COLUMNS: Final[Columns] = {
@@ -107,7 +117,7 @@ class PercentilesFigure(Figure):
         return sentences(
             FROM_SUMMARIES
             if any(distribution.bounds for distribution in self.distributions)
-            else "Percentiles of the measured window, not averaged over clients",
+            else PERCENTILES_OF_WINDOW,
             self.merged,
         )
 
@@ -119,7 +129,7 @@ class PercentilesFigure(Figure):
     def empty(self) -> str:
         if self.distributions:
             return ""
-        return "No latency of this run is stored."
+        return NO_LATENCY_STORED
 
 
 def drawn_percentiles(
@@ -242,7 +252,7 @@ def choose(
             )
             for curve in ordered
         }
-        sentence = f"Each sweep at its highest rung up to {formatting.throughput(load_ops_s)}"
+        sentence = UP_TO_LOAD.format(load=formatting.throughput(load_ops_s))
     elif at == RUNG:
         measured = [{(point.target_ops_s or 0, point.threads): point for point in curve.counted} for curve in ordered]
         point_of, sentence = {}, ""
@@ -251,10 +261,10 @@ def choose(
             target, threads = rung = max(shared)
             point_of = {curve.sweep_id: points[rung] for curve, points in zip(ordered, measured, strict=True)}
             load = f"target {formatting.throughput(target)}" if target else f"{threads} threads"
-            sentence = f"All at the highest rung that every sweep measured: {load}"
+            sentence = AT_SHARED_RUNG.format(load=load)
     else:
         point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
-        sentence = "Each sweep at its own ceiling: the loads differ"
+        sentence = AT_OWN_CEILINGS
     return [(curve, point) for curve in ordered if (point := point_of.get(curve.sweep_id))], sentence
 
 
@@ -308,7 +318,7 @@ class SweepsPercentilesFigure(CurvesFigure):
         repeated = any(spread.n > 1 for spread in spreads)
         origin = ""
         if repeated:
-            origin = "Each percentile is the median of its repeats'; their histograms are not pooled"
+            origin = MEDIANS_OF_REPEATS
         if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
         return sentences(
@@ -328,9 +338,9 @@ class SweepsPercentilesFigure(CurvesFigure):
 
     def lacking(self) -> str:
         if not self.chosen and self.load_ops_s is None:
-            return "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
+            return NO_SHARED_RUNG
         if not self.chosen:
-            return f"No sweep was measured at {formatting.throughput(self.load_ops_s)} or less. Choose a higher load."
+            return NOTHING_UP_TO_LOAD.format(load=formatting.throughput(self.load_ops_s))
         if self.drawn:
             return ""
         return captions.not_measured(self.curves, self.operation, self.kind)

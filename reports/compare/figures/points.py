@@ -9,6 +9,7 @@ from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, LeftOut, Point, Standing
 from reports.compare.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, scatter, shortened
 from reports.compare.figures.theme import Look, rgba
+from reports.compare.messages import MEDIAN_OF_REPEATS
 
 # More direct labels than this at the right edge would cover each other.
 MAX_LABELS = 8
@@ -113,7 +114,11 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         if latency.n > 1:
             lines.append(f"from {formatting.latency(latency.low)} to {formatting.latency(latency.high)}")
     if spread.n > 1:
-        lines.append(f"median of {spread.n} repeats, {formatting.short(spread.low)} to {formatting.short(spread.high)}")
+        lines.append(
+            MEDIAN_OF_REPEATS.format(
+                repeats=spread.n, low=formatting.short(spread.low), high=formatting.short(spread.high)
+            )
+        )
     lines.append(f"{point.clients_merged} of {point.clients_expected} clients merged")
     if not point.counts:
         lines.append(f"<b>{STANDING_SAYS[point.standing]}</b>")

@@ -27,6 +27,15 @@ from reports.compare.figures.layout import (
     straight,
     upright_band,
 )
+from reports.compare.messages import (
+    CLIENTS_MERGED_PER,
+    FAULT_BANDS,
+    MEASURED_SECONDS,
+    NO_SECOND_STORED,
+    OFFERED_AND_DROPPED,
+    P99_BY_ITSELF,
+    SECONDS_BAND,
+)
 
 Array = npt.NDArray[np.float64]
 MAX_EVENTS = 3  # that the caption tells
@@ -168,13 +177,13 @@ class RunSeriesFigure(Figure):
         faults = ", ".join(f"{number} {name}" for number, _, _, name in self.faults)
         happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
         return sentences(
-            f"All clients merged, per {self.every}; what is shaded does not count",
-            f"Measured from second {begin} to {end}" if self.window.end_s else "",
-            f"p99 of each {self.every} by itself: their mean would mean nothing",
-            f"Coloured bands are planned faults: {faults}" if faults else "",
-            "Offered and dropped count when an operation was due" if self.offered is not None else "",
+            CLIENTS_MERGED_PER.format(every=self.every),
+            MEASURED_SECONDS.format(begin=begin, end=end) if self.window.end_s else "",
+            P99_BY_ITSELF.format(every=self.every),
+            FAULT_BANDS.format(faults=faults) if faults else "",
+            OFFERED_AND_DROPPED if self.offered is not None else "",
             f"Beside the ladder: {', '.join(name for name, *_ in self.groups)}" if self.groups else "",
-            "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
+            SECONDS_BAND if self.band is not None else "",
             f"Happened meanwhile: {happened}" if happened else "",
         )
 
@@ -201,7 +210,7 @@ class RunSeriesFigure(Figure):
     def empty(self) -> str:
         if any(stored.seconds.size for stored in self.series):
             return ""
-        return "No second of this run is stored."
+        return NO_SECOND_STORED
 
 
 def _cells(array: Any) -> list[Cell]:

@@ -18,6 +18,7 @@ from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, bas
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
+from reports.compare.messages import GAIN_OF_SIZES, LOOK_FOR_DIFFERENCES, ONE_SIZE
 from reports.sizing.analysis import per_node
 
 SUPER_LINEAR = "more than the nodes account for"
@@ -168,8 +169,7 @@ class ScalabilityFigure(CurvesFigure):
     @property
     def caption(self) -> str:
         return sentences(
-            "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
-            "cluster's throughput as there are times its nodes",
+            GAIN_OF_SIZES,
             named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes]),
             *status_sentences(self.curves),
             captions.caption(self.curves),
@@ -190,10 +190,7 @@ class ScalabilityFigure(CurvesFigure):
     def lacking(self) -> str:
         if any(scaling.score for scaling in self.scalings):
             return ""
-        return (
-            "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several "
-            "sizes, and choose all of their sweeps."
-        )
+        return ONE_SIZE
 
 
 def _line(scaling: Scaling, look: Look) -> Trace:
@@ -228,7 +225,7 @@ def _hover(scaling: Scaling, size: Size) -> str:
             f"ideal {formatting.signed_percent(ideal)}"
         )
         if size.nodes in scaling.score.super_linear:
-            lines.append(f"{SUPER_LINEAR}: look for what else differs")
+            lines.append(LOOK_FOR_DIFFERENCES.format(gain=SUPER_LINEAR))
     return "<br>".join(lines)
 
 

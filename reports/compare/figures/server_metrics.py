@@ -26,6 +26,7 @@ from reports.compare.figures.layout import (
 )
 from reports.compare.figures.run_series import Window, mark_window
 from reports.compare.figures.theme import DASHES
+from reports.compare.messages import SERVER_SERIES
 from runs.results.measures.host import HostSamples, Samples
 from runs.results.measures.server_use import HITS, MISSES
 
@@ -119,7 +120,7 @@ class ServerMetricsFigure(Figure):
             dict.fromkeys(line.title.partition(" (")[0] for line in self.still if line.title not in self.panels)
         )
         return sentences(
-            f"{self.subject}, over the time axis of the run's series; what is shaded does not count",
+            SERVER_SERIES.format(subject=self.subject),
             f"0 throughout: {still}" if still else "",
         )
 

@@ -14,6 +14,7 @@ from reports.compare.figures.figure import SIDE, CurvesFigure, sentences
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, coordinates, escaped, scatter
 from reports.compare.figures.run_series import OverTime
 from reports.compare.figures.theme import Look, looks
+from reports.compare.messages import AT_OWN_CEILINGS_OVER_TIME, NO_SERIES
 
 COLUMNS: Final[Columns] = {
     **SIDE,
@@ -61,7 +62,7 @@ class SweepsOverTimeFigure(CurvesFigure):
         every = sorted({series.interval_s for series in self.series.values()})
         interval = " to ".join(formatting.duration(seconds) for seconds in every)
         return sentences(
-            f"Each sweep in the run at its own ceiling: the loads differ. Points are of {interval}",
+            AT_OWN_CEILINGS_OVER_TIME.format(interval=interval),
             self.shown_sentence,
             captions.caption(self.curves),
         )
@@ -80,7 +81,7 @@ class SweepsOverTimeFigure(CurvesFigure):
     def lacking(self) -> str:
         if self._drawn:
             return ""
-        return f"No series of {self.operation} is stored of these sweeps."
+        return NO_SERIES.format(operation=self.operation)
 
 
 def _lines(look: Look, series: OverTime) -> Iterator[Trace]:

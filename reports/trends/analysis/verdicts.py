@@ -37,6 +37,19 @@ from reports.compare.analysis.repeat_comparison import (
 )
 from reports.trends.analysis.levels import LevelTracker
 from reports.trends.analysis.sessions import Session, SessionSpread, look
+from reports.trends.messages import (
+    ENVIRONMENTS_DIFFER,
+    LEVEL_ACCEPTED,
+    LOSS_EXCLUDED,
+    MEASURE_AGAIN,
+    MEASURED_NOT_JUDGED,
+    NO_LOSS,
+    NOT_CONFIRMED,
+    NOT_JUDGED,
+    ONE_SESSION_WORSE,
+    UNDECIDED,
+    WORSE_AND_BETTER,
+)
 
 ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
 VERSION: Final = 3  # changes with any rule that could change a verdict
@@ -288,16 +301,16 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
 
     if not environment.comparable:
         fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
-        return f"Inconclusive: the environments are not comparable, for they differ in {fields}."
+        return ENVIRONMENTS_DIFFER.format(fields=fields)
     open_states = (State.INCONCLUSIVE, State.FLAGGED)
     if State.FLAGGED in {judgement.state for judgement in judged}:
         worse = names(State.FLAGGED)
-        return f"Inconclusive: one session is worse in {worse}. Measure this test again in a new CI job."
+        return ONE_SESSION_WORSE.format(metrics=worse)
     sentence = {
         Verdict.REGRESSION: f"Regression: {changes(State.REGRESSED)}.",
         Verdict.IMPROVEMENT: f"Improvement: {changes(State.IMPROVED)}.",
-        Verdict.MIXED: f"Mixed: worse is {changes(State.REGRESSED)}, better is {changes(State.IMPROVED)}.",
-        Verdict.PASS: f"Pass: no loss in {names(State.HELD)}.",
+        Verdict.MIXED: WORSE_AND_BETTER.format(worse=changes(State.REGRESSED), better=changes(State.IMPROVED)),
+        Verdict.PASS: NO_LOSS.format(metrics=names(State.HELD)),
     }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
     if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
         return sentence
@@ -329,7 +342,7 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
     if metric.is_accepted:
-        return f"{name}: the level that begins with this commit was accepted."
+        return LEVEL_ACCEPTED.format(metric=name)
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
     change = _relative_change(metric, comparison)
@@ -341,7 +354,7 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     if comparison.low is None:
         why = comparison.reason
         if state is State.NOT_COMPARABLE:
-            why = "Not judged, because the environments are not comparable."
+            why = NOT_JUDGED
         return f"{name} is {moved} (ratio {ratio}). {why}"
     # The reasons below it repeat the interval, but for those of a state that is stated here.
     if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or (
@@ -351,16 +364,16 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     unit = "block" if comparison.is_blocked else comparison.unit
     measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, unit)} against {comparison.n_b}."
     if state is State.HELD:
-        return f"{measured} A loss of {plain_percent(comparison.threshold)} or more is excluded."
+        return LOSS_EXCLUDED.format(measured=measured, threshold=plain_percent(comparison.threshold))
     if state is State.NOT_COMPARABLE:
-        return f"{measured} Not judged, because the environments are not comparable."
+        return MEASURED_NOT_JUDGED.format(measured=measured)
     if state is State.FLAGGED:
-        return f"{measured} One session does not decide: measure it again in a new one."
+        return MEASURE_AGAIN.format(measured=measured)
     if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
         return f"{measured} {comparison.reason}"
     if comparison.n_a > 1:
-        return f"{measured} No later session confirms it."
-    return f"{measured} One session does not decide."
+        return NOT_CONFIRMED.format(measured=measured)
+    return UNDECIDED.format(measured=measured)
 
 
 def _listed(names: Sequence[str]) -> str:

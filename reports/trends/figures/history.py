@@ -31,6 +31,7 @@ from reports.compare.figures.theme import rgba
 from reports.trends.analysis.changes import MIN_HISTORY, Change
 from reports.trends.analysis.edivisive import MAX_P
 from reports.trends.histories import History, HistoryChange, HistoryPoint
+from reports.trends.messages import UNCERTAIN
 
 COMMITS: Final = "commits"
 DATES: Final = "dates"
@@ -172,7 +173,7 @@ COLUMNS: Final[Columns] = {
 def change_words(entry: HistoryChange) -> str:
     """Better or worse, or why it does not count."""
     if entry.change.weak:
-        return "too uncertain or too small to count"
+        return UNCERTAIN
     if entry.change.dismissed:
         return "a false alarm"
     if entry.change.better:
@@ -333,7 +334,7 @@ def _change_hover(entry: HistoryChange) -> str:
         f"p = {formatting.significant(change.p, 2)}",
     ]
     if change.weak:
-        lines.append("too uncertain or too small to count")
+        lines.append(UNCERTAIN)
     elif entry.triage:
         lines.append(escaped(entry.state))
     return "<br>".join(lines)

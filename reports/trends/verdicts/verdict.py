@@ -18,6 +18,13 @@ from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sides import get_profile
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
 from reports.trends.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Level, Metric, MetricVerdict, judge
+from reports.trends.messages import (
+    BETWEEN_TWO_VALUES,
+    NOT_EVERY_RUN_MEASURED,
+    RUN_CLOSES_MATRIX,
+    RUN_REJECTED,
+    TOO_FEW_OPERATIONS,
+)
 from reports.trends.queries.baselines import MAX_HISTORY, measured_points
 from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
@@ -122,12 +129,12 @@ def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic:
     """The values of a session's runs, or why there are none."""
     operations = [row for point in session if (row := point.operation(name, kind))]
     if len(operations) < len(session):
-        return (), f"not every run of the {who} side measured its {kind} times."
+        return (), NOT_EVERY_RUN_MEASURED.format(side=who, kind=kind)
     if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in operations):
-        return (), f"a run of the {who} side did it less than {MIN_FOR_P99} times."
+        return (), TOO_FEW_OPERATIONS.format(side=who, limit=MIN_FOR_P99)
     values = [row.median_us(statistic) for row in operations]
     if None in values:
-        return (), f"of a run of the {who} side it is only known to lie between two values."
+        return (), BETWEEN_TWO_VALUES.format(side=who)
     return tuple(value for value in values if value is not None), ""
 
 
@@ -289,9 +296,9 @@ def why_not(run: Run) -> str:
     if run.excluded_reason:
         return f"“{run.name}” is excluded: {run.excluded_reason[:200]}"
     if run.verdict == Validity.REJECT and not run.verdict_override:
-        return f"“{run.name}” is rejected by its validity checks."
+        return RUN_REJECTED.format(run=run.name)
     if run.is_bracket:
-        return f"“{run.name}” is the repeat that closes a matrix."
+        return RUN_CLOSES_MATRIX.format(run=run.name)
     if run.throughput_ops_s:
         return ""
     return f"“{run.name}” has no throughput."

@@ -14,6 +14,7 @@ from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
+from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
 from runs.models import Cluster, Machine, Node, Provisioner
 
 MAX_NODES = 64
@@ -103,11 +104,11 @@ class UrlsField(forms.CharField):
     def clean(self, value: Any) -> list[str]:
         urls = list(dict.fromkeys(super().clean(self.prepare_value(value)).split()))
         if len(urls) > MAX_EXPORTERS:
-            raise ValidationError(f"There are {len(urls)} exporters; at most {MAX_EXPORTERS} are allowed.")
+            raise ValidationError(TOO_MANY_EXPORTERS.format(count=len(urls), limit=MAX_EXPORTERS))
         lookups_until = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
         for url in urls:
             if len(url) > MAX_URL_LENGTH:
-                raise ValidationError(f"{url[:60]}… is longer than {MAX_URL_LENGTH} characters.")
+                raise ValidationError(URL_TOO_LONG.format(url=url[:60], limit=MAX_URL_LENGTH))
             try:
                 check_url(url, max(0.0, lookups_until - time.monotonic()))
             except AddressRefused as error:
@@ -180,10 +181,10 @@ class ClusterForm(NamedForm):
         lookups_until = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
         for row in self.rows:
             if not row.is_valid():
-                raise ValidationError("A node below needs attention.")
+                raise ValidationError(NODE_NEEDS_ATTENTION)
             machine, address = row.cleaned_data.get("machine"), row.cleaned_data.get("address", "").strip()
             if machine is None and address:
-                row.add_error("machine", f"Choose the machine that {address[:60]} is on, or clear the address.")
+                row.add_error("machine", CHOOSE_MACHINE_OF_ADDRESS.format(address=address[:60]))
             if machine is None:
                 continue
             if kind == Provisioner.EXTERNAL:

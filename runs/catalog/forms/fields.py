@@ -9,6 +9,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 
 from benchsite.accounts.models import Team
+from runs.catalog.messages import (
+    NAME_TAKEN,
+    NO_PROPERTY_LINE,
+    PROPERTY_TWICE,
+    TAG_TOO_LONG,
+    TOO_MANY_LINES,
+    TOO_MANY_PROPERTIES,
+)
 from runs.models import Run, Status
 from runs.ycsb.known_names import NAMES
 from runs.ycsb.properties import parse_properties
@@ -43,7 +51,7 @@ class PropertiesField(forms.CharField):
             return parse_lines(super().clean(value) or "")
         super().clean(as_lines(value))
         if len(value) > MAX_LINES:
-            raise ValidationError(f"There are {len(value)} properties; at most {MAX_LINES} are allowed.")
+            raise ValidationError(TOO_MANY_PROPERTIES.format(count=len(value), limit=MAX_LINES))
         return {name.strip(): text.strip() for name, text in value.items()}
 
 
@@ -58,14 +66,14 @@ def parse_lines(text: str) -> dict[str, str]:
     problems: list[str] = []
     lines = text.splitlines()
     if len(lines) > MAX_LINES:
-        raise ValidationError(f"There are {len(lines)} lines; at most {MAX_LINES} are allowed.")
+        raise ValidationError(TOO_MANY_LINES.format(count=len(lines), limit=MAX_LINES))
     for number, name, value in parse_properties(text):
         bare, value = lines[number - 1].strip(), value.strip()
         # Java also takes a blank for the sign between both; then the name must be one that clients read.
         if not name or not (re.search(r"[=:]", bare) or name in NAMES):
-            problems.append(f"Line {number} is “{bare[:60]}”; write it as name=value.")
+            problems.append(NO_PROPERTY_LINE.format(number=number, line=bare[:60]))
         elif name in seen:
-            problems.append(f"{name[:60]} stands in lines {seen[name]} and {number}; leave one of them.")
+            problems.append(PROPERTY_TWICE.format(name=name[:60], first=seen[name], second=number))
         else:
             values[name], seen[name] = value, number
     if problems:
@@ -107,7 +115,7 @@ class TagsField(forms.CharField):
         tags = [tag.strip() for tag in (super().clean(value) or "").split(",")]
         for tag in tags:
             if len(tag) > 40:
-                raise ValidationError(f"The tag “{tag[:40]}…” has {len(tag)} characters; at most 40 are allowed.")
+                raise ValidationError(TAG_TOO_LONG.format(tag=tag[:40], length=len(tag)))
         return list(dict.fromkeys(filter(None, tags)))
 
 
@@ -144,7 +152,7 @@ class NamedForm(DescribedForm):
         others = self.model.objects.filter(team=self.team).exclude(pk=self.instance and self.instance.pk)
         if others.filter(name=name).exists():
             kind = self.model._meta.verbose_name
-            raise ValidationError(f"There is already a {kind} of this name: choose another.")
+            raise ValidationError(NAME_TAKEN.format(kind=kind))
         return name
 
     def _post_clean(self) -> None:

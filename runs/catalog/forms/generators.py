@@ -7,6 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from runs.catalog.forms.fields import DescribedForm
+from runs.catalog.messages import NO_GENERATOR_CALLED
 from runs.models import LoadGenerator
 
 MAX_TOGGLES: Final = 60
@@ -47,7 +48,7 @@ class GeneratorsForm(DescribedForm):
         for pattern in text.replace(",", " ").split():
             meant = [generator for generator in self.generators if fnmatchcase(generator.name, pattern)]
             if not meant:
-                raise ValidationError(f"No load generator that your team may use is called “{pattern[:60]}”.")
+                raise ValidationError(NO_GENERATOR_CALLED.format(pattern=pattern[:60]))
             named.update(meant)
         self.named = frozenset(named)
         return text

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from benchsite.accounts.models import Team
 from benchsite.accounts.tenancy import all_teams
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field, refuse_in_use
+from runs.catalog.messages import HOST_KEY_TAKEN, MACHINE_NAME_TAKEN, NO_FACT_NAME, NO_FACT_VALUE
 from runs.models import Machine, Run
 from runs.results.facts import fact_problem
 
@@ -72,22 +73,22 @@ class MachineForm(DescribedForm):
     def clean_name(self) -> str:
         name: str = " ".join(self.cleaned_data["name"].split())
         if self._others().filter(name=name).exists():
-            raise ValidationError("There is already a machine of this name: choose another.")
+            raise ValidationError(MACHINE_NAME_TAKEN)
         return name
 
     def clean_host_key(self) -> str | None:
         key: str = self.cleaned_data["host_key"].strip()
         if key and self._others().filter(host_key=key).exists():
-            raise ValidationError("Another machine has this host key: two hosts are never one machine.")
+            raise ValidationError(HOST_KEY_TAKEN)
         return key or None
 
     def clean_facts(self) -> dict[str, str]:
         facts: dict[str, str] = self.cleaned_data["facts"]
         for name, value in facts.items():
             if not FACT_NAME.fullmatch(name):
-                raise ValidationError(f"“{name[:40]}”: name a fact with small letters, digits and underscores.")
+                raise ValidationError(NO_FACT_NAME.format(name=name[:40]))
             if not value or len(value) > 200 or not value.isprintable():
-                raise ValidationError(f"{name}: write a value of 1 to 200 printable characters.")
+                raise ValidationError(NO_FACT_VALUE.format(name=name))
             if problem := fact_problem(name, _stated_value(value)):
                 raise ValidationError(f"{problem}.")
         return facts

@@ -11,6 +11,13 @@ from django.utils.text import slugify
 from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyError, System
 from runs.catalog.durability import ACKS, READS
 from runs.catalog.forms.fields import IN_USE, DescribedForm, PropertiesField, name_field
+from runs.catalog.messages import (
+    MODE_NAME_BEGINS_WITH_LETTER,
+    MODE_UNCHANGED,
+    OWN_MODE_DOES_NOT_FIT,
+    OWN_MODE_TAKEN,
+    TOO_MANY_OWN_MODES,
+)
 from runs.models import Database, Deployment, MatrixEntry
 from runs.results.pages.durability import ACKS as ACK_TEXTS, READS as READ_TEXTS
 
@@ -57,7 +64,7 @@ class OwnModeForm(DescribedForm):
     def clean_name(self) -> str:
         slug: str = slugify(self.cleaned_data["name"]).replace("_", "-")
         if not slug[:1].isalpha():
-            raise ValidationError("Begin the name with a letter, such as always-tuned.")
+            raise ValidationError(MODE_NAME_BEGINS_WITH_LETTER)
         return slug.removesuffix(STATED_SUFFIX) + STATED_SUFFIX
 
     def clean(self) -> dict[str, Any]:
@@ -89,7 +96,7 @@ class OwnModeForm(DescribedForm):
                 and self.own["client_properties"] == self.base.client_properties
             )
         ):
-            self.add_error(None, f"This is {self.base.slug} itself: change a setting or the record.")
+            self.add_error(None, MODE_UNCHANGED.format(slug=self.base.slug))
         return cleaned
 
     @transaction.atomic
@@ -98,9 +105,9 @@ class OwnModeForm(DescribedForm):
         database = Database.objects.select_for_update().get(pk=self.database.pk)
         slug: str = self.cleaned_data["name"]
         if slug in database.own_modes:
-            raise ValidationError({"name": f"{database.name} has an own mode {slug} already: choose another name."})
+            raise ValidationError({"name": OWN_MODE_TAKEN.format(database=database.name, slug=slug)})
         if len(database.own_modes) >= MAX_OWN_MODES:
-            raise ValidationError(f"A database has at most {MAX_OWN_MODES} own modes: delete one first.")
+            raise ValidationError(TOO_MANY_OWN_MODES.format(limit=MAX_OWN_MODES))
         database.own_modes = {**database.own_modes, slug: self.own}
         database.save(update_fields=["own_modes"])
         return slug
@@ -128,5 +135,5 @@ def own_mode_problem(database: Database, system: System) -> str:
         try:
             system.check_own_mode(slug, own)
         except PropertyError as error:
-            return f"The own mode {slug} does not fit: {error} Delete it first."
+            return OWN_MODE_DOES_NOT_FIT.format(slug=slug, error=error)
     return ""

@@ -7,6 +7,7 @@ from django.forms import BoundField
 
 from runs.catalog import Property, PropertyError, System
 from runs.catalog.forms.fields import DescribedForm
+from runs.catalog.messages import NO_SECRET_STORED
 from runs.ycsb.property_schema import MAX_PEM_LENGTH, MAX_TEXT_LENGTH
 
 KEPT = "(kept)"  # stands for a stored secret
@@ -46,9 +47,7 @@ class SignInForm(DescribedForm):
         properties |= {name: secrets[name] for name in kept if name in secrets}
         for name in kept:
             if name not in secrets:
-                self.add_error(
-                    fields.get(name, self.lines), f"{name}: no secret is stored that could be kept. Write it."
-                )
+                self.add_error(fields.get(name, self.lines), NO_SECRET_STORED.format(name=name))
         try:
             return self.client_system.check_binding_properties(properties)
         except PropertyError as error:

@@ -10,6 +10,7 @@ from benchsite.accounts.permissions import team_required
 from benchsite.core.formatting import counted, grouped, percent, significant
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.catalog.measured_losses import MeasuredLoss, load_measured_losses
+from runs.catalog.messages import DID_NOT_START, LOSS_SHARE, OLDEST_LOST
 from runs.models import Database
 from runs.results.pages.durability import mode_rows
 from runs.results.verifications import load_verifications
@@ -47,17 +48,17 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
     """In how many faults writes were lost, how much, and what of it contradicts the record in the catalog."""
     faults = f"lost in {grouped(loss.with_loss)} of {grouped(loss.faults)}"
     if loss.max_loss_share is not None:
-        detail = [f"lost in at most {percent(loss.max_loss_share)} of faults (95\N{NO-BREAK SPACE}%)"]
+        detail = [LOSS_SHARE.format(share=percent(loss.max_loss_share))]
     elif loss.oldest_lost_median_s is not None and loss.oldest_lost_max_s is not None:
         ages = f"{significant(loss.oldest_lost_median_s)} s, at most {significant(loss.oldest_lost_max_s)} s"
-        detail = [f"oldest lost write: median {ages}"]
+        detail = [OLDEST_LOST.format(ages=ages)]
     else:
         detail = []
     detail += [
         counted(number, noun) for number, noun in ((loss.holes, "hole"), (loss.damaged, "damaged record")) if number
     ]
     if loss.not_started:
-        detail.append(f"{grouped(loss.not_started)} times the server did not start")
+        detail.append(DID_NOT_START.format(times=grouped(loss.not_started)))
     return {"faults": faults, "detail": "; ".join(detail), "contradiction": loss.contradiction(mode.durability)}
 
 

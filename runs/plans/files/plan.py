@@ -29,6 +29,7 @@ from runs.checks import THRESHOLDS
 from runs.models import Database, Provisioner
 from runs.plans.expansion import PlannedRun
 from runs.plans.faults import MAX_FAULTS, list_problems
+from runs.plans.messages import NO_LINE_BREAKS, NO_ROLE, NUMBER_OF_TABLES, NUMBER_OR_LINE, ONE_LINE, PLANNED_TWICE
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
 from runs.plans.plan_spec import (
     MAX_GROUPS,
@@ -72,7 +73,7 @@ def _line(max_length: int, *, empty: bool = False) -> AfterValidator:
 
     def check(text: str) -> str:
         if not text.isprintable() or len(text) > max_length or not (text.strip() or empty):
-            raise ValueError(f"must be one line of at most {max_length} characters{'' if empty else ', not empty'}")
+            raise ValueError(ONE_LINE.format(limit=max_length, not_empty="" if empty else ", not empty"))
         return text
 
     return AfterValidator(check)
@@ -80,13 +81,13 @@ def _line(max_length: int, *, empty: bool = False) -> AfterValidator:
 
 def _check_texts(texts: dict[str, str]) -> dict[str, str]:
     if not all(name.isprintable() and value.isprintable() for name, value in texts.items()):
-        raise ValueError("must be texts without line breaks")
+        raise ValueError(NO_LINE_BREAKS)
     return texts
 
 
 def _check_value(value: int | float | str | bool) -> int | float | str | bool:
     if not str(value).isprintable():
-        raise ValueError("must be a number or a text of one line")
+        raise ValueError(NUMBER_OR_LINE)
     return value
 
 
@@ -99,10 +100,10 @@ def _check_workload(properties: dict[str, str]) -> dict[str, str]:
 
 def _check_roles(tables: dict[str, Role]) -> dict[str, Role]:
     if not 0 < len(tables) <= MAX_ROLES:
-        raise ValueError(f"must be 1 to {MAX_ROLES} tables")
+        raise ValueError(NUMBER_OF_TABLES.format(limit=MAX_ROLES))
     for role in tables:
         if not _ROLE.fullmatch(role):
-            raise problem(f"{role[:60]!r} is no role; write it as in cluster-1", role)
+            raise problem(NO_ROLE.format(role=role[:60]), role)
     return tables
 
 
@@ -420,6 +421,6 @@ def twice_the_same(runs: Iterable[PlannedRun]) -> str:
     for run in runs:
         key = (run.sweep.key, run.threads, run.target_ops_s, run.repeat)
         if key in seen:
-            return f"{seen[key]} is planned twice: a rule gives two rungs the same threads."
+            return PLANNED_TWICE.format(run=seen[key])
         seen[key] = run.name
     return ""

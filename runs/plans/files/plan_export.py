@@ -28,6 +28,7 @@ from runs.plans.files.plan import (
     PlanWorkload,
 )
 from runs.plans.files.plan_file import as_text
+from runs.plans.messages import OWN_BUILDS_NOT_EXPORTED, WORKLOAD_OF_GROUP_GONE
 from runs.plans.plan_spec import PlanFault, PlanGroup, PlanSearch
 from runs.ycsb.properties import check_workload
 from runs.ycsb.property_schema import PropertyError
@@ -40,7 +41,7 @@ ADDRESS: Final = re.compile(r"(url|uri|hosts?|port|quorum|address(es)?)$")
 def export_plan(matrix: Matrix) -> str:
     """The plan file of a stored matrix. Raises PlanRefused where it has nothing to export, or own builds."""
     if has_own_builds(matrix.builds):
-        raise PlanRefused("This plan has own builds, which are files of its machines: export it with names.")
+        raise PlanRefused(OWN_BUILDS_NOT_EXPORTED)
     return as_text(build_plan_file(matrix))
 
 
@@ -117,7 +118,7 @@ def _group_workloads(matrix: Matrix) -> dict[str, PlanWorkload]:
     names = {group["workload"] for group in matrix.groups}
     rows = Workload.objects.filter(team=matrix.team_id, name__in=names).order_by("name")
     if missing := sorted(names - {row.name for row in rows}):
-        raise PlanRefused(f"A group has the workload {missing[0]}, which is there no more.")
+        raise PlanRefused(WORKLOAD_OF_GROUP_GONE.format(workload=missing[0]))
     return {row.name: _workload(row) for row in rows}
 
 

@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from runs.plans.files.plan import FORMAT, NAMED_VERSION, VERSION, PlanFile, PlanRefused
+from runs.plans.messages import NESTED_TOO_DEEPLY, NO_TOML, OTHER_FORMAT, PLAN_FILE_TOO_LONG
 from runs.plans.plan_spec import Table
 from runs.ycsb.properties import convert_version_1_warm_up
 
@@ -60,15 +61,15 @@ def read_plan(text: str) -> PlanFile:
 def parse_plan(text: str) -> dict[str, Any]:
     """The content of a plan file of any version. Raises PlanRefused."""
     if len(text) > MAX_LENGTH:
-        raise PlanRefused(f"A plan file has at most {MAX_LENGTH:,} characters, this one has {len(text):,}.")
+        raise PlanRefused(PLAN_FILE_TOO_LONG.format(limit=MAX_LENGTH, length=len(text)))
     try:
         content = tomllib.loads(text)
     except ValueError as error:  # Of a number with thousands of digits Python says no more than this.
-        raise PlanRefused(f"This is no TOML: {error}.") from None
+        raise PlanRefused(NO_TOML.format(error=error)) from None
     except RecursionError:
-        raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None
+        raise PlanRefused(NESTED_TOO_DEEPLY) from None
     if content.get("format") != FORMAT:
-        raise refuse_plan(text, ["format"], f"format must be {FORMAT!r}: this is another kind of file")
+        raise refuse_plan(text, ["format"], OTHER_FORMAT.format(format=FORMAT))
     return content
 
 

@@ -26,6 +26,7 @@ from runs.catalog import (
 from runs.plans.expansion import PlannedGroup, PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
+from runs.plans.messages import STATION_CHECK, STATION_DELETES, STATION_NODES, STATION_START
 from runs.ycsb.command import (
     OPEN_RATE,
     TAIL_S,
@@ -370,15 +371,15 @@ def _station_lines(plan: PlanFile, station: Station) -> list[str]:
     mode, cluster = system.mode(station.mode), plan.clusters[database.cluster]
     lines = [
         f"Station {station.name}: {database.name}, {system.name} {database.version}, durability mode {mode.name}",
-        f"  nodes: {len(cluster.nodes)}, copies of each record: {database.replication_factor}",
+        STATION_NODES.format(nodes=len(cluster.nodes), copies=database.replication_factor),
     ]
     if system.slug in START:
-        lines.append(f"  start on one machine: cd servers/{station.name} && {START[system.slug]}")
-    lines += [f"  check on the running server: {name} is {value}" for name, value in mode.expected_settings.items()]
+        lines.append(STATION_START.format(station=station.name, command=START[system.slug]))
+    lines += [STATION_CHECK.format(name=name, value=value) for name, value in mode.expected_settings.items()]
     if system.slug in EMPTY_DATABASE:
         lines += [
             f"  EMPTY_DATABASE='{EMPTY_DATABASE[system.slug]}'",
-            "  deletes data of others too: use a server that has nothing else",
+            STATION_DELETES,
         ]
     loads = [cell for cell in station.cells if cell.run.phase == "load"]
     lines += [f"  rows after {cell.name}: {cell.run.dataset.records}" for cell in loads]

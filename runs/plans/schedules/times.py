@@ -6,6 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 from itertools import count, islice
 from typing import Final
 
+from runs.plans.messages import EVERY_DAY, EVERY_HOUR
+
 HOURS: Final = "hours"
 DAY: Final = "day"
 WEEK: Final = "week"
@@ -57,11 +59,11 @@ def in_words(rule: Rule) -> str:
             every = f"every {rule.hours} hours"
         times = _times_of_day(rule)
         if len(times) > 6:
-            return f"{every}, at {rule.at.minute} minutes past, UTC"
+            return EVERY_HOUR.format(hours=every, minute=rule.at.minute)
         return f"{every}, at {_listed([f'{at:%H:%M}' for at in times])} UTC"
     if rule.every == WEEK:
         return f"on {_listed([f'{DAYS[day]}s' for day in sorted(set(rule.days))])} at {rule.at:%H:%M} UTC"
-    return f"every day at {rule.at:%H:%M} UTC"
+    return EVERY_DAY.format(at=rule.at)
 
 
 def _times_of_day(rule: Rule) -> list[time]:

@@ -21,6 +21,12 @@ from runs.queue import lifecycle
 from runs.queue.spec import GroupSpec, RunSpec, WindowSpec, build_group_spec, list_groups, max_warmup_s
 from runs.results import artifacts
 from runs.results.measures.steady import extend_warmup
+from runs.results.messages import (
+    MODE_NOT_READ_BACK,
+    NO_CLIENT_STARTED,
+    NOT_BROKEN_BY_INFRASTRUCTURE,
+    RECORDS_NOT_COUNTED,
+)
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.client_merge import Collected, merge_logs
 from runs.results.recording.groups import CollectedGroup, GroupResult, build_group_result, read_group_facts
@@ -169,12 +175,12 @@ def missing_evidence(run: Run) -> list[str]:
     """Evidence that a run broken by infrastructure lacks, in words; empty where it can be completed."""
     missing = missing_output(run)
     if run.status != Status.FAILED or run.reason not in lifecycle.INFRASTRUCTURE:
-        missing.append("it is not a run that infrastructure broke")
+        missing.append(NOT_BROKEN_BY_INFRASTRUCTURE)
     for when in () if run.evidence.get("mode_stated") else ("before", "after"):
         if not run.evidence.get(when, {}).get("in_force"):
-            missing.append(f"the durability mode was not read back {when} the clients ran")
+            missing.append(MODE_NOT_READ_BACK.format(when=when))
     if run.phase == Phase.LOAD and run.evidence.get("rows") is None:
-        missing.append("the records were not counted after the load")
+        missing.append(RECORDS_NOT_COUNTED)
     return missing
 
 
@@ -196,7 +202,7 @@ def missing_output(run: Run) -> list[str]:
             lines.append(f"client {client.number}{place}: {', '.join(files)}")
     if clients:
         return lines
-    return ["no client was started"]
+    return [NO_CLIENT_STARTED]
 
 
 def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:

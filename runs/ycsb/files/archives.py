@@ -11,6 +11,7 @@ from typing import IO, Final, cast
 from benchsite.core.formatting import printable
 from runs.ycsb.errors import DamagedFile, LimitExceeded, UnreadableFile
 from runs.ycsb.files.sources import PIECE, Counted, Refused, Source, read_full
+from runs.ycsb.messages import NEGATIVE_SIZE, NO_NEXT_MEMBER, NO_ZIP_DIRECTORY, OFFICE_DOCUMENT
 
 _TAR_BLOCK: Final = 512
 _MAX_HEADER_LENGTH: Final = 64 * 1024  # of a tar member's extended header; a path has at most 4 KiB
@@ -90,9 +91,9 @@ def tar_members(source: Source) -> Iterator[tuple[str, Source]]:
         try:
             info = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
         except tarfile.HeaderError as error:
-            raise DamagedFile(f"The archive is damaged: what should be the next member is none ({error}).") from error
+            raise DamagedFile(NO_NEXT_MEMBER.format(error=error)) from error
         if info.size < 0:
-            raise DamagedFile("The archive is damaged: a member has a negative size.")
+            raise DamagedFile(NEGATIVE_SIZE)
         part = _Part(source, info.size)
         if info.type == tarfile.XGLTYPE:
             pass
@@ -166,11 +167,11 @@ def _zip_members(stream: IO[bytes]) -> Iterator[tuple[str, Source]]:
     try:
         archive = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, OSError, struct.error, ValueError, NotImplementedError) as error:
-        raise UnreadableFile(f"The zip archive has no directory that can be read ({error}). Copy it again.") from error
+        raise UnreadableFile(NO_ZIP_DIRECTORY.format(error=error)) from error
     with archive:
         infos = archive.infolist()
         if any(info.filename == "[Content_Types].xml" for info in infos):
-            raise UnreadableFile("This is an office document. Save what is in it as plain text.")
+            raise UnreadableFile(OFFICE_DOCUMENT)
         for info in infos:
             if info.is_dir() or _is_left_by_a_desktop(info.filename):
                 continue

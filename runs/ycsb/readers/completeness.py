@@ -7,6 +7,14 @@ from typing import Final
 
 from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.messages import (
+    BUCKETS_BREAK_OFF,
+    CLEANUP_MISSING,
+    OPERATIONS_MISSING,
+    RESULTS_BREAK_OFF,
+    RESULTS_MISSING,
+    RETURNS_BREAK_OFF,
+)
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.operation import COMPOSITE, KNOWN_OPERATIONS, OVERALL, ReadOperation, parse_name
 
@@ -30,9 +38,9 @@ def what_breaks_off(
     if not operations:
         return None
     if is_untouched and not any(parse_name(name).operation == "CLEANUP" for name in operations):
-        return "The results of CLEANUP are missing."
+        return CLEANUP_MISSING
     if missing := _without_twin(operations):
-        return f"The results of {missing} are missing."
+        return RESULTS_MISSING.format(operations=missing)
     last = list(operations)[-1]
     if operations[last].count == 0:
         return None  # of no values some exporters state less
@@ -43,11 +51,11 @@ def what_breaks_off(
     if _is_unknown(last):
         return None
     if (expected_keys | (_always(alike) if is_untouched else frozenset())) - metrics[last].keys:
-        return f"The results of {last} break off."
+        return RESULTS_BREAK_OFF.format(operation=last)
     if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:
-        return f"The buckets of {last} break off."
+        return BUCKETS_BREAK_OFF.format(operation=last)
     if not _has_returns(last, operations, is_untouched=is_untouched):
-        return f"The return codes of {last} break off."
+        return RETURNS_BREAK_OFF.format(operation=last)
     return None
 
 
@@ -107,10 +115,7 @@ class Sums:
         return not self.agree and (excess < 0 or 0 < excess <= self.unexplained_updates)
 
     def __str__(self) -> str:
-        return (
-            f"Throughput and run time tell of {grouped(self.expected)} operations, the metrics of {self.total:,}: "
-            "some of them are missing, or the file was edited."
-        )
+        return OPERATIONS_MISSING.format(expected=grouped(self.expected), total=self.total)
 
 
 def find_spans(

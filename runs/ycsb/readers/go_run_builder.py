@@ -10,6 +10,7 @@ from typing import Final
 from benchsite.core.formatting import exact
 from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
+from runs.ycsb.messages import BEYOND_LAST_BUCKET
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import OtherLine, ReadOperation
 from runs.ycsb.readers.goreports import ReportLine
@@ -275,7 +276,7 @@ def _overflows(lines: Mapping[str, ReportLine]) -> Iterator[str]:
         ranks = [rank for rank, value in line.read().percentiles_us.items() if not value]
         if ranks and line.count:
             beyond = 100 - float(min(ranks, key=float))
-            yield f"More than {exact(beyond)} % of {name} lie in no bucket, above {_LAST_BUCKET_S} s."
+            yield BEYOND_LAST_BUCKET.format(percent=exact(beyond), operation=name, seconds=_LAST_BUCKET_S)
 
 
 def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:

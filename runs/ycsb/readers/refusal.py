@@ -6,6 +6,15 @@ from itertools import islice
 from typing import Final
 
 from runs.ycsb.block import Block
+from runs.ycsb.messages import (
+    BINARY_FILE,
+    CLIENT_PROPERTIES,
+    EMPTY_FILE,
+    NO_RESULT_PRINTED,
+    NO_YCSB_OUTPUT,
+    TABLE_OF_OUTPUTS,
+    TPC_C,
+)
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import Format
 from runs.ycsb.redact import redact
@@ -60,7 +69,7 @@ def kind_of_binary(head: bytes) -> str | None:
             return f"This is {kind}. {instead}"
     controls = len(head) - len(head.translate(None, _CONTROLS))
     if len(head) >= 32 and controls > _MAX_CONTROLS * len(head):
-        return f"This is a binary file. {_TEXT}"
+        return BINARY_FILE.format(remedy=_TEXT)
     return None
 
 
@@ -84,20 +93,20 @@ def closest_lines(block: Block) -> tuple[OtherLine, ...]:
 def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> str:
     """One sentence for the reason, and the lines that looked closest."""
     if not closest and name is None:
-        return "The file is empty: the client was killed, or ended before it could write anything."
+        return EMPTY_FILE
     if any(_SCRIPTED.search(entry.text) for entry in closest):
-        reason = "This is a table made of outputs of YCSB, not an output: upload those."
+        reason = TABLE_OF_OUTPUTS
     elif any(_TPC.search(entry.text) for entry in closest):
-        reason = "This is the output of a TPC-C benchmark (go-tpc), not of YCSB: it is not read here."
+        reason = TPC_C
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
-        reason = "These are properties for a client, and not what it printed."
+        reason = CLIENT_PROPERTIES
     elif name is None:
         number = "its only line"
         if lines != 1:
             number = f"its {lines:,} lines"
-        reason = f"This is not an output of YCSB or of its relatives: nothing of one is in {number}."
+        reason = NO_YCSB_OUTPUT.format(lines=number)
     else:
-        reason = "The client printed no result: it was killed, or ended before it could write one."
+        reason = NO_RESULT_PRINTED
     quoted = " | ".join(
         f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
     )

@@ -8,6 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runs.ycsb.messages import (
+    BATCHED_COUNTED,
+    COMPOSITES_IN_MILLISECONDS,
+    FAILED_COUNTED,
+    INTENDED_TIMES,
+    OTHER_LAYOUT,
+    P90_NAMED_P95,
+    PERCENTILES_CUT_OFF,
+    VERIFY_WITHOUT_LATENCIES,
+    WHOLE_MILLISECONDS,
+)
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.operation import Bucket, ReadOperation, parse_name
 from runs.ycsb.readers.preamble import Preamble
@@ -76,10 +87,7 @@ def find_contradiction(layout: Layout) -> str | None:
     low, high = max(lows), min(highs)
     if low <= stated and (stated <= high or high == _MASTER):
         return None
-    return (
-        f"This output states YCSB {Range(stated, stated)}, but is not laid out as that version prints it: "
-        "it may be of a development build, or put together from several outputs. The stated version counts."
-    )
+    return OTHER_LAYOUT.format(version=Range(stated, stated))
 
 
 def _stated(preamble: Preamble) -> Version | None:
@@ -155,10 +163,7 @@ def corrected(
         draft = metrics[name]
         if parsed.is_composite and version is not None and _is_thousandth(version, metrics):
             corrected_operations[name] = _thousandfold(operation)
-            remarks.append(
-                "YCSB 0.1.3 and 0.1.4 measure READ-MODIFY-WRITE in milliseconds and print them as microseconds: "
-                "its latencies were multiplied by 1000."
-            )
+            remarks.append(COMPOSITES_IN_MILLISECONDS)
         if parsed.operation == "VERIFY" and _is_code(operation, version):
             corrected_operations[name] = replace(
                 operation,
@@ -169,33 +174,24 @@ def corrected(
                 buckets=(),
                 returns=operation.returns or _returns_by_codes(operation),
             )
-            remarks.append("Before YCSB 0.8 VERIFY has no latencies: what it prints are result codes.")
+            remarks.append(VERIFY_WITHOUT_LATENCIES)
         if _is_shifted(name, draft) and "95" in operation.percentiles_us:
             corrected_operations[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
-            remarks.append(
-                "With measurementtype=hdrhistogram YCSB 0.2.0 to 0.3.1 print the 90th percentile under the name of the "
-                "95th: it is shown as p90, and there is no p95."
-            )
+            remarks.append(P90_NAMED_P95)
     remarks += _say_counts(operations, version)
     return corrected_operations, list(dict.fromkeys(remarks))
 
 
 def _say_units(metrics: Mapping[str, MetricDraft]) -> Iterable[str]:
     if any(draft.has_millisecond_average for draft in metrics.values()):
-        yield "YCSB 0.1.0 to 0.1.2 measure in whole milliseconds: its latencies were multiplied by 1000."
+        yield WHOLE_MILLISECONDS
     if any(draft.has_histogram or draft.has_millisecond_percentiles for draft in metrics.values()):
-        yield (
-            "These percentiles are whole milliseconds, cut off: the true value lies up to 1 ms above. "
-            "Do not compare them with HdrHistogram's."
-        )
+        yield PERCENTILES_CUT_OFF
 
 
 def _say_intended(properties: Mapping[str, str]) -> Iterable[str]:
     if properties.get("measurement.interval") == "intended":
-        yield (
-            "measurement.interval=intended: the latencies are response times, counted from when each operation "
-            "should have started, although their names do not say so."
-        )
+        yield INTENDED_TIMES
 
 
 def _say_counts(operations: Mapping[str, ReadOperation], version: Range | None) -> Iterable[str]:
@@ -203,10 +199,10 @@ def _say_counts(operations: Mapping[str, ReadOperation], version: Range | None) 
         return
     failures = set().union(*(entry.returns for entry in operations.values())) - {"OK", "0", "BATCHED_OK"}
     if failures and version.high < (0, 6, 0):
-        yield "Before YCSB 0.6 failed operations are counted and measured together with the successful ones."
+        yield FAILED_COUNTED
     batched = any("BATCHED_OK" in entry.returns for entry in operations.values())
     if batched and version.low >= (0, 10, 0) and version.high < (0, 12, 0):
-        yield "YCSB 0.10 and 0.11 count BATCHED_OK as failed: those under -FAILED with this return code succeeded."
+        yield BATCHED_COUNTED
 
 
 def _is_thousandth(version: Range, metrics: Mapping[str, MetricDraft]) -> bool:

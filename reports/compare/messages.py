@@ -1,0 +1,143 @@
+"""The English of comparisons and their figures: templates for `str.format`, filled where a result is found."""
+
+
+# --- analysis/looks.py ---
+
+BEFORE_FIRST_LOOK = "{repeats} of {first} repeats: no verdict before the first look."
+LAST_LOOK = "this is the last look"
+NEXT_LOOK = "the next look is after {repeats}"
+VERDICT_AT_LOOK = (
+    "Verdict after {after} of {most} repeats, at the level {level} of this look ({interval} interval); {following}."
+)
+
+# --- analysis/ratios.py ---
+
+NO_RUN_COUNTS = "has no run that counts"
+NO_NUMBER = "has a value that is no number"
+ZERO = "has a value of zero"
+
+# --- figures/captions.py ---
+
+CLIENTS_ON_DATABASE_MACHINES = "Clients ran on the database's own machines: compare the shapes, not the numbers"
+ON_ONE_MACHINE = "Everything ran on one machine"
+NODES_ON_ONE_MACHINE = "Several nodes on one machine"
+COMPARE_SHAPES = "{subject}{cores}: compare the shapes, not the numbers"
+GENERATORS_ON_CLUSTER = (
+    "Load generators ran on the cluster's own machines ({machines}): compare the shapes, not the numbers"
+)
+CORES_DIVIDED = ", divided between servers and clients"
+MODES_STATED = "Durability mode stated, not read back: {sides}"
+NOT_MEASURED = "No {kind} of {operation} here. Measured was: {measured}."
+ONE_RUN_PER_POINT = "n = 1 run per point, so no interval"
+RUNS_PER_POINT = "n = {runs} runs per point: median, band from least to most"
+WINDOW = "{window} measured after {warmup} of warm-up"
+CLIENTS_MISSING = "only {merged} of {expected} clients merged at {points}"
+CLIENTS_MERGED = "{clients} merged at every point"
+CPU_NOT_MEASURED = "CPU of the load generators not measured"
+GENERATORS_CPU = "load generators' CPU at most {most}{missing}"
+MODE_NOT_READ_BACK = "durability mode not read back at {points}"
+MODE_READ_BACK = "durability mode read back before and after every run"
+EXCLUDED = "left out by a person"
+OVERRIDDEN = "rejected but counted with a written reason"
+STAND_INS = "{runs} against {kinds} not drawn: such a server is not the product."
+
+# --- figures/ceilings.py ---
+
+CEILINGS = (
+    "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the next "
+    "one, which failed"
+)
+FACTOR_ALONE = "÷ is the factor of these runs alone"
+SINGLE_RUNS = "Single runs do not show which side is best: {factor}"
+AMONG_BEST_MEANS = (
+    "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
+)
+JUDGED_AT_LOOK = "judged after {after} of {most} repeats, at the level of this look"
+OF_SINGLE_RUNS = "{sentence}. Of single runs and ladders whose end is open {factor}"
+COST_OF_MODE = "{times} of a mode: of the best ceiling of the database's weakest durability"
+COST_OF_WEAKEST = "{cost}, the weakest durability of this database"
+BEST_OF_CLASS = "{best} of those whose writes wait for: {durability_class}"
+
+# --- figures/figure.py ---
+
+SIDES_SHOWN = "{shown} of {among} sides are shown"
+
+# --- figures/latency.py ---
+
+ZOOMED = "Zoomed up to the latency of the knees"
+LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not drawn"
+
+# --- figures/loss.py ---
+
+ANY_NUMBER_OF_WRITES = "any number of writes"
+LOST_NONE = "lost none in {cuts}: at most {share} lose any (95 %)"
+CEILING_OVER_LOSS = (
+    "Throughput ceiling of each sweep over the oldest acknowledged write that a power cut of one node takes"
+)
+FILLED_AND_HOLLOW = (
+    "Filled points: measured on a volatile disk, the line runs from median to maximum; hollow points: the record of "
+    "the mode"
+)
+DOTTED_LINE = (
+    "The dotted line is the highest value of the sides that lose at most so much; repeats may not tell them apart"
+)
+NOT_PLACED = "not placed, no ceiling or durability unknown"
+NO_KNOWN_LOSS = "No sweep has both a ceiling and a durability mode with a known loss."
+
+# --- figures/percentiles.py ---
+
+PERCENTILES_OF_WINDOW = "Percentiles of the measured window, not averaged over clients"
+NO_LATENCY_STORED = "No latency of this run is stored."
+UP_TO_LOAD = "Each sweep at its highest rung up to {load}"
+AT_SHARED_RUNG = "All at the highest rung that every sweep measured: {load}"
+AT_OWN_CEILINGS = "Each sweep at its own ceiling: the loads differ"
+MEDIANS_OF_REPEATS = "Each percentile is the median of its repeats'; their histograms are not pooled"
+NO_SHARED_RUNG = "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
+NOTHING_UP_TO_LOAD = "No sweep was measured at {load} or less. Choose a higher load."
+
+# --- figures/points.py ---
+
+MEDIAN_OF_REPEATS = "median of {repeats} repeats, {low} to {high}"
+
+# --- figures/run_series.py ---
+
+CLIENTS_MERGED_PER = "All clients merged, per {every}; what is shaded does not count"
+MEASURED_SECONDS = "Measured from second {begin} to {end}"
+P99_BY_ITSELF = "p99 of each {every} by itself: their mean would mean nothing"
+FAULT_BANDS = "Coloured bands are planned faults: {faults}"
+OFFERED_AND_DROPPED = "Offered and dropped count when an operation was due"
+SECONDS_BAND = "The band reaches from the least to the greatest second of each interval"
+NO_SECOND_STORED = "No second of this run is stored."
+
+# --- figures/scalability.py ---
+
+GAIN_OF_SIZES = (
+    "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
+    "cluster's throughput as there are times its nodes"
+)
+ONE_SIZE = (
+    "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several sizes, "
+    "and choose all of their sweeps."
+)
+LOOK_FOR_DIFFERENCES = "{gain}: look for what else differs"
+
+# --- figures/server_metrics.py ---
+
+SERVER_SERIES = "{subject}, over the time axis of the run's series; what is shaded does not count"
+
+# --- figures/sweeps_over_time.py ---
+
+AT_OWN_CEILINGS_OVER_TIME = "Each sweep in the run at its own ceiling: the loads differ. Points are of {interval}"
+NO_SERIES = "No series of {operation} is stored of these sweeps."
+
+# --- ladder_text.py ---
+
+CLIENTS_AT_LIMIT = "the clients were at their limit"
+THREADS_LACKING = "the next target lacked threads"
+NEXT_TARGET_UNKNOWN = "of the next target no run counts"
+SEARCHED_LIMIT = "the search sought {limit}, not the ceiling"
+LAST_SUSTAINED = "the last target was sustained"
+ALL_SUSTAINED = "every target was sustained"
+LADDER_TOO_SHORT = "the ladder is too short"
+NONE_SUSTAINED = "no target was sustained"
+ABOVE_CLIENTS_LIMIT = "above the clients' limit"

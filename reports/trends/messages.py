@@ -1,0 +1,35 @@
+"""The English of verdicts and histories: templates for `str.format`, filled where a result is found."""
+
+
+# --- analysis/verdicts.py ---
+
+ENVIRONMENTS_DIFFER = "Inconclusive: the environments are not comparable, for they differ in {fields}."
+ONE_SESSION_WORSE = "Inconclusive: one session is worse in {metrics}. Measure this test again in a new CI job."
+WORSE_AND_BETTER = "Mixed: worse is {worse}, better is {better}."
+NO_LOSS = "Pass: no loss in {metrics}."
+LEVEL_ACCEPTED = "{metric}: the level that begins with this commit was accepted."
+NOT_JUDGED = "Not judged, because the environments are not comparable."
+LOSS_EXCLUDED = "{measured} A loss of {threshold} or more is excluded."
+MEASURED_NOT_JUDGED = "{measured} Not judged, because the environments are not comparable."
+MEASURE_AGAIN = "{measured} One session does not decide: measure it again in a new one."
+NOT_CONFIRMED = "{measured} No later session confirms it."
+UNDECIDED = "{measured} One session does not decide."
+
+# --- figures/history.py ---
+
+UNCERTAIN = "too uncertain or too small to count"
+
+# --- verdicts/verdict.py ---
+
+NOT_EVERY_RUN_MEASURED = "not every run of the {side} side measured its {kind} times."
+TOO_FEW_OPERATIONS = "a run of the {side} side did it less than {limit} times."
+BETWEEN_TWO_VALUES = "of a run of the {side} side it is only known to lie between two values."
+RUN_REJECTED = "“{run}” is rejected by its validity checks."
+RUN_CLOSES_MATRIX = "“{run}” is the repeat that closes a matrix."
+
+# --- histories.py ---
+
+NEWEST_OUTSIDE = (
+    "The newest point, {label}, is {change} {side} its level, outside the band. One point is no change: run it again "
+    "before you look for a cause."
+)

@@ -1,0 +1,25 @@
+"""The English of results and annotations: templates for `str.format`, filled where a result is found."""
+
+
+# --- annotations.py ---
+
+TAG_TOO_LONG = "A tag has at most {limit} characters; “{tag}…” has {length}. Put long remarks into the notes."
+TOO_MANY_TAGS = "A run has at most {limit} tags, and these are {count}. Leave some out."
+REASON_TOO_LONG = "A reason has at most {limit} characters; this one has {length}."
+NOTES_TOO_LONG = "Notes have at most {limit} characters; these have {length}."
+
+# --- facts.py ---
+
+NUMBER_BETWEEN = "{name} is a number between {least} and {most}"
+TOO_MANY_CODES = "{name} are at most {limit} lists of operation, status, code and count"
+TOO_MANY_PAIRS = "{name} are at most {limit} pairs of numbers"
+FACT_TOO_LONG = "{name} has more than {limit} characters"
+NEITHER_TEXT_NOR_NUMBER = "{name} is neither a text nor a number"
+NUMBER_TOO_LARGE = "{name} is too large a number"
+
+# --- recording/scheduled_runs.py ---
+
+NOT_BROKEN_BY_INFRASTRUCTURE = "it is not a run that infrastructure broke"
+MODE_NOT_READ_BACK = "the durability mode was not read back {when} the clients ran"
+RECORDS_NOT_COUNTED = "the records were not counted after the load"
+NO_CLIENT_STARTED = "no client was started"
