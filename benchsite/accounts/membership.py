@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from benchsite.accounts import audit, limits
+from benchsite.accounts.messages import TOO_MANY_INVITATIONS
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.sign_in_link import TOKEN_BYTES, digest
 from benchsite.accounts.tenancy import all_teams
@@ -57,7 +58,7 @@ def make_team(name: str, user: User) -> Team:
 def invite(team: Team, by: User, *, role: str, note: str = "") -> str:
     """The token of a new invitation, which is nowhere but in the answer. Raises MembershipRefused."""
     if open_invitations(team).count() >= MAX_OPEN_INVITATIONS:
-        raise MembershipRefused(f"{MAX_OPEN_INVITATIONS} invitations are open already: withdraw some first.")
+        raise MembershipRefused(TOO_MANY_INVITATIONS.format(limit=MAX_OPEN_INVITATIONS))
     token = secrets.token_urlsafe(TOKEN_BYTES)
     Invitation.objects.create(
         team=team,

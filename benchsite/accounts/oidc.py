@@ -25,6 +25,7 @@ from requests import PreparedRequest, RequestException, Response, Session, Timeo
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
+from benchsite.accounts.messages import CONTROL_CHARACTERS, ID_TOKEN_OF_OTHER_CLIENT
 from benchsite.accounts.password_hashing import Busy
 from benchsite.core.formatting import exact
 
@@ -73,7 +74,7 @@ def make_session() -> Session:
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("text without control characters, please")
+        raise ValueError(CONTROL_CHARACTERS)
     return text
 
 
@@ -126,7 +127,7 @@ class VerifyingAdapter(views.OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
             options={"require": [*REQUIRED_CLAIMS]},
         )
         if claims.get("azp", app.client_id) != app.client_id:
-            raise OAuth2Error("The ID token was issued for another client.")
+            raise OAuth2Error(ID_TOKEN_OF_OTHER_CLIENT)
         return claims
 
 

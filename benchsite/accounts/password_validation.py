@@ -6,6 +6,7 @@ from typing import Final
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from benchsite.accounts.messages import PASSWORD_IS_SITE_WORD
 from benchsite.accounts.models import User
 
 FIXED_WORDS: Final = ("benchsite", "benchmark", "ycsb")
@@ -28,7 +29,7 @@ class SiteWordValidator:
                 raise ValidationError("This password is made of names of this site: choose another.", code="site_word")
 
     def get_help_text(self) -> str:
-        return "Your password cannot be a name of this site, with or without digits."
+        return PASSWORD_IS_SITE_WORD
 
 
 def _letters(text: str) -> str:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from benchsite.accounts.messages import SIGN_IN_LINKS_EMBEDDED_ONLY
 from benchsite.accounts.models import SignInLink, User
 
 TOKEN_BYTES = 16  # 128 bits, beyond guessing within the link's life
@@ -29,10 +30,7 @@ def make_link(user: User) -> str:
     Raises LinksNotAllowed unless the site runs on its embedded servers.
     """
     if not settings.EMBEDDED:
-        raise LinksNotAllowed(
-            "One-time sign-in links exist only on a site with its own embedded servers (no DATABASE_URL, no REDIS_URL):"
-            " sign in with a password, which `manage.py createsuperuser` sets."
-        )
+        raise LinksNotAllowed(SIGN_IN_LINKS_EMBEDDED_ONLY)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     SignInLink.objects.filter(expires_at__lt=Now()).delete()
     SignInLink.objects.create(user=user, token_sha256=digest(token), expires_at=Now() + LIFE)

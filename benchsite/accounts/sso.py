@@ -16,6 +16,7 @@ from django.urls import reverse
 from requests import Session
 
 from benchsite.accounts import membership, oidc
+from benchsite.accounts.messages import SIGN_IN_CONNECTED
 from benchsite.accounts.models import User
 
 PROVIDER_ID = "sso"
@@ -68,5 +69,5 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return oidc.make_session()
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
-        messages.success(request, f"From now on you can sign in through {settings.OIDC_NAME} too.")
+        messages.success(request, SIGN_IN_CONNECTED.format(name=settings.OIDC_NAME))
         return reverse("account")

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from benchsite.core.messages import OTHER_SECRET_KEY
+
 # What a key is for, so that no two uses of SECRET_KEY share one.
 WEBHOOKS: Final = b"benchsite: secrets of webhooks, 1"
 CLIENT_PROPERTIES: Final = b"benchsite: secret client properties, 1"
@@ -37,10 +39,7 @@ def unseal(sealed: str, purpose: bytes = WEBHOOKS) -> str:
     try:
         return MultiFernet(_keys(purpose)).decrypt(sealed.encode()).decode()
     except InvalidToken:
-        raise CannotOpen(
-            "Its secret was kept under another BENCHSITE_SECRET_KEY. Add that one to BENCHSITE_SECRET_KEY_FALLBACKS, or"
-            " give it a new secret."
-        ) from None
+        raise CannotOpen(OTHER_SECRET_KEY) from None
 
 
 def is_current(sealed: str, purpose: bytes = WEBHOOKS) -> bool:

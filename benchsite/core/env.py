@@ -9,6 +9,7 @@ from typing import TypeVar
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core.formatting import exact
+from benchsite.core.messages import WRITE_NETWORKS
 
 N = TypeVar("N", int, float)
 # Where the processes of a web server count requests together, and which of them this one is.
@@ -69,7 +70,7 @@ def env_networks(name: str) -> list[str]:
         try:
             ipaddress.ip_network(network)
         except ValueError as error:
-            raise ImproperlyConfigured(f"{name}: {error}; write networks such as 10.0.0.0/8.") from None
+            raise ImproperlyConfigured(WRITE_NETWORKS.format(name=name, error=error)) from None
     return values
 
 

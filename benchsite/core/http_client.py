@@ -16,6 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from benchsite.core.formatting import exact, grouped
+from benchsite.core.messages import CERTIFICATE_REFUSED, CONNECTION_REFUSED, NO_HTTP
 
 DEADLINE_S: Final = 5.0
 MAX_READ: Final = 1024  # of the body of an answer that nobody asks for
@@ -133,12 +134,12 @@ def _judged(status: int) -> int:
 
 def _said(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"Its certificate is not accepted: {error.verify_message}."
+        return CERTIFICATE_REFUSED.format(reason=error.verify_message)
     if isinstance(error, ConnectionRefusedError):
-        return "Nothing listens there: the connection was refused."
+        return CONNECTION_REFUSED
     if isinstance(error, ssl.SSLError | OSError):
         return f"The connection failed: {error.strerror or error}."[:300]
-    return "What it answered is no HTTP."
+    return NO_HTTP
 
 
 class _Plain(http.client.HTTPConnection):

@@ -16,3 +16,25 @@ OUTSIDE_NETWORKS = (
 )
 NO_SINGLE_MACHINE = "no address of a single machine"
 THIS_MACHINE = "an address of this machine"
+
+# --- encryption.py ---
+
+OTHER_SECRET_KEY = (
+    "Its secret was kept under another BENCHSITE_SECRET_KEY. Add that one to BENCHSITE_SECRET_KEY_FALLBACKS, or give "
+    "it a new secret."
+)
+
+# --- env.py ---
+
+WRITE_NETWORKS = "{name}: {error}; write networks such as 10.0.0.0/8."
+
+# --- http_client.py ---
+
+CERTIFICATE_REFUSED = "Its certificate is not accepted: {reason}."
+CONNECTION_REFUSED = "Nothing listens there: the connection was refused."
+NO_HTTP = "What it answered is no HTTP."
+
+# --- production.py ---
+
+WRITE_HTTPS = "{variable}={url!r}: write https:// and the name of the site."
+SITE_AT_ROOT = "{variable}={url!r}: the site lives at the root of a host, so write no path."

@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from benchsite.core.messages import SITE_AT_ROOT, WRITE_HTTPS
+
 # What `.env.example` has in the place of a key. Whoever copies the file must put their own there.
 SAMPLE_KEY: Final = "replace-this-by-the-answer-of-openssl-rand-hex-32-or-the-site-does-not-start"
 MIN_KEY_LENGTH: Final = 50
@@ -43,9 +45,9 @@ def checked_url(url: str, variable: str = "BENCHSITE_URL") -> str:
         return ""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ImproperlyConfigured(f"{variable}={url!r}: write https:// and the name of the site.")
+        raise ImproperlyConfigured(WRITE_HTTPS.format(variable=variable, url=url))
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-        raise ImproperlyConfigured(f"{variable}={url!r}: the site lives at the root of a host, so write no path.")
+        raise ImproperlyConfigured(SITE_AT_ROOT.format(variable=variable, url=url))
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -7,6 +7,7 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from benchsite.accounts.models import Membership, NoticeKind, Preference, User, Webhook
+from benchsite.notifications.messages import WRITE_EMAIL
 from benchsite.notifications.webhooks import WebhookRefused, check_url
 
 SENTENCES = [
@@ -37,7 +38,7 @@ class PreferencesForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("kinds") and "address" not in self.errors and not cleaned.get("address"):
-            self.add_error("address", "Write the address to which the e-mail goes.")
+            self.add_error("address", WRITE_EMAIL)
         return cleaned
 
     @transaction.atomic

@@ -16,6 +16,7 @@ from benchsite.accounts.models import Delivery, Team, User, Webhook
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, get_servers, refuse_webhook_address
 from benchsite.core.encryption import CannotOpen, is_current, seal, unseal
 from benchsite.core.http_client import Target, parse_target
+from benchsite.notifications.messages import HOSTS_ALLOWED, TOO_MANY_WEBHOOKS
 
 PREFIX: Final = "whsec_"  # of Standard Webhooks: the key follows in base64
 OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
@@ -41,7 +42,7 @@ def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Ta
         raise WebhookRefused(str(error), "url") from None
     hosts = settings.WEBHOOK_HOSTS
     if hosts and target.host not in hosts:
-        raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.", "url")
+        raise WebhookRefused(HOSTS_ALLOWED.format(hosts=", ".join(hosts)), "url")
     own = get_servers((settings.DATABASE_URL, settings.REDIS_URL))
     try:
         address = refuse_webhook_address(
@@ -66,7 +67,7 @@ def make(
     target, _ = check_url(url)
     limits.lock(team)
     if team.webhooks.count() >= MAX_WEBHOOKS:
-        raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
+        raise WebhookRefused(TOO_MANY_WEBHOOKS.format(limit=MAX_WEBHOOKS))
     secret = new_secret()
     webhook = Webhook.objects.create(
         team=team, name=name, url=url, shape=shape, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by

@@ -141,3 +141,34 @@ ALL_SUSTAINED = "every target was sustained"
 LADDER_TOO_SHORT = "the ladder is too short"
 NONE_SUSTAINED = "no target was sustained"
 ABOVE_CLIENTS_LIMIT = "above the clients' limit"
+
+# --- analysis/comparability.py ---
+
+NUMBER_OF_RECORDS = "the number of records"
+SIZE_OF_RECORD = "the size of a record"
+NUMBER_OF_NODES = "the number of nodes"
+NOT_KNOWN_OF_BOTH = "Not known of both sides: {facts}."
+
+# --- analysis/differences.py ---
+
+NO_OWN_SETTINGS = "none of their own"
+WHOLE_RUN = "as long as it lasted"
+HOTTEST_KEYS = "1 % of the keys get {percent} of the requests, the 10 hottest {ten}"
+
+# --- selection.py ---
+
+TOO_MANY_VALUES = "The address gives {count} values of {name}; the first {limit} count."
+NO_OPERATION = "{text} is no operation; every operation is shown."
+NO_CHOICE = "{name}={value} is none of {choices}; it is left out."
+LEFT_OUT = "it is left out"
+
+# --- views/live.py ---
+
+NO_LIVE_VIEW = "No live view: Redis does not answer. The run does not depend on it."
+NO_CLIENT_YET = "No client has begun yet."
+LIVE_VIEW_GONE = "This run has ended, and its live view is gone. Its stored series is on its page."
+
+# --- views/run_diff.py ---
+
+LOADS_DIFFER = "The loads differ: {a} and {b}."
+BUSIEST_GENERATOR_CPU = "CPU of the busiest load generator"

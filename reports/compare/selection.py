@@ -17,6 +17,7 @@ from reports.compare.analysis.comparability import VARIES
 from reports.compare.curves import STATISTICS, Curve, detect_kind
 from reports.compare.figures.latency import SCALES
 from reports.compare.figures.latency_points import Choice
+from reports.compare.messages import LEFT_OUT, NO_CHOICE, NO_OPERATION, TOO_MANY_VALUES
 from runs.identifiers import parse_uuid
 
 VERSION = "1"
@@ -260,7 +261,7 @@ def _ids(parameters: Parameters, name: str, problems: list[str]) -> tuple[uuid.U
 def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:
     texts = sorted({text for raw in parameters.getlist(name) if (text := _clean(raw))})
     if len(texts) > MAX_VALUES:
-        problems.append(f"The address gives {len(texts)} values of {name}; the first {MAX_VALUES} count.")
+        problems.append(TOO_MANY_VALUES.format(count=len(texts), name=name, limit=MAX_VALUES))
     return tuple(texts[:MAX_VALUES])
 
 
@@ -269,7 +270,7 @@ def _operation(text: str, problems: list[str]) -> str:
         return ""
     operation = text.upper()
     if not all(c.isalnum() or c in "-_" for c in operation):
-        problems.append(f"{_quoted(text)} is no operation; every operation is shown.")
+        problems.append(NO_OPERATION.format(text=_quoted(text)))
         return ""
     return operation
 
@@ -309,7 +310,7 @@ def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | No
 def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: list[str]) -> tuple[str, ...]:
     """Those of the choices that are given, in the order of the choices."""
     if bad := [value for value in values if value not in choices]:
-        problems.append(f"{name}={_quoted(bad[0])} is none of {', '.join(choices)}; it is left out.")
+        problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
     return tuple(choice for choice in choices if choice in values)
 
 
@@ -317,7 +318,7 @@ def _parse_choice(parameters: Parameters, name: str, choices: Sequence[str], def
     text = last_value(parameters, name)
     if not text or text in choices:
         return text or default
-    instead = "it is left out"
+    instead = LEFT_OUT
     if default:
         instead = f"{default} is shown"
     problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")

@@ -23,6 +23,7 @@ from reports.published import method
 from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
 from reports.published.drafts import Draft, DraftFootnote
 from reports.published.figures import cells, frozen_figure
+from reports.published.messages import FOOTNOTE_WITHOUT_CELL, LICENCE_UNKNOWN
 from reports.published.queries.sources import SourceRun, source_runs
 from reports.published.redaction import Found, Redactor
 from reports.published.report_sources import Material, gather
@@ -160,7 +161,7 @@ def _licence_warnings(material: Material) -> Iterator[str]:
     for slug, name in sorted({(curve.system, curve.system_name) for curve in material.curves}):
         system = load_catalog().systems.get(slug)
         if system is None:
-            yield f"The catalog does not describe {name}: check that its licence permits to publish benchmarks."
+            yield LICENCE_UNKNOWN.format(system=name)
         elif system.publication:
             yield system.publication
 
@@ -206,7 +207,7 @@ def _annotated(
             place = _place(by_name[note.table]["table"], note)
         if place is None:
             where = titles.get(note.table, note.table)
-            yield f"The footnote “{note.text[:60]}” has no cell any more: {where}, {note.side}, {note.column}."
+            yield FOOTNOTE_WITHOUT_CELL.format(text=note.text[:60], table=where, side=note.side, column=note.column)
         else:
             by_name[note.table]["footnotes"].append(place)
 

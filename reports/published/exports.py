@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchsite.core.table import csv_line
 from reports.published.content import NOT_STATED, Cells, Content, build_table, in_order, sources_table
 from reports.published.links import Opened
+from reports.published.messages import NO_STATIC_FILE
 from reports.published.pages import DISCLOSED, get_page
 from reports.published.sanitizer import harmless, notes_html
 
@@ -76,7 +77,7 @@ def _ours(html: str) -> SafeString:
 
 def _file(name: str) -> str:
     path = finders.find(name)
-    assert isinstance(path, str), f"{name} is not among the static files"
+    assert isinstance(path, str), NO_STATIC_FILE.format(name=name)
     return Path(path).read_text(encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ from benchsite.core.table import Table
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.published.content import Cells, FrozenFigure, build_table
+from reports.published.messages import FIGURE_NOT_DRAWN
 from reports.published.sanitizer import harmless
 
 # The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
@@ -59,7 +60,7 @@ class ReportFigure(Figure):
 
     @property
     def empty(self) -> str:
-        return self.figure["empty"] or ("" if self.figure["drawn"] else "This figure was not drawn at publishing.")
+        return self.figure["empty"] or ("" if self.figure["drawn"] else FIGURE_NOT_DRAWN)
 
     @property
     def height_px(self) -> int:

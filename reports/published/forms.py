@@ -22,6 +22,7 @@ from reports.published.drafts import (
     Draft,
     DraftFootnote,
 )
+from reports.published.messages import TITLE_UNREADABLE
 from reports.published.publication import MAX_LIFE, MAX_TITLE_LENGTH, with_proposal
 
 SPARE_FOOTNOTES: Final = 2  # empty lines for more
@@ -56,7 +57,7 @@ class TextsForm(forms.Form):
     def clean_title(self) -> str:
         title = printable(self.cleaned_data["title"], " ").strip()
         if not title:
-            raise forms.ValidationError("Give the report a title that can be read.")
+            raise forms.ValidationError(TITLE_UNREADABLE)
         return title
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from benchsite.accounts import audit
 from benchsite.accounts.models import Membership, User
 from reports.models import Report, ReportLink, ReportRevision
+from reports.published.messages import IMPORTED
 from reports.published.rights import LINK_REFUSED, NotAllowed, may_open_again
 
 MAX_NUMBER: Final = 2**31 - 1
@@ -64,7 +65,7 @@ class Opened:
         """The sentence that every rendering of an imported revision shows; empty for a revision published here."""
         if self.imported_at is None:
             return ""
-        return f"Imported by {self.imported_by} on {self.imported_at:%Y-%m-%d}. This site did not verify its numbers."
+        return IMPORTED.format(person=self.imported_by, day=self.imported_at)
 
     @property
     def is_listed(self) -> bool:

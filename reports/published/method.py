@@ -22,6 +22,7 @@ from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad
 from reports.compare.queries.sides import Submitted
 from reports.published.content import Source
+from reports.published.messages import EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED, THROUGHPUT_UNKNOWN
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
@@ -271,11 +272,11 @@ def _why(run: SourceRun) -> tuple[str, str]:
     if run.row.status != "succeeded":
         return run.row.status, str(run.row.get_reason_display())
     if run.row.excluded_reason:
-        return "left out by a person", run.row.excluded_reason
+        return EXCLUDED, run.row.excluded_reason
     if run.row.verdict == "reject":
         worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
-        return "rejected by the checks", worst
-    return "not counted", "nothing tells its throughput" if not run.sha256 else "its point does not count"
+        return REJECTED, worst
+    return "not counted", THROUGHPUT_UNKNOWN if not run.sha256 else POINT_DOES_NOT_COUNT
 
 
 def sources(runs: Sequence[SourceRun], counted: Mapping[object, object]) -> list[Source]:

@@ -33,3 +33,21 @@ NEWEST_OUTSIDE = (
     "The newest point, {label}, is {change} {side} its level, outside the band. One point is no change: run it again "
     "before you look for a cause."
 )
+
+# --- api/baselines.py ---
+
+RUNS_OR_COMMIT = "Give either `runs` or `commit`."
+RUN_MISSING = "One of these runs is not there."
+NAMED_ONE_BY_ONE = "{runs}, named one by one."
+SEVERAL_COMMITS = "Several commits begin with “{commit}”. Give more of it."
+NO_RUN_OF_COMMIT = "No run of the commit “{commit}” counts."
+RUNS_OF_COMMIT = "The counted runs of commit {commit}."
+
+# --- views/baselines.py ---
+
+RUNS_OF_SWEEP = "The counted runs of the sweep “{sweep}”."
+REPEATS_OF_RUN = "The counted repeats of “{run}” at commit {commit}."
+
+# --- views/history.py ---
+
+TEXT_TOO_LONG = "That text has {length} characters; at most {limit} are allowed."

@@ -10,7 +10,14 @@ import numpy as np
 from benchsite.core.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import ClusterFacts, RunFacts, fact, parse_number
-from runs.checks.messages import CPU_RATIONED, HUGE_PAGES, NOTHING_SAMPLED, SERVERS_UNSEEN, TOO_MANY_COPIES
+from runs.checks.messages import (
+    CPU_RATIONED,
+    HUGE_PAGES,
+    MACHINES_OF_CLIENTS,
+    NOTHING_SAMPLED,
+    SERVERS_UNSEEN,
+    TOO_MANY_COPIES,
+)
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, warn_if
 from runs.results.measures.host import FOREIGN, HostSamples
@@ -358,7 +365,7 @@ def _not_sampled(facts: RunFacts) -> str:
             return SERVERS_UNSEEN.format(machine=host.machine, unseen=" and ".join(unseen))
     unsampled = sorted({client.machine for client in facts.clients} - {host.machine for host in hosts})
     if unsampled or not hosts:
-        return NOTHING_SAMPLED.format(machine=unsampled[0] if any(unsampled) else "the machines of the clients")
+        return NOTHING_SAMPLED.format(machine=unsampled[0] if any(unsampled) else MACHINES_OF_CLIENTS)
     return ""
 
 

@@ -47,6 +47,7 @@ NOTHING_SAMPLED = "Nothing was sampled on {machine}."
 TOO_MANY_COPIES = "{copies} copies were asked of {nodes}"
 CPU_RATIONED = "a node's CPU is rationed (burstable)"
 HUGE_PAGES = "a node's memory is in transparent huge pages"
+MACHINES_OF_CLIENTS = "the machines of the clients"
 
 # --- evidence.py ---
 

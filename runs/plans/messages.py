@@ -71,6 +71,11 @@ STATION_NODES = "  nodes: {nodes}, copies of each record: {copies}"
 STATION_START = "  start on one machine: cd servers/{station} && {command}"
 STATION_CHECK = "  check on the running server: {name} is {value}"
 STATION_DELETES = "  deletes data of others too: use a server that has nothing else"
+LAST_GENERATORS = "{number} of the last ones"
+OTHER_GENERATORS = "each of the others"
+CLIENT_GROUP = "Client group {group}: one client on {where}"
+ORDER_OF_STATIONS = "Order of the plan: {order}, over all stations"
+RESET_BEFORE = "Reset before the next {level}: {reset}"
 
 # --- groups.py ---
 
@@ -193,3 +198,25 @@ EVERY_DAY = "every day at {at:%H:%M} UTC"
 # --- trial.py ---
 
 TRIAL_REPLACES_DATA = "{system} has no tables: a trial would replace the data set of the external server."
+
+# --- api/matrices.py ---
+
+NO_TRIAL = "This plan has no trial run: start one with POST."
+
+# --- api/plans.py ---
+
+TEAM_HAS_NONE = "Your team has no {kind}."
+
+# --- files/plan_fit.py ---
+
+RUN_BY_OTHERS = "run by somebody else"
+
+# --- schedules/due_schedules.py ---
+
+NOT_FINISHED = "“{matrix}”, which it submitted before, has not finished."
+SCHEDULE_FAILED = "Schedule %s could not submit its matrix."
+BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
+
+# --- views/schedules.py ---
+
+CHOOSE_DAY = "Choose at least one day of the week."

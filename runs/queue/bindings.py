@@ -2,6 +2,8 @@
 
 from typing import TypedDict
 
+from runs.queue.messages import MAKE_BINDINGS, PLACE_ON_GENERATORS, PUT_GO_YCSB, UNPACK_DISTRIBUTION
+
 
 class Capacity(TypedDict, total=False):
     """What clients with one build of a binding can generate on one load generator.
@@ -24,8 +26,8 @@ def how_to_align(binding: str) -> str:
     """What to do where load generators lack a binding or hold different builds of it."""
     if "/" in binding:
         name = binding.partition("/")[0]
-        action = "unpack the same YCSB distribution as a folder"
+        action = UNPACK_DISTRIBUTION
         if name.startswith("go-ycsb"):
-            action = "put the same go-ycsb as a file"
-        return f"{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
-    return f"run `make bindings {binding}` on each of them and restart them."
+            action = PUT_GO_YCSB
+        return PLACE_ON_GENERATORS.format(action=action, name=name)
+    return MAKE_BINDINGS.format(binding=binding)

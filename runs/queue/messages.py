@@ -18,3 +18,18 @@ NO_BOUND = "no run shows {side} bound"
 CLIENTS_AT_LIMIT = ", and the clients were at their limit at {low}: add clients"
 LOWER_BOUND = "{between}{estimate} A lower bound: the clients, not the database, set it. Add clients."
 NO_LOAD_KEEPS_LIMITS = "No load keeps the limits, down to {high}: the last trial was {last}."
+
+# --- bindings.py ---
+
+UNPACK_DISTRIBUTION = "unpack the same YCSB distribution as a folder"
+PUT_GO_YCSB = "put the same go-ycsb as a file"
+PLACE_ON_GENERATORS = "{action} {name} on each of them, name it in BENCHSITE_YCSB_HOMES and restart them."
+MAKE_BINDINGS = "run `make bindings {binding}` on each of them and restart them."
+
+# --- pages/queue.py ---
+
+CONDUCTOR_OF_CLUSTER = "a conductor for its cluster"
+
+# --- run_completion.py ---
+
+NO_RESULT_COUNTS = "No run has a result that counts."

@@ -17,6 +17,7 @@ from benchsite.notifications import notices
 from runs.models import Ending, Matrix, Phase, Run, Status, Sweep, Verdict
 from runs.queue import next_runs
 from runs.queue.database_retries import contained
+from runs.queue.messages import NO_RESULT_COUNTS
 from runs.queue.reasons import Reason
 from runs.results.recording import thread_limits
 
@@ -142,6 +143,6 @@ def _highest(matrix: Matrix) -> list[dict[str, object]]:
 
 def _text(highest: list[dict[str, object]]) -> str:
     if not highest:
-        return "No run has a result that counts."
+        return NO_RESULT_COUNTS
     lines = [f"{line['sweep']}: {short(float(str(line['throughput_ops_s'])))} ops/s" for line in highest]
     return "Highest throughput measured:\n" + "\n".join(lines)

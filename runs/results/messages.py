@@ -23,3 +23,16 @@ NOT_BROKEN_BY_INFRASTRUCTURE = "it is not a run that infrastructure broke"
 MODE_NOT_READ_BACK = "the durability mode was not read back {when} the clients ran"
 RECORDS_NOT_COUNTED = "the records were not counted after the load"
 NO_CLIENT_STARTED = "no client was started"
+
+# --- views/run_list.py ---
+
+NO_RUN_SELECTED = "No run is selected: select runs first."
+WRITE_A_TAG = "Write at least one tag; put commas between several."
+RUNS_TAGGED = "{changed} of {runs} runs got a new tag."
+RUNS_EXCLUDED = "{changed} of {runs} runs are now excluded. They stay visible, with your reason."
+RUNS_INCLUDED = "{changed} of {runs} runs count again."
+NOTHING_QUEUED = (
+    "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
+)
+RUNS_QUEUED_AGAIN = "{changed} of {runs} runs are in the queue again."
+CHOOSE_ACTION = "Choose an action for the selected runs."

@@ -18,6 +18,7 @@ from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from benchsite.core import formatting
 from runs.uploads.manifest import MAX_MANIFEST
+from runs.uploads.messages import UPLOAD_TOO_LARGE
 from runs.uploads.upload_handlers import MAX_FILES, ArrivingFile
 
 MANIFEST: Final = "manifest"
@@ -140,10 +141,7 @@ def _length(request: HttpRequest) -> int:
 
 
 def _too_large() -> str:
-    return (
-        f"One upload takes at most {formatting.size(settings.MAX_UPLOAD_BYTES)} of files: compress them, or upload "
-        "the runs one by one."
-    )
+    return UPLOAD_TOO_LARGE.format(limit=formatting.size(settings.MAX_UPLOAD_BYTES))
 
 
 class FolderParser(MultiPartParser):

@@ -21,3 +21,25 @@ SYSTEM_NOT_TOLD = "The files do not tell which system this was: state its slug, 
 NO_SYSTEM = "No system of the catalog is called “{name}”. {meant}Of another one state “other” and its system_name."
 MODE_OF_OTHER_SYSTEM = "Of a system that is not in the catalog the mode is “unknown”."
 NO_MODE = "{system} has no mode “{mode}”. {meant}It has: {modes}, unknown."
+
+# --- api/upload_results.py ---
+
+DRY_RUN = "Nothing was stored: this was a dry run."
+
+# --- api/uploads.py ---
+
+UPLOAD_DELETED = "What was uploaded under this key was deleted. Use another key to upload it again."
+USE_NEW_KEY = "To send other files, use a new key, or DELETE {address} first, which frees this one."
+
+# --- form_data.py ---
+
+UPLOAD_TOO_LARGE = "One upload takes at most {limit} of files: compress them, or upload the runs one by one."
+
+# --- team_metadata.py ---
+
+NO_SUCH_CURVE = "Your team has no uploaded curve with this id. Leave it away for a new one."
+
+# --- views/harmless_properties.py ---
+
+NO_PROPERTY_NAME = "{name} is not the name of a property. Write names alone, without values."
+TOO_MANY_NAMES = "At most {limit} names can be listed. There are {count}."

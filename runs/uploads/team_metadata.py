@@ -6,6 +6,7 @@ from benchsite.accounts.models import Team
 from runs.identifiers import parse_uuid
 from runs.models import Phase, Sweep, Workload
 from runs.uploads.manifest import Manifest, ManifestRefused
+from runs.uploads.messages import NO_SUCH_CURVE
 from runs.uploads.metadata import RunMetadata, StatedWorkload
 from runs.uploads.metadata_merge import merge_metadata
 from runs.ycsb.grouping import RunFiles
@@ -35,7 +36,7 @@ def _check_sweep(metadata: RunMetadata, team: Team) -> list[tuple[str, str]]:
     if pk:
         sweep = Sweep.objects.filter(pk=pk, team=team, matrix=None, phase=Phase.MEASURE).first()
     if sweep is None:
-        problem = "Your team has no uploaded curve with this id. Leave it away for a new one."
+        problem = NO_SUCH_CURVE
     else:
         workload = sweep.runs.values_list("workload_name", flat=True).first()
         problem = metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload)

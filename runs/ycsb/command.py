@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
+from runs.ycsb.messages import DURATION_UNKNOWN
 from runs.ycsb.properties import (
     CLIENT_COUNT,
     CLIENT_NUMBER,
@@ -127,7 +128,7 @@ def client_properties_for_run(
             properties = _retry_in_client(properties)
         return properties | _load_part(int(workload["recordcount"]), client, clients)
     if not duration_s or duration_s < 1:
-        raise ValueError("a client that measures needs to know for how many seconds")
+        raise ValueError(DURATION_UNKNOWN)
     if target_ops_s and warmup_s is not None:
         properties["window.start_s"] = str(warmup_s)
     if inserts(workload):

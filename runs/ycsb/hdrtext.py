@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from runs.ycsb.errors import HistogramError
+from runs.ycsb.messages import NO_OPERATION_IN_LOG
 from runs.ycsb.numbers import EARLIEST_S, LATEST_S
 
 # No histogram of microseconds needs a longer line.
@@ -144,7 +145,7 @@ class LogText:
             self._origin_s = self._origin(first_start_s)
         name = tag or self._name or self._operation
         if name is None:
-            raise HistogramError("the log does not say which operation it is of")
+            raise HistogramError(NO_OPERATION_IN_LOG)
         if name not in self.start_times:
             # Lines of old logs carry absolute times: then they count from the log's own start time here too.
             self.start_times[name] = self._origin_s if self._start_time_s is None else self._start_time_s

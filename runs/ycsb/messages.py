@@ -140,3 +140,11 @@ HEADER_DAMAGED = "the stored data is damaged: its header is not an object"
 
 NO_SUMMARY = "There is no summary: the file is empty. The client was killed, or ended before it could write one."
 NO_SUMMARY_IN_LINES = "There is no summary in {lines} lines; what comes closest: {closest}"
+
+# --- command.py ---
+
+DURATION_UNKNOWN = "a client that measures needs to know for how many seconds"
+
+# --- hdrtext.py ---
+
+NO_OPERATION_IN_LOG = "the log does not say which operation it is of"

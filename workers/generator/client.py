@@ -43,6 +43,7 @@ from workers.generator.cpu_sets import confine
 from workers.generator.fitness import host_problem, start_problem
 from workers.generator.guards import ProgressGuard, disk_problem
 from workers.generator.host_identity import generator_name
+from workers.generator.messages import GO_DID_NOT_BEGIN, OTHER_BUILD, WORK_FOLDER_FULL
 from workers.generator.outbox import store_output
 from workers.generator.site_client import SiteClient, SiteUnreachable, site_client
 from workers.generator.work_folder import ClientResult, WorkFolder, created_work_folder
@@ -105,8 +106,12 @@ def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = 
     manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, order["binding"])
     if manifest.digest != order["digest"]:
         raise BindingMismatch(
-            f"This load generator holds build {manifest.digest[:12]} of the {order['binding']} binding, the "
-            f"run was submitted with {order['digest'][:12]}: {how_to_align(order['binding'])}"
+            OTHER_BUILD.format(
+                digest=manifest.digest[:12],
+                binding=order["binding"],
+                submitted=order["digest"][:12],
+                remedy=how_to_align(order["binding"]),
+            )
         )
     if problem := host_problem():
         raise StartError(problem)
@@ -457,7 +462,7 @@ class Client:
         symptoms = describe(find_symptoms(lines)[:MAX_SYMPTOMS])
         if self.is_go and not symptoms and self.started_epoch_s is None:
             printed = [line for line in lines if line.strip()] or ["no word"]
-            symptoms = f"go-ycsb did not begin; it printed: {printed[0]}"
+            symptoms = GO_DID_NOT_BEGIN.format(printed=printed[0])
         return redact(symptoms, find_secrets(self.order["properties"]))
 
 
@@ -483,5 +488,5 @@ def _explain(error: OSError) -> str:
     """An error of the work folder, with what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         folder, host = settings.WORK_DIR, platform.node()
-        return f"The work folder {folder} on {host} is full ({error.strerror}): free space there, then run this again."
+        return WORK_FOLDER_FULL.format(folder=folder, host=host, error=error.strerror)
     return str(error)

@@ -19,6 +19,7 @@ from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import find_symptoms
 from workers.generator.client import READY, prepare_command
 from workers.generator.host_identity import generator_name
+from workers.generator.messages import NO_SUMMARY
 from workers.generator.site_client import SiteRefused, SiteUnreachable, site_client
 from workers.generator.work_folder import ClientResult, WorkFolder, busy_folders, created_work_folder
 from workers.processes.process import Guarded, ProcessResult, StartError, StopReason, run_process
@@ -135,6 +136,6 @@ def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path,
     try:
         operations = parse_summary(summary.read_text(errors="replace")).operations
     except (OSError, YcsbError):
-        return f"YCSB ended with exit code {result.exit_code} and left no summary"
+        return NO_SUMMARY.format(exit_code=result.exit_code)
     codes = set().union(*(operation.returns for operation in operations.values()))
     return ", ".join(sorted(codes - {"OK", MISSING}))

@@ -13,6 +13,7 @@ from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import size
 from runs.ycsb.command import JVM_OPTIONS
 from workers.generator.guards import disk_problem
+from workers.generator.messages import TOO_LITTLE_MEMORY
 from workers.systems.manifests import GO_YCSB, ManifestError, find_binding, java_executable
 
 # A client's work folder needs that at the least.
@@ -31,7 +32,7 @@ def host_problem() -> str:
         file.write(bytes(MIN_FREE_BYTES))
     available = psutil.virtual_memory().available
     if available < MIN_MEMORY_BYTES:
-        return f"{size(available)} of memory are available; a client needs {size(MIN_MEMORY_BYTES)}."
+        return TOO_LITTLE_MEMORY.format(available=size(available), needed=size(MIN_MEMORY_BYTES))
     with socket.socket() as probe:
         probe.bind(("", 0))  # fails where no local port is free
     return ""

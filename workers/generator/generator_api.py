@@ -37,6 +37,7 @@ from runs.queue.database_retries import DATABASE_ERRORS
 from runs.results import artifacts
 from workers.conductor import scheduling
 from workers.generator import enrolment, generator_requests as requests, registration
+from workers.generator.messages import NO_SUCH_FILE, OTHER_CREDENTIAL, RUN_CLAIMED, TOO_MANY_FILES
 from workers.generator.site_client import MAX_TEXT_BYTES, RUN_DELETED
 from workers.probe import client_checks
 
@@ -152,8 +153,7 @@ def register(request: HttpRequest, name: str, body: requests.Registration) -> di
     if stated != name:
         raise Refused(
             409,
-            f"This load generator is called {stated} (BENCHSITE_GENERATOR), but its credential belongs to {name}. Set "
-            f"the name to {name}, or enrol it as {stated} with a code of the page of load generators.",
+            OTHER_CREDENTIAL.format(stated=stated, name=name),
         )
     try:
         generator = registration.register_generator(name, **body.model_dump())
@@ -255,16 +255,16 @@ def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: s
     client_run = _own(name, pk)
     stated = requests.StoredFile.model_validate(request.GET.dict())
     if client_run.claim != stated.claim:
-        raise Refused(409, "Another process has claimed this client run.")
+        raise Refused(409, RUN_CLAIMED)
     if kind not in KINDS or PurePath(file_name).name != file_name:
-        raise Refused(400, f"No file of a client is a {kind} {file_name}.")
+        raise Refused(400, NO_SUCH_FILE.format(kind=kind, name=file_name))
     is_text = kind in artifacts.TEXT_KINDS
     if stated.size > MAX_FILE_BYTES or (is_text and stated.size > MAX_TEXT_BYTES):
         raise Refused(413, f"{file_name}, {in_words(stated.size)}, above the limit")
     if client_run.output_stored_at is not None:
         return {}  # An earlier request stored every file.
     if not _upload_slots.acquire(blocking=False):
-        raise Refused(503, f"The site receives {MAX_UPLOADS} other files.")
+        raise Refused(503, TOO_MANY_FILES.format(limit=MAX_UPLOADS))
     try:
         _store_file(request, client_run, kind, file_name, stated.sha256, stated.size)
     finally:

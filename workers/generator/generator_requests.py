@@ -12,6 +12,7 @@ from typing_extensions import TypeAliasType
 from benchsite.rest.schemas import plain
 from runs.queue.reasons import Reason
 from runs.results.facts import MAX_CORES, MAX_NUMBER, MAX_TEXT_LENGTH, checked_client_facts, checked_machine_facts
+from workers.generator.messages import MALFORMED
 
 Text = Annotated[str, AfterValidator(plain)]
 Json = TypeAliasType("Json", "dict[Text, Json] | list[Json] | Text | bool | int | FiniteFloat | None")
@@ -28,7 +29,7 @@ def first_fault(error: ValidationError) -> str:
     """A sentence about the first fault of a request that cannot be read."""
     fault = error.errors(include_url=False, include_input=False)[0]
     field = ".".join(map(str, fault["loc"])) or "its body"
-    return f"The request is malformed: {field}: {fault['msg']}."
+    return MALFORMED.format(field=field, problem=fault["msg"])
 
 
 class GeneratorFacts(BaseModel):

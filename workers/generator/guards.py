@@ -7,6 +7,7 @@ from typing import Final
 
 from benchsite.core.formatting import grouped, percent, size
 from runs.results.measures.host import MAX_DISK_SHARE
+from workers.generator.messages import DISK_FULL, NO_PROGRESS, TOO_MANY_ERRORS
 
 MAX_STALL_S: Final = 60.0  # without a successful operation
 MAX_ERROR_SHARE: Final = 0.5  # of the operations in one status interval
@@ -45,17 +46,19 @@ class ProgressGuard:
         """Why most operations have failed for too long, as a sentence; mostly empty."""
         if self._failing_s is None or self._last_failing_s - self._failing_s < MAX_ERROR_S:
             return ""
-        return (
-            f"{grouped(self._failed)} of {grouped(self._operations)} operations failed within "
-            f"{grouped(self._last_failing_s - self._failing_s)} s; the limit is {percent(MAX_ERROR_SHARE)} for "
-            f"{grouped(MAX_ERROR_S)} s."
+        return TOO_MANY_ERRORS.format(
+            failed=grouped(self._failed),
+            operations=grouped(self._operations),
+            seconds=grouped(self._last_failing_s - self._failing_s),
+            max_share=percent(MAX_ERROR_SHARE),
+            max_seconds=grouped(MAX_ERROR_S),
         )
 
     def stall(self, now_s: float) -> str:
         """Why no operation has succeeded for too long, as a sentence; mostly empty."""
         if now_s - self._succeeded_s < MAX_STALL_S:
             return ""
-        return f"No operation succeeded for {grouped(now_s - self._succeeded_s)} s."
+        return NO_PROGRESS.format(seconds=grouped(now_s - self._succeeded_s))
 
 
 def disk_problem(folder: Path, what: str) -> str:
@@ -66,7 +69,6 @@ def disk_problem(folder: Path, what: str) -> str:
     share = usage.used / ((usage.used + usage.free) or 1)
     if share <= MAX_DISK_SHARE:
         return ""
-    return (
-        f"The file system of the {what} {folder} is {percent(share)} full ({size(usage.free)} free); the limit is "
-        f"{percent(MAX_DISK_SHARE)}. Free space there, then run this again."
+    return DISK_FULL.format(
+        what=what, folder=folder, share=percent(share), free=size(usage.free), limit=percent(MAX_DISK_SHARE)
     )

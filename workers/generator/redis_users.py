@@ -19,6 +19,7 @@ from redis.lock import Lock
 
 from benchsite.accounts import audit
 from benchsite.core.generator_access import AccessRefused, redis_user, unacked_keys, without_user
+from workers.generator.messages import COMMANDS_LACKING
 from workers.models import GeneratorCredential
 
 log = logging.getLogger(__name__)
@@ -75,8 +76,7 @@ def grantable_commands() -> list[str]:
     unknown = {command for command in COMMANDS if containers[command] not in present}
     if lacking := sorted(unknown - ALLOWED_WHERE_UNKNOWN):
         raise AccessRefused(
-            f"Redis at {without_user(settings.REDIS_URL)} has no command {', '.join(lacking)}, which load generators "
-            "need. Use Redis 6.2 or newer, or Valkey."
+            COMMANDS_LACKING.format(redis=without_user(settings.REDIS_URL), commands=", ".join(lacking))
         )
     return [command for command in COMMANDS if command not in unknown]
 

@@ -23,6 +23,7 @@ from benchsite.core.formatting import size as size_in_words
 from benchsite.core.generator_access import replaced_credential
 from runs.ycsb.redact import redact
 from workers.generator.clock import Clock
+from workers.generator.messages import ANSWER_OF_OTHERS
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
 # The site writes the whole file into its artifact store before it answers.
@@ -170,7 +171,7 @@ class SiteClient:
             return answer
         if not isinstance(answer, dict) or "detail" not in answer:
             text = response.data[:MAX_DETAIL].decode(errors="replace")
-            raise SiteUnreachable(f"The answer {response.status} is not this API's: {text}")
+            raise SiteUnreachable(ANSWER_OF_OTHERS.format(status=response.status, text=text))
         detail = str(answer["detail"])
         if response.status >= 500 or response.status in (408, 422, 429):
             raise SiteUnreachable(detail)

@@ -32,6 +32,7 @@ from workers.provision.containers import (
 )
 from workers.provision.engine import IMAGE_LABEL, ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
+from workers.provision.messages import CONTAINER_GONE, ENDED, ENDED_AT_MEMORY_LIMIT
 from workers.provision.ports import free_port
 from workers.provision.servers import (
     HOST,
@@ -466,7 +467,7 @@ class DockerProvisioner(StartingProvisioner):
         try:
             logs = engine.containers.get(container_id).logs(tail=lines, since=since or self._started_s)
         except NotFound:
-            return f"The container {self.name} is gone, and its log with it."
+            return CONTAINER_GONE.format(name=self.name)
         return str(logs.decode("utf-8", "replace").strip("\n"))
 
 
@@ -489,5 +490,5 @@ def _wait_for_exit(container: Any, pause_s: float) -> str:
     if state["Running"]:
         return ""
     if state.get("OOMKilled"):
-        return f"it ended with exit code {state['ExitCode']} (its memory limit was reached)"
-    return f"it ended with exit code {state['ExitCode']}"
+        return ENDED_AT_MEMORY_LIMIT.format(exit_code=state["ExitCode"])
+    return ENDED.format(exit_code=state["ExitCode"])

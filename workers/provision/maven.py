@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from benchsite.core.formatting import size
+from workers.provision.messages import NOT_IN_REPOSITORY
 
 TIMEOUT_S: Final = 60.0
 MAX_TEXT_BYTES: Final = 1 << 20  # of metadata and checksums
@@ -94,7 +95,7 @@ def _download(repository: str, name: str, path: Path, max_bytes: int) -> dict[st
                 for digest in digests.values():
                     digest.update(block)
     except (OSError, HTTPException) as error:
-        raise MavenError(f"The repository has no {name}: {error}") from error
+        raise MavenError(NOT_IN_REPOSITORY.format(name=name, error=error)) from error
     return {algorithm: digest.hexdigest() for algorithm, digest in digests.items()}
 
 

@@ -23,3 +23,47 @@ OTHER_DATA_SET = (
     "an admin of the team withdraw the confirmation on {page} and confirm again."
 )
 DATA_WRITTEN_AGAIN = "{target} held this data set already; its records are written again."
+
+# --- administration/admin_program.py ---
+
+CANNOT_ADMINISTER = "Benchsite cannot administer {system} yet."
+ANSWER_TOO_LARGE = "The server's answer is larger than Benchsite reads."
+ANSWER_NOT_UNDERSTOOD = "The server's answer cannot be understood ({error})."
+
+# --- administration/postgresql.py ---
+
+ROWS_OF_TABLE = "the rows of table {table}"
+
+# --- administration/program.py ---
+
+OTHER_SERVER_NAMED = " The cluster names another server: {refusal}"
+LARGER_THAN_READ = "the server's answer is larger than Benchsite reads"
+
+# --- administration/redis.py ---
+
+NO_MARKER = "the key {key} is a {kind} and not a marker of Benchsite"
+
+# --- administration/redis_cluster.py ---
+
+NODE_STATE = "{node} is {state} and knows {nodes} nodes"
+SLOTS_MISSING = (
+    "The nodes that the cluster names have {slots:,} of {all_slots:,} slots: name the addresses of all its masters."
+)
+
+# --- docker.py ---
+
+CONTAINER_GONE = "The container {name} is gone, and its log with it."
+ENDED_AT_MEMORY_LIMIT = "it ended with exit code {exit_code} (its memory limit was reached)"
+ENDED = "it ended with exit code {exit_code}"
+
+# --- maven.py ---
+
+NOT_IN_REPOSITORY = "The repository has no {name}: {error}"
+
+# --- own_builds.py ---
+
+NO_OWN_BUILDS = "its machine starts no own builds; its operator sets {variable}."
+
+# --- servers.py ---
+
+OTHER_SERVER_ANSWERS = "another server answers on port {port}"

@@ -27,6 +27,7 @@ from runs.queue.spec import BuildSpec
 from workers.generator.executables import ExecutableNotFound, choose_java_server, find_server_java
 from workers.provision.folders import remove_folder
 from workers.provision.maven import MavenError, fetch_artifact
+from workers.provision.messages import NO_OWN_BUILDS
 from workers.provision.servers import ServerDidNotStart
 
 MAX_BYTES: Final = 4 * 1024**3
@@ -54,7 +55,7 @@ class OwnBuilds:
             "artifact": (self.repository, "BENCHSITE_OWN_BUILD_REPOSITORY"),
         }
         return {
-            FACTS[source]: AVAILABLE if value else f"its machine starts no own builds; its operator sets {variable}."
+            FACTS[source]: AVAILABLE if value else NO_OWN_BUILDS.format(variable=variable)
             for source, (value, variable) in enabled.items()
         }
 

@@ -43,6 +43,7 @@ from workers.provision.folders import (
     remove_folder,
     write_private,
 )
+from workers.provision.messages import ENDED
 from workers.provision.own_builds import OwnBuilds, PlacedBuild, place_build, refuse_root
 from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
@@ -503,7 +504,7 @@ def _wait_for_exit(guarded: Guarded, pause_s: float) -> str:
     if not guarded.wait_for_exit(pause_s):
         return ""
     guarded.wait(GRACE_S)
-    return f"it ended with exit code {guarded.exit_code}"
+    return ENDED.format(exit_code=guarded.exit_code)
 
 
 def _environment() -> dict[str, str]:

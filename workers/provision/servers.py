@@ -30,6 +30,7 @@ from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.factory import administration_for, get_address
 from workers.provision.administration.program import CheckAddress
 from workers.provision.deadline import Deadline
+from workers.provision.messages import OTHER_SERVER_ANSWERS
 
 
 class ProvisionError(Exception):
@@ -276,7 +277,7 @@ class StartingProvisioner(ABC):
         self._wait_until_ready(wait_for_exit)
         try:
             if Path(self.administration.data_folder()).resolve() != data.resolve():
-                raise self._did_not_start(f"another server answers on port {rendered.port}")
+                raise self._did_not_start(OTHER_SERVER_ANSWERS.format(port=rendered.port))
             start_others()
             self._prepare({**rendered.settings, "replication_factor": str(self.spec.replication_factor)})
             return self.administration.server_version()

@@ -16,6 +16,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.systems.messages import (
+    DISTRIBUTION_NAMED_TWICE,
+    GO_YCSB_CANNOT_START,
+    GO_YCSB_NAMED_TWICE,
+    JAR_DAMAGED,
+    NO_BASE,
+    NO_DISTRIBUTION,
+    NO_JAR,
+    NO_JAVA,
+    NO_JAVA_IN_HOME,
+)
+
 MANIFEST = "manifest.json"
 LIB = "lib"
 # Lies in the core of every YCSB from 0.16 on; before, its packages had another name, and `benchsite.Start` needs it.
@@ -140,10 +152,10 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
     for home in homes:
         try:
             if home.name in folders:
-                raise ManifestError(f"{home}: another YCSB distribution is called {home.name}: rename one folder.")
+                raise ManifestError(DISTRIBUTION_NAMED_TWICE.format(home=home, name=home.name))
             folders.add(home.name)
             if home.is_file() != home.name.startswith(GO_YCSB):
-                raise ManifestError(f"{home}: a go-ycsb is a file, and a YCSB distribution a folder: rename it.")
+                raise ManifestError(GO_YCSB_NAMED_TWICE.format(home=home))
             if home.is_file():
                 sound |= _go_ycsb(home)
             else:
@@ -164,7 +176,7 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
     content = binary.read_bytes()
     drivers = sorted({name.decode() for name in _GO_DRIVER.findall(content)})
     if not drivers or not os.access(binary, os.X_OK):
-        raise ManifestError(f"{binary} is no go-ycsb that can be started: build it for this machine, with chmod +x.")
+        raise ManifestError(GO_YCSB_CANNOT_START.format(binary=binary))
     version = next(iter(_GO_VERSION.findall(content)), b"unknown").decode().removeprefix("v")
     digest = hashlib.sha256(content).hexdigest()
     return {
@@ -183,7 +195,7 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
 def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
     own = next(iter(installed_bindings(ycsb_dir).values()), None)
     if own is None:
-        raise ManifestError(f"Stock bindings need Benchsite's base, and {ycsb_dir} has none: run `make bindings`.")
+        raise ManifestError(NO_BASE.format(folder=ycsb_dir))
     core = sorted((home / LIB).glob("*.jar"))
     version = _core_version(home, core)
     classes = _binding_classes(home)
@@ -221,7 +233,7 @@ def _class_path(
     """
     jars = sorted((folder / LIB).glob("*.jar"))
     if not jars:
-        raise ManifestError(f"{folder / LIB} holds no jar: unpack the whole distribution, or remove {folder.name}.")
+        raise ManifestError(NO_JAR.format(lib=folder / LIB, name=folder.name))
     first = [jar for jar in own.jars if jar.name.startswith(("benchsite-base-", "HdrHistogram-"))]
     digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
     conf = folder / "conf"
@@ -242,12 +254,9 @@ def _core_version(home: Path, core: Sequence[Path]) -> str:
                 if CLIENT_CLASS not in archive.namelist():
                     continue
         except zipfile.BadZipFile:
-            raise ManifestError(f"{jar} is damaged: unpack the distribution again.") from None
+            raise ManifestError(JAR_DAMAGED.format(jar=jar)) from None
         return next(iter(re.findall(r"^core-(\d[\w.-]*)\.jar$", jar.name)), "unknown")
-    raise ManifestError(
-        f"{home} is no YCSB distribution that can be used: no jar in {home / LIB} holds {CLIENT_CLASS}. "
-        "Unpack YCSB 0.17.0 or newer, or a fork of it."
-    )
+    raise ManifestError(NO_DISTRIBUTION.format(home=home, lib=home / LIB, name=CLIENT_CLASS))
 
 
 def _binding_classes(home: Path) -> dict[str, str]:
@@ -281,8 +290,8 @@ def java_executable() -> str:
     if home:
         path = Path(home) / "bin" / "java"
         if not os.access(path, os.X_OK):
-            raise ManifestError(f"JAVA_HOME is {home}, and there is no bin/java in it: set it to a JDK 11 to 25.")
+            raise ManifestError(NO_JAVA_IN_HOME.format(home=home))
         return str(path)
     if java := shutil.which("java"):
         return java
-    raise ManifestError("There is no java on the PATH: install a JDK 11 to 25, or set JAVA_HOME.")
+    raise ManifestError(NO_JAVA)

@@ -21,6 +21,7 @@ from typing import Final
 
 from benchsite.core.formatting import exact
 from reports.compare.curves import Curve, collect_measured
+from reports.compare.messages import NOT_KNOWN_OF_BOTH, NUMBER_OF_NODES, NUMBER_OF_RECORDS, SIZE_OF_RECORD
 from runs.checks import CheckResult
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
@@ -222,14 +223,14 @@ def scaled_with_nodes(a: Curve, b: Curve) -> bool:
 def _unknown(a: Curve, b: Curve) -> list[str]:
     facts: tuple[tuple[str, tuple[object, object]], ...] = (
         ("the workload's properties", (a.setup.workload_properties, b.setup.workload_properties)),
-        ("the number of records", (a.setup.records, b.setup.records)),
-        ("the size of a record", (a.setup.record_bytes, b.setup.record_bytes)),
-        ("the number of nodes", (a.setup.nodes, b.setup.nodes)),
+        (NUMBER_OF_RECORDS, (a.setup.records, b.setup.records)),
+        (SIZE_OF_RECORD, (a.setup.record_bytes, b.setup.record_bytes)),
+        (NUMBER_OF_NODES, (a.setup.nodes, b.setup.nodes)),
         ("the replication factor", (a.setup.replication_factor, b.setup.replication_factor)),
     )
     missing = [label for label, values in facts if not all(values)]
     if missing:
-        return [f"Not known of both sides: {', '.join(missing)}."]
+        return [NOT_KNOWN_OF_BOTH.format(facts=", ".join(missing))]
     return []
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from benchsite.core.formatting import percent
 from reports.compare.curves import Curve
+from reports.compare.messages import HOTTEST_KEYS, NO_OWN_SETTINGS, WHOLE_RUN
 from runs.ycsb.key_shares import KeyShares
 
 UNKNOWN = "unknown"
@@ -36,7 +37,7 @@ def _settings(curve: Curve) -> str:
     if curve.uploaded:
         return UNKNOWN
     pairs = {**curve.setup.server_settings, **curve.setup.binding_properties}
-    return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or "none of their own"
+    return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or NO_OWN_SETTINGS
 
 
 def _data_set(curve: Curve) -> str:
@@ -47,7 +48,7 @@ def _data_set(curve: Curve) -> str:
 
 
 def _window(curve: Curve) -> str:
-    measured = "as long as it lasted"
+    measured = WHOLE_RUN
     if curve.setup.measure_s is not None:
         measured = f"{curve.setup.measure_s} s"
     return f"{measured} after {curve.setup.warmup_s} s"
@@ -72,10 +73,7 @@ def _hottest_keys(curve: Curve) -> str:
     shares = _get_key_shares(curve)
     if shares is None:
         return UNKNOWN
-    return (
-        f"1 % of the keys get {percent(shares.hottest_percent)} of the requests, the 10 hottest "
-        f"{percent(shares.hottest_ten)}"
-    )
+    return HOTTEST_KEYS.format(percent=percent(shares.hottest_percent), ten=percent(shares.hottest_ten))
 
 
 def _groups(curve: Curve) -> str:

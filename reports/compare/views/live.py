@@ -13,6 +13,7 @@ from benchsite.core import formatting
 from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, scatter
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
+from reports.compare.messages import LIVE_VIEW_GONE, NO_CLIENT_YET, NO_LIVE_VIEW
 from runs.models import Phase, Run, Status
 from runs.queue import live
 from runs.queue.live import LiveSeries
@@ -57,12 +58,12 @@ class LiveFigure(RunSeriesFigure):
     @property
     def empty(self) -> str:
         if not self.stream.available:
-            return "No live view: Redis does not answer. The run does not depend on it."
+            return NO_LIVE_VIEW
         if self.stream.seconds:
             return ""
         if self.live:
-            return "No client has begun yet."
-        return "This run has ended, and its live view is gone. Its stored series is on its page."
+            return NO_CLIENT_YET
+        return LIVE_VIEW_GONE
 
     @property
     def live(self) -> bool:

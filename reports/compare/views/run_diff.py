@@ -20,6 +20,7 @@ from reports.compare.analysis.repeat_comparison import Comparison, Outcome, comp
 from reports.compare.analysis.run_sides import RunSide
 from reports.compare.curves import Curve, Operation, Point, collect_measured
 from reports.compare.figures.captions import KIND_SAYS
+from reports.compare.messages import BUSIEST_GENERATOR_CPU, LOADS_DIFFER
 from reports.compare.pages.baseline_ratios import extended, throughput_ratio
 from reports.compare.queries import (
     curves,
@@ -126,7 +127,7 @@ def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curv
     else:
         texts = [_load(side) for side in (a, b)]
         if texts[0] != texts[1]:
-            loads = [f"The loads differ: {texts[0]} and {texts[1]}."]
+            loads = [LOADS_DIFFER.format(a=texts[0], b=texts[1])]
         curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
     findings = judge_pair(a.facts, b.facts, profile)
     return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
@@ -166,7 +167,7 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
     errors = [point.error_ratio if point else None for point in (a, b)]
     yield _share("failed operations", errors)
     busy = [point.generator_cpu if point else None for point in (a, b)]
-    yield _share("CPU of the busiest load generator", busy)
+    yield _share(BUSIEST_GENERATOR_CPU, busy)
 
 
 def _kinds(*points: Point | None) -> set[str]:

@@ -16,6 +16,14 @@ from benchsite.rest.schemas import RequestSchema
 from reports.api.routers import baselines
 from reports.models import Baseline
 from reports.trends.baselines import BaselineRefused, set_baseline
+from reports.trends.messages import (
+    NAMED_ONE_BY_ONE,
+    NO_RUN_OF_COMMIT,
+    RUN_MISSING,
+    RUNS_OF_COMMIT,
+    RUNS_OR_COMMIT,
+    SEVERAL_COMMITS,
+)
 from reports.trends.queries.baselines import (
     baseline_named,
     baselines_with_runs,
@@ -133,18 +141,18 @@ def put_baseline(request: HttpRequest, name: Path[Name], change: BaselineChange)
 def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     """The runs that are asked for, and how they were."""
     if (change.runs is None) == (change.commit is None):
-        raise Problem("validation-error", "Give either `runs` or `commit`.")
+        raise Problem("validation-error", RUNS_OR_COMMIT)
     if change.runs is not None:
         runs = runs_named(team, change.runs)
         if len(runs) < len(set(change.runs)):
-            raise Problem("not-found", "One of these runs is not there.")
-        return runs, f"{counted(len(runs), 'run')}, named one by one."
+            raise Problem("not-found", RUN_MISSING)
+        return runs, NAMED_ONE_BY_ONE.format(runs=counted(len(runs), "run"))
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:
-        raise Problem("validation-error", f"Several commits begin with “{change.commit}”. Give more of it.")
+        raise Problem("validation-error", SEVERAL_COMMITS.format(commit=change.commit))
     runs = []
     if commits:
         runs = runs_of_commit(team, commits[0], counted=True)
     if not runs:
-        raise Problem("not-found", f"No run of the commit “{change.commit}” counts.")
-    return runs, f"The counted runs of commit {commits[0][:12]}."
+        raise Problem("not-found", NO_RUN_OF_COMMIT.format(commit=change.commit))
+    return runs, RUNS_OF_COMMIT.format(commit=commits[0][:12])

@@ -15,6 +15,7 @@ from reports.compare.figures.theme import SHORT_COMMIT
 from reports.models import BadgeLink, Baseline, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
+from reports.trends.messages import REPEATS_OF_RUN, RUNS_OF_SWEEP
 from reports.trends.queries.baselines import find_repeats, get_baselines, newest_commits, runs_of_sweep, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import (
     RULE,
@@ -70,10 +71,10 @@ def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]
     """The runs that count, how they were chosen, and the page to go back to."""
     if pk := parse_uuid(request.POST.get("sweep", "")):
         sweep = get_object_or_404(Sweep, pk=pk)
-        return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
+        return runs_of_sweep(sweep.pk), RUNS_OF_SWEEP.format(sweep=sweep.name), ("sweep", pk)
     run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
     runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
-    same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
+    same = REPEATS_OF_RUN.format(run=run.name, commit=run.commit[:12]) if run.commit else f"“{run.name}”."
     return runs, same, ("run", run.pk)
 
 

@@ -22,6 +22,7 @@ from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
+from reports.trends.messages import TEXT_TOO_LONG
 from reports.trends.queries.histories import MAX_SEARCHED, PER_PAGE, HistoryFilter, history_lines
 from reports.trends.queries.history import follow, get_runs
 from runs.identifiers import parse_uuid
@@ -83,7 +84,7 @@ def _plain(text: str, most: int) -> str:
     """On one line and printable."""
     line = printable(" ".join(text.split()))
     if len(line) > most:
-        raise TriageRefused(f"That text has {len(line)} characters; at most {most} are allowed.")
+        raise TriageRefused(TEXT_TOO_LONG.format(length=len(line), limit=most))
     return line
 
 

@@ -20,6 +20,7 @@ from runs.models import Matrix
 from runs.plans import PlanError, Preview, preview, start_trial, submit
 from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, read_draft, require_build_scope
 from runs.plans.drafts import Draft
+from runs.plans.messages import NO_TRIAL
 from runs.plans.pages.trial import get_newest_trial
 from runs.plans.plan_spec import PlanSpec
 from runs.queue import lifecycle
@@ -265,7 +266,7 @@ def get_trial(request: HttpRequest, matrix_id: UUID) -> dict[str, Any]:
 def _trial(matrix: Matrix) -> dict[str, Any]:
     trial = get_newest_trial(matrix)
     if trial is None:
-        raise Problem("not-found", "This plan has no trial run: start one with POST.")
+        raise Problem("not-found", NO_TRIAL)
     return trial
 
 

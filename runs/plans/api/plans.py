@@ -20,6 +20,7 @@ from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.forms.exclusions import Exclusion, problem_with
 from runs.plans.forms.matrices import database_choice, generators_for, select_entries
 from runs.plans.forms.overrides import MAX_OVERRIDES, Override, problem_with as override_problem
+from runs.plans.messages import TEAM_HAS_NONE
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import Count, PlanRequest
 
@@ -111,7 +112,7 @@ class Names:
             if name in (row.name, str(row.pk)) or parse_uuid(name) == row.pk:
                 return str(row.pk)
         offered = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
-        remedy = f"There are: {offered}." if rows else f"Your team has no {kind}."
+        remedy = f"There are: {offered}." if rows else TEAM_HAS_NONE.format(kind=kind)
         self.refuse(pointer, f"There is no {kind} “{name[:80]}”. {remedy}", "unknown")
         return ""
 

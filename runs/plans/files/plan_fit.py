@@ -12,6 +12,7 @@ from runs.models import Cluster, Database, LoadGenerator, Machine, Provisioner
 from runs.plans import Plan, PlannedRun, expand, preview
 from runs.plans.capacity import STORAGE_FACTOR
 from runs.plans.files.plan import Facts, PlanFile, planned, twice_the_same
+from runs.plans.messages import RUN_BY_OTHERS
 from runs.plans.plan import Entry, PlannedGenerator
 from runs.ycsb.property_schema import PropertyError
 
@@ -112,7 +113,7 @@ def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
 
 
 def _started(provisioner: str) -> str:
-    return {"external": "run by somebody else", "docker": "containers"}.get(provisioner, "started by Benchsite")
+    return {"external": RUN_BY_OTHERS, "docker": "containers"}.get(provisioner, "started by Benchsite")
 
 
 def _weaker(role: str, name: str, facts: Facts, machine: Machine) -> Iterator[Misfit]:

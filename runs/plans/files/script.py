@@ -26,7 +26,17 @@ from runs.catalog import (
 from runs.plans.expansion import PlannedGroup, PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
-from runs.plans.messages import STATION_CHECK, STATION_DELETES, STATION_NODES, STATION_START
+from runs.plans.messages import (
+    CLIENT_GROUP,
+    LAST_GENERATORS,
+    ORDER_OF_STATIONS,
+    OTHER_GENERATORS,
+    RESET_BEFORE,
+    STATION_CHECK,
+    STATION_DELETES,
+    STATION_NODES,
+    STATION_START,
+)
 from runs.ycsb.command import (
     OPEN_RATE,
     TAIL_S,
@@ -399,11 +409,11 @@ def _machine_lines(plan: PlanFile) -> list[str]:
             shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
     for group in plan.groups:
-        where = f"{group.generators} of the last ones" if group.generators else "each of the others"
-        lines.append(f"Client group {group.name}: one client on {where}")
-    lines.append(f"Order of the plan: {matrix.order.replace('_', ' ')}, over all stations")
+        where = LAST_GENERATORS.format(number=group.generators) if group.generators else OTHER_GENERATORS
+        lines.append(CLIENT_GROUP.format(group=group.name, where=where))
+    lines.append(ORDER_OF_STATIONS.format(order=matrix.order.replace("_", " ")))
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
-    return [*lines, *(f"Reset before the next {level}: {reset}" for level, reset in resets)]
+    return [*lines, *(RESET_BEFORE.format(level=level, reset=reset) for level, reset in resets)]
 
 
 def _facts(facts: Facts) -> str:

@@ -14,6 +14,7 @@ from benchsite.accounts.models import User
 from benchsite.notifications import notices
 from runs.models import Matrix, Occasion, Run, Schedule, Status
 from runs.plans import PlanError, submit
+from runs.plans.messages import BENCHSITE_FAILED, NOT_FINISHED, SCHEDULE_FAILED
 from runs.plans.schedules import schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
 from runs.plans.schedules.times import next_times
@@ -76,7 +77,7 @@ def run_now(schedule: Schedule, by: User) -> Occasion:
 def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, str, Matrix | None]:
     before = _still_running(schedule)
     if before is not None:
-        return OUTCOME.SKIPPED, f"“{before.name}”, which it submitted before, has not finished.", None
+        return OUTCOME.SKIPPED, NOT_FINISHED.format(matrix=before.name), None
     try:
         with transaction.atomic():
             return OUTCOME.SUBMITTED, "", _submit(schedule, due_at, schedule.created_by)
@@ -86,8 +87,8 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
         raise  # PostgreSQL is away: the time stays due.
     except Exception:
         # One schedule must not keep the others, and the queue, from going on.
-        log.exception("Schedule %s could not submit its matrix.", schedule.pk)
-        return OUTCOME.FAILED, "Benchsite itself failed: the scheduler's log says how.", None
+        log.exception(SCHEDULE_FAILED, schedule.pk)
+        return OUTCOME.FAILED, BENCHSITE_FAILED, None
 
 
 def _submit(schedule: Schedule, due_at: datetime, by: User | None) -> Matrix:

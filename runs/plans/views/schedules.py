@@ -14,6 +14,7 @@ from benchsite.accounts.permissions import get_user, team_required
 from benchsite.core.responses import get_posted
 from runs.models import Matrix, Occasion, Schedule
 from runs.plans import PlanError
+from runs.plans.messages import CHOOSE_DAY
 from runs.plans.schedules import due_schedules, schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
 from runs.plans.schedules.times import DAYS, EVERY_HOURS, Rule, in_words, next_times
@@ -47,7 +48,7 @@ class ScheduleForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("every") == Schedule.Every.WEEK and not cleaned.get("days"):
-            self.add_error("days", "Choose at least one day of the week.")
+            self.add_error("days", CHOOSE_DAY)
         return cleaned
 
     @property

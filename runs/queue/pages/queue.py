@@ -21,6 +21,7 @@ from benchsite.accounts.tenancy import all_teams
 from runs.catalog.generators import waited_for_in_vain
 from runs.models import Machine, Matrix, Node, Run, Status
 from runs.queue.conductor_slots import find_conductors
+from runs.queue.messages import CONDUCTOR_OF_CLUSTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def silent_parts(waiting: Collection[Run]) -> dict[UUID, list[str]]:
     silent = {run: [f"load generator {name}" for name in names] for run, names in parts.items()}
     for run in waiting:
         if run.cluster_id not in conductors:
-            silent.setdefault(run.pk, []).append("a conductor for its cluster")
+            silent.setdefault(run.pk, []).append(CONDUCTOR_OF_CLUSTER)
     return silent
 
 

@@ -18,6 +18,16 @@ from runs.identifiers import parse_uuid
 from runs.models import LatencyKind, Run, Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
+from runs.results.messages import (
+    CHOOSE_ACTION,
+    NOTHING_QUEUED,
+    NO_RUN_SELECTED,
+    RUNS_EXCLUDED,
+    RUNS_INCLUDED,
+    RUNS_QUEUED_AGAIN,
+    RUNS_TAGGED,
+    WRITE_A_TAG,
+)
 from runs.results.pages.lists import export, get_page
 from runs.results.pages.run_list import (
     HEAVY,
@@ -158,22 +168,20 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
 def _bulk(request: HttpRequest, runs: list[Run]) -> str:
     user, action = get_user(request), request.POST.get("action", "")
     if not runs:
-        raise annotations.AnnotationRefused("No run is selected: select runs first.")
+        raise annotations.AnnotationRefused(NO_RUN_SELECTED)
     if action == "tag":
         tags = annotations.parse_tags(request.POST.get("tags", ""))
         if not tags:
-            raise annotations.AnnotationRefused("Write at least one tag; put commas between several.")
-        return f"{annotations.add_tags(runs, user, tags)} of {len(runs)} runs got a new tag."
+            raise annotations.AnnotationRefused(WRITE_A_TAG)
+        return RUNS_TAGGED.format(changed=annotations.add_tags(runs, user, tags), runs=len(runs))
     if action == "exclude":
         out = annotations.exclude(runs, user, request.POST.get("reason", ""))
-        return f"{out} of {len(runs)} runs are now excluded. They stay visible, with your reason."
+        return RUNS_EXCLUDED.format(changed=out, runs=len(runs))
     if action == "include":
-        return f"{annotations.include(runs, user)} of {len(runs)} runs count again."
+        return RUNS_INCLUDED.format(changed=annotations.include(runs, user), runs=len(runs))
     if action == "again":
         ended = [run for run in runs if run.source == Run.Source.SCHEDULED and run.status in Status.terminal()]
         if not ended:
-            raise annotations.AnnotationRefused(
-                "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
-            )
-        return f"{lifecycle.run_all_again(ended, user)} of {len(runs)} runs are in the queue again."
-    raise annotations.AnnotationRefused("Choose an action for the selected runs.")
+            raise annotations.AnnotationRefused(NOTHING_QUEUED)
+        return RUNS_QUEUED_AGAIN.format(changed=lifecycle.run_all_again(ended, user), runs=len(runs))
+    raise annotations.AnnotationRefused(CHOOSE_ACTION)

@@ -14,6 +14,7 @@ from runs.checks import CheckResult, compute_verdict
 from runs.models import Finding, Run, Upload, Verdict
 from runs.results.recording.uploaded_runs import UploadedRun
 from runs.uploads.api_upload import JudgedUpload
+from runs.uploads.messages import DRY_RUN
 
 # The findings that are told; the rest are at `links.findings` of the run.
 TOLD = (Finding.Severity.REJECT, Finding.Severity.WARN)
@@ -111,7 +112,7 @@ def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
     return {
         "id": None, "state": "judged", "url": None, "permalink": None, "sweep": None,
         "verdict": _worst(run["verdict"] for run in runs), "runs": runs,
-        "detail": "Nothing was stored: this was a dry run.",
+        "detail": DRY_RUN,
     }  # fmt: skip
 
 

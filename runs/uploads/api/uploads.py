@@ -26,6 +26,7 @@ from runs.uploads.api_upload import Asked
 from runs.uploads.form_data import Body, BodyRefused, read_body
 from runs.uploads.keys import KeyBusy, KeyReused
 from runs.uploads.manifest import ManifestRefused, described, read_manifest
+from runs.uploads.messages import UPLOAD_DELETED, USE_NEW_KEY
 from runs.uploads.upload_errors import ResultRefused
 
 State = Upload.State
@@ -219,10 +220,10 @@ def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResp
 def _state(request: HttpRequest, key: UploadKey) -> tuple[int, dict[str, Any]]:
     upload = key.upload
     if upload is None:
-        raise Problem("not-found", "What was uploaded under this key was deleted. Use another key to upload it again.")
+        raise Problem("not-found", UPLOAD_DELETED)
     if upload.state == State.FAILED:
         where = upload_url(upload)
-        remedy = f"To send other files, use a new key, or DELETE {where} first, which frees this one."
+        remedy = USE_NEW_KEY.format(address=where)
         raise Problem("malformed-result", f"{upload.error} {remedy}", upload=where)
     body = found_answer(request, upload)
     return (201 if upload.state == State.SAVED else 202), body

@@ -14,6 +14,7 @@ from benchsite.accounts import audit
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from runs.catalog.forms.fields import DescribedForm
+from runs.uploads.messages import NO_PROPERTY_NAME, TOO_MANY_NAMES
 
 MAX_NAMES: Final = 100
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,119}", re.ASCII)
@@ -31,9 +32,9 @@ class HarmlessPropertiesForm(DescribedForm):
         names = sorted(set(self.cleaned_data["names"].split()))
         wrong = [name for name in names if not _NAME.fullmatch(name)]
         if wrong:
-            raise ValidationError(f"{wrong[0][:40]} is not the name of a property. Write names alone, without values.")
+            raise ValidationError(NO_PROPERTY_NAME.format(name=wrong[0][:40]))
         if len(names) > MAX_NAMES:
-            raise ValidationError(f"At most {MAX_NAMES} names can be listed. There are {len(names)}.")
+            raise ValidationError(TOO_MANY_NAMES.format(limit=MAX_NAMES, count=len(names)))
         return names
 
 

@@ -24,6 +24,7 @@ from workers.provision.administration.base import (
     MarkerNameTaken,
     Survey,
 )
+from workers.provision.messages import ANSWER_NOT_UNDERSTOOD, ANSWER_TOO_LARGE, CANNOT_ADMINISTER
 
 MAX_GROWTH_BYTES = 16 * 1024**2
 BYTES_PER_CALL_BYTE = 10  # of a call with keys, which is copied while it is parsed and sent on
@@ -54,7 +55,7 @@ def direct_administration(
 
             return PostgresqlAdministration(address, keeps_connection=keeps_connection)
         case _:
-            raise ValueError(f"Benchsite cannot administer {system} yet.")
+            raise ValueError(CANNOT_ADMINISTER.format(system=system))
 
 
 class Program:
@@ -84,9 +85,9 @@ class Program:
         except AdministrationError as error:
             return {"error": str(error)}
         except MemoryError:
-            return {"error": "The server's answer is larger than Benchsite reads."}
+            return {"error": ANSWER_TOO_LARGE}
         except Exception as error:
-            return {"error": f"The server's answer cannot be understood ({type(error).__name__})."}
+            return {"error": ANSWER_NOT_UNDERSTOOD.format(error=type(error).__name__)}
         finally:
             _limit_memory(None)
             signal.alarm(0)

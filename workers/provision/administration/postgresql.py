@@ -22,6 +22,7 @@ from workers.provision.administration.base import (
     plain_text,
 )
 from workers.provision.administration.pem_files import pem_file
+from workers.provision.messages import ROWS_OF_TABLE
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
@@ -128,7 +129,7 @@ class PostgresqlAdministration(Administration):
     def content(self, table: str) -> str:
         with self._session() as session:
             if _exists(session, table) and _read_value(session, _named("SELECT EXISTS (SELECT FROM {})", table)):
-                return f"the rows of table {table}"
+                return ROWS_OF_TABLE.format(table=table)
         return ""
 
     def size(self, table: str) -> int:

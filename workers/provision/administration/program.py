@@ -41,6 +41,7 @@ from workers.provision.administration.base import (
 )
 from workers.provision.administration.confinement import Confinement, received_bytes
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from workers.provision.messages import LARGER_THAN_READ, OTHER_SERVER_NAMED
 from workers.systems.manifests import ManifestError, java_executable, verify
 
 CheckAddress = Callable[[str, int], object]
@@ -120,7 +121,7 @@ class AdminProgram:
         """The end of a message: which other address the cluster had the program connect to, if one was refused."""
         if self._confinement is None or not self._confinement.refusal:
             return ""
-        return f" The cluster names another server: {self._confinement.refusal}"
+        return OTHER_SERVER_NAMED.format(refusal=self._confinement.refusal)
 
     def answer(
         self,
@@ -153,7 +154,7 @@ class AdminProgram:
                     deadline.postpone_for_program(worked_s)
                 line, _, self._unread = self._unread.partition(b"\n")
                 if line.startswith(OUT_OF_MEMORY):
-                    raise TooMuchReceived("the server's answer is larger than Benchsite reads")
+                    raise TooMuchReceived(LARGER_THAN_READ)
                 return dict(json.loads(line))
             except BaseException:
                 self._popen.kill()

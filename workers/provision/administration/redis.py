@@ -25,6 +25,7 @@ from workers.provision.administration.base import (
     plain_text,
 )
 from workers.provision.administration.pem_files import pem_file
+from workers.provision.messages import NO_MARKER
 
 ANSWER_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
@@ -172,7 +173,7 @@ class RedisAdministration(Administration):
         with self.connect() as client:
             kind = str(client.type(MARKER_KEY))
             if kind not in ("none", "string"):
-                raise MarkerNameTaken(f"the key {MARKER_KEY} is a {kind} and not a marker of Benchsite")
+                raise MarkerNameTaken(NO_MARKER.format(key=MARKER_KEY, kind=kind))
             return str(client.get(MARKER_KEY) or "")
 
     def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:

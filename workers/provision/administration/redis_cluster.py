@@ -19,6 +19,7 @@ from workers.provision.administration.redis import (
     indexes,
     product_version,
 )
+from workers.provision.messages import NODE_STATE, SLOTS_MISSING
 
 # Nodes that have just met exchange what they know once a second, and take writes after two.
 FORMATION_TIMEOUT_S = 60.0
@@ -69,7 +70,7 @@ class RedisClusterAdministration(RedisAdministration):
                 info = client.cluster("INFO")
             if info["cluster_state"] != "ok" or info["cluster_known_nodes"] != str(len(self.nodes)):
                 where = f"{node.address.host}:{node.address.port}"
-                return f"{where} is {info['cluster_state']} and knows {info['cluster_known_nodes']} nodes"
+                return NODE_STATE.format(node=where, state=info["cluster_state"], nodes=info["cluster_known_nodes"])
         return ""
 
     def server_version(self) -> str:
@@ -174,10 +175,7 @@ class RedisClusterAdministration(RedisAdministration):
                 for ends in _own_slots(client):
                     holders |= dict.fromkeys(range(int(ends[0]), int(ends[-1]) + 1), node)
         if len(holders) < REDIS_CLUSTER_HASH_SLOTS:
-            raise AdministrationError(
-                f"The nodes that the cluster names have {len(holders):,} of {REDIS_CLUSTER_HASH_SLOTS:,} slots: "
-                "name the addresses of all its masters."
-            )
+            raise AdministrationError(SLOTS_MISSING.format(slots=len(holders), all_slots=REDIS_CLUSTER_HASH_SLOTS))
         return [holders[slot] for slot in range(REDIS_CLUSTER_HASH_SLOTS)]
 
 
