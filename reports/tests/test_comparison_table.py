@@ -64,7 +64,7 @@ def get_spread(value, steps):
 
 
 def marked(rows):
-    return {row.curve.mode: (row.latencies[0]["is_best"], row.is_best_within) for row in rows}
+    return {row.curve.mode: (row.latencies[0].is_best, row.is_best_within) for row in rows}
 
 
 def test_marks_sides_that_repeats_tell_from_none_better():

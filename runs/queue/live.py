@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-from types import SimpleNamespace
-from typing import TypedDict, cast
+from typing import NamedTuple, TypedDict, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -69,6 +68,27 @@ class Said:
         return self.line or f"{duration(self.elapsed_s)}: {done}; {throughput(self.rate_ops_s)}"
 
 
+class OperationSeries(NamedTuple):
+    """One kind of operation, per second; None: nothing was said."""
+
+    rate_ops_s: tuple[float | None, ...]
+    mean_us: tuple[float | None, ...]
+    highest_p99_us: tuple[float | None, ...]
+
+
+class ClientSeries(NamedTuple):
+    """One client, with its newest status line."""
+
+    number: int
+    elapsed_s: float
+    operations_total: int
+    rate_ops_s: float
+    seconds: tuple[int, ...]
+    rates_ops_s: tuple[float, ...]
+    p99_us: dict[str, float]  # by operation
+    lines: tuple[str, ...]  # the newest last
+
+
 @dataclass(frozen=True, slots=True)
 class LiveSeries:
     """All clients of a run, second by second since the first of them began."""
@@ -76,9 +96,8 @@ class LiveSeries:
     available: bool
     seconds: tuple[int, ...] = ()
     rate_ops_s: tuple[float, ...] = ()
-    # Of each kind of operation `rate_ops_s`, `mean_us` and `highest_p99_us` per second; None: nothing was said.
-    operations: Mapping[str, SimpleNamespace] = field(default_factory=dict)
-    clients: tuple[SimpleNamespace, ...] = ()
+    operations: Mapping[str, OperationSeries] = field(default_factory=dict)
+    clients: tuple[ClientSeries, ...] = ()
 
     @property
     def operations_total(self) -> int:
@@ -257,7 +276,7 @@ def _add_rates(lines: Sequence[Said]) -> float:
     return sum(line.rate_ops_s for line in lines)
 
 
-def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> SimpleNamespace:
+def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:
     rates: list[float | None] = []
     means: list[float | None] = []
     p99s: list[float | None] = []
@@ -267,7 +286,7 @@ def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> SimpleNa
         rates.append(sum(_share(line, name) for line in lines) if lines else None)
         means.append(_weighted_mean(statuses))
         p99s.append(max((p99 for status in statuses if (p99 := status.get("p99_us")) is not None), default=None))
-    return SimpleNamespace(rate_ops_s=tuple(rates), mean_us=tuple(means), highest_p99_us=tuple(p99s))
+    return OperationSeries(tuple(rates), tuple(means), tuple(p99s))
 
 
 def _share(said: Said, name: str) -> float:
@@ -286,10 +305,10 @@ def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
     return None
 
 
-def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> SimpleNamespace:
+def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> ClientSeries:
     newest = lines[-1]
     seconds = tuple(s for s in sorted(slots) if after is None or s > after)
-    return SimpleNamespace(
+    return ClientSeries(
         number=number,
         elapsed_s=newest.elapsed_s,
         operations_total=newest.operations_total,
@@ -297,5 +316,5 @@ def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after
         seconds=seconds,
         rates_ops_s=tuple(slots[s].rate_ops_s for s in seconds),
         p99_us={name: status["p99_us"] for name, status in newest.by_operation.items() if "p99_us" in status},
-        lines=tuple(line.text for line in lines[-5:]),  # the newest last
+        lines=tuple(line.text for line in lines[-5:]),
     )

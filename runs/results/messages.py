@@ -31,8 +31,6 @@ WRITE_A_TAG = "Write at least one tag; put commas between several."
 RUNS_TAGGED = "{changed} of {runs} runs got a new tag."
 RUNS_EXCLUDED = "{changed} of {runs} runs are now excluded. They stay visible, with your reason."
 RUNS_INCLUDED = "{changed} of {runs} runs count again."
-NOTHING_QUEUED = (
-    "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
-)
+NOTHING_QUEUED = "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
 RUNS_QUEUED_AGAIN = "{changed} of {runs} runs are in the queue again."
 CHOOSE_ACTION = "Choose an action for the selected runs."

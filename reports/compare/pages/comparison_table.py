@@ -3,16 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
+from typing import NamedTuple
 from uuid import UUID
 
 from reports.compare.analysis.best import best_set
-from reports.compare.analysis.equal_load import Within
+from reports.compare.analysis.equal_load import AtLoad, Within
 from reports.compare.analysis.ratios import Noise
 from reports.compare.analysis.repeat_comparison import THRESHOLD
 from reports.compare.curves import Curve
 from reports.compare.figures.ceilings import Ranking
-from reports.compare.pages.baseline_ratios import Against, latency_threshold
+from reports.compare.pages.baseline_ratios import Against, Ratio, Row, latency_threshold
 from reports.compare.pages.equal_load import (
     EqualLoad,
     SideAt,
@@ -44,13 +44,38 @@ class LatencyScale:
         return cls(unit, divisor, min(max(3 - digits, 0), 3))
 
 
+class LatencyCell(NamedTuple):
+    """The latency of one operation at the equal load."""
+
+    name: str
+    at: AtLoad
+    how: str  # in words, how it was read
+    ratio: Ratio | None
+    is_best: bool
+
+
+class TableRow(NamedTuple):
+    """One side."""
+
+    curve: Curve
+    share: float | None  # of the highest ceiling
+    is_among_best: bool | None
+    against: Row | None
+    ratio: Ratio | None  # of the throughput
+    latencies: list[LatencyCell]
+    within: Within | None  # of the operation that reaches the limit first
+    is_best_within: bool
+    is_shown: bool
+    is_listed: bool
+
+
 def table_rows(
     curves: Sequence[Curve],
     equal: EqualLoad | None,
     against: Against | None,
     shown: Sequence[Curve],
     kind: str = "service",
-) -> list[SimpleNamespace]:
+) -> list[TableRow]:
     """The reference first, then by falling ceiling. `shown` are those that the figures draw.
 
     `is_among_best` is None where no repeats show it. The page has the rows of the reference and of the shown sides at
@@ -82,24 +107,17 @@ def table_rows(
             latencies = {operation.operation: operation.at[column] for operation in side.operations}
             within = _within(side)
         made.append(
-            SimpleNamespace(
+            TableRow(
                 curve=curve,
                 share=ranking.share(curve),
                 is_among_best=ranking.best.get(key),
                 against=row,
                 ratio=ratios.get("throughput"),
-                # At the equal load: in words how it was read, its ratio, and whether it is best.
                 latencies=[
-                    {
-                        "name": name,
-                        "at": at,
-                        "how": latency_text(at),
-                        "ratio": ratios.get(name),
-                        "is_best": key in best.get(name, ()),
-                    }
+                    LatencyCell(name, at, latency_text(at), ratios.get(name), key in best.get(name, ()))
                     for name, at in latencies.items()
                 ],
-                within=within,  # of the operation that reaches the limit first
+                within=within,
                 is_best_within=key in best.get("within", ()),
                 is_shown=key in drawn,
                 is_listed=key in drawn or bool(row and row.is_baseline),

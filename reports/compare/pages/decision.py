@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
-from types import SimpleNamespace
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -93,7 +92,20 @@ class Candidate:
         return self.within.throughput_ops_s is not None and self.ops_s >= (need.load_ops_s or 0.0)
 
 
-def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> SimpleNamespace | None:
+class Decision(NamedTuple):
+    """Which sides meet the need, and which of them lead."""
+
+    need: Need
+    order: Order
+    leaders: Sequence[Candidate]
+    others: Sequence[Candidate]
+    slow: Sequence[Candidate]  # beyond the limit of loss where the disk is slow
+    limit_changes: Sequence[tuple[str, float, str]]
+    more_loss: Candidate | None  # of the least loss beyond the limit that sustains more
+    excluded: Sequence[Candidate]
+
+
+def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> Decision | None:
     """The sides that lead where they are known, the others, and those that do not meet the need.
 
     None where neither a loss nor a limit is asked for.
@@ -112,14 +124,13 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> S
         if side.loses_too_much(need) and side.loss_s is not None and side.ops_s > most and side.does_enough(need)
     ]
     order, leaders, others = _rank(eligible, need)
-    return SimpleNamespace(
+    return Decision(
         need=need,
         order=order,
         leaders=leaders,
         others=others,
         slow=[side for side in eligible if need.max_loss_s is not None and side.slow_disk_loss_s > need.max_loss_s],
         limit_changes=_limit_changes(curves, need, labels),
-        # Of the least loss beyond the limit that sustains more.
         more_loss=min(more, key=lambda side: (side.loss_s or 0.0, -side.ops_s, side.label), default=None),
         excluded=excluded,
     )

@@ -1,7 +1,6 @@
 """The figure of a run that goes on: what its clients say each second, from the live stream. No result yet."""
 
 import uuid
-from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
 from reports.compare.messages import LIVE_VIEW_GONE, NO_CLIENT_YET, NO_LIVE_VIEW
 from runs.models import Phase, Run, Status
 from runs.queue import live
-from runs.queue.live import LiveSeries
+from runs.queue.live import ClientSeries, LiveSeries
 from runs.queue.spec import max_warmup_s
 
 CAPTION = (
@@ -100,7 +99,7 @@ def _numbers(values: tuple[float | None, ...]) -> npt.NDArray[np.float64]:
     return np.array([np.nan if value is None else value for value in values[-MAX_SECONDS:]], dtype=float)
 
 
-def _client_line(client: SimpleNamespace, frame: Frame) -> Trace:
+def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
     rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
     seconds = client.seconds[-MAX_SECONDS:]

@@ -5,18 +5,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
 from runs.queue.lifecycle import rejected_runs
-from runs.queue.pages.progress import timed_progress
+from runs.queue.pages.progress import Progress, timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
-from runs.results.pages.drift import compute_drift
+from runs.results.pages.drift import Drift, compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
 
@@ -104,7 +103,30 @@ class GridRow:
         return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
 
 
-def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> SimpleNamespace:
+class MatrixPage(NamedTuple):
+    """Everything the page of a submitted matrix shows."""
+
+    databases: int
+    entries: int
+    rungs: tuple[int, ...]
+    rows: tuple[GridRow, ...]
+    workloads: list[str]
+    repeats: int
+    loads: tuple[Run, ...]
+    failures: tuple[Run, ...]
+    retries: tuple[Run, ...]
+    silent: tuple[str, ...]  # parts of the site for which its runs wait in vain
+    missing: int  # measured points that did not succeed and have not been run again
+    now: tuple[Run, ...]
+    progress: Progress
+    drift: Drift | None
+    next_look: int | None  # up to which repeats can be added
+    skipped: int  # beyond the ceiling, and nobody has asked for them since
+    saved_s: float
+    rejections: Sequence[Any]
+
+
+def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     """Everything the page shows, in a constant number of queries."""
     runs = list(
         matrix.runs.defer(*HEAVY)
@@ -125,7 +147,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> SimpleNamespace:
         rejections = count_rejections(rejected_runs(matrix))
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = chain.from_iterable(row.cells for row in rows)
-    return SimpleNamespace(
+    return MatrixPage(
         databases=len({database for database, _ in entries}),
         entries=len(entries),
         rungs=rungs,
@@ -135,9 +157,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> SimpleNamespace:
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         retries=_retries(runs),
-        # Parts of the site for which its runs wait in vain.
         silent=tuple(sorted(set(chain.from_iterable(silent.values())))),
-        # Measured points that did not succeed and have not been run again.
         missing=sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()
@@ -147,9 +167,8 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> SimpleNamespace:
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=timed_progress(matrix, runs, queue, len(excluded)),
         drift=compute_drift(matrix, timed),
-        # Up to which repeats can be added.
         next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
-        skipped=len(skipped),  # beyond the ceiling, and nobody has asked for them since
+        skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
         rejections=rejections,
     )
