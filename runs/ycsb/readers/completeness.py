@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
@@ -93,8 +92,7 @@ def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untou
     return not (has_any or is_untouched) or sum(entry.returns.values()) >= entry.count
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(NamedTuple):
     """How many operations a run did: by throughput and run time, and by its metrics."""
 
     expected: float
