@@ -53,6 +53,11 @@ def import_folder(settings: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def list_paths(folder: Path) -> list[str]:
+    """Of all files below it."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
 def _folder(location: Path, **options: Any) -> dict[str, Any]:
     backend = "django.core.files.storage.FileSystemStorage"
     return {"BACKEND": backend, "OPTIONS": {"location": location, **options}}

@@ -6,6 +6,8 @@ from benchsite.accounts.models import Team
 from runs.models import Cluster, LoadGenerator, Matrix
 from runs.plans.files.plan import PlanFile
 from runs.plans.files.plan_fit import Chosen
+from runs.plans.plan import stored_plan
+from runs.plans.preview import preview
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -55,6 +57,11 @@ def a_matrix(team: Team | None = None, suffix: str = "", **fields: Any) -> Matri
         load_generators=generators,
         **says | fields,
     )
+
+
+def list_refusals(matrix: Matrix, field: str) -> list[str]:
+    """The problems that the preview has with this field of the plan."""
+    return [problem.message for problem in preview(stored_plan(matrix)).problems if problem.field == field]
 
 
 def chosen_for(file: PlanFile, matrix: Matrix) -> Chosen:

@@ -20,6 +20,11 @@ MULTIPART = "multipart/form-data; boundary=a-boundary"
 SCOPES = ("runs:read", "runs:write", "runs:delete")
 
 
+def read_answer(response: Any, status: int) -> Any:
+    assert response.status_code == status, response.content.decode()[:3000]
+    return json.loads(response.content)
+
+
 def get_token(team: Team, user: User, *scopes: str) -> str:
     return tokens.make(team, user, name="CI", scopes=scopes or SCOPES[:2])
 

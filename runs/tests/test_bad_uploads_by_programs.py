@@ -11,7 +11,7 @@ import pytest
 from runs.models import Artifact, Measurement, Run, Sweep, Upload, UploadKey
 from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import get_text
-from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
+from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart, read_answer
 from runs.uploads.judgement import MAX_OPERATIONS
 from runs.uploads.upload_handlers import MAX_FILES
 
@@ -30,18 +30,13 @@ def program(team, user):
     return Program(team, user)
 
 
-def said(response, status):
-    assert response.status_code == status, response.content.decode()[:3000]
-    return json.loads(response.content)
-
-
 def rows():
     return [model.objects.count() for model in ROWS]
 
 
 @pytest.mark.parametrize("name", UGLY)
 def test_names_are_text(program, client_in, name):
-    answer = said(
+    answer = read_answer(
         program.post(
             (f"{name}.txt", summary()), database=name, labels=[name[:40]], notes=name, branch=name,
             workload={"name": name, "records": 5}, version=name[:40], cluster={"hardware": name},
@@ -57,7 +52,7 @@ def test_names_are_text(program, client_in, name):
 @pytest.mark.parametrize("name", REFUSED)
 def test_signs_that_no_name_has_are_refused(program, name):
     for field in ("database", "version", "branch"):
-        problem = said(program.post(**{field: name * (2 if field == "branch" else 1)}), 400)
+        problem = read_answer(program.post(**{field: name * (2 if field == "branch" else 1)}), 400)
         assert problem["errors"][0]["pointer"] == f"#/manifest/{field}"
     assert rows() == [0] * 5
 
@@ -86,7 +81,7 @@ def test_signs_that_no_name_has_are_refused(program, name):
     ],
 )
 def test_a_manifest_is_refused_with_the_place(program, changes, pointer, says):
-    problem = said(program.post(**changes), 400)
+    problem = read_answer(program.post(**changes), 400)
     assert problem["type"] == "/problems/validation-error"
     assert pointer in [error["pointer"] for error in problem["errors"]], problem
     assert says in json.dumps(problem, ensure_ascii=False)
@@ -99,7 +94,7 @@ def test_a_manifest_is_refused_with_the_place(program, changes, pointer, says):
 def test_a_manifest_of_the_wrong_shape_is_refused(program, manifest):
     body = multipart(manifest, [("a.txt", summary())])
     sent = program.headers(**{"Idempotency-Key": "k"})
-    assert said(program.client.post("/api/v1/runs", body, content_type=MULTIPART, headers=sent), 400)
+    assert read_answer(program.client.post("/api/v1/runs", body, content_type=MULTIPART, headers=sent), 400)
     assert rows() == [0] * 5
 
 
@@ -119,7 +114,7 @@ def test_a_manifest_of_the_wrong_shape_is_refused(program, manifest):
 )
 def test_a_body_of_the_wrong_shape_is_refused(program, body, kind, status):
     sent = program.headers(**{"Idempotency-Key": "k"})
-    said(program.client.post("/api/v1/runs", body, content_type=kind, headers=sent), status)
+    read_answer(program.client.post("/api/v1/runs", body, content_type=kind, headers=sent), status)
     assert rows() == [0] * 5
 
 
@@ -134,32 +129,32 @@ def test_a_body_that_broke_off_is_refused(program):
     """Django takes what has come for the whole of it."""
     body = multipart(json.dumps(MANIFEST).encode(), [("a.txt", summary()), ("b.txt", summary(reads=4))])
     for cut in (len(body) - 1, len(body) - 40, len(body) // 2, 300):
-        assert said(claiming(program, body[:cut], len(body)), 400)
+        assert read_answer(claiming(program, body[:cut], len(body)), 400)
     assert rows() == [0] * 5
 
 
 def test_too_many_files_are_told_what_to_do(program):
     files = [(f"{number}.txt", b"") for number in range(MAX_FILES + 1)]
-    assert f"at most {MAX_FILES} files: put more of them into a zip" in said(program.post(*files), 413)["detail"]
+    assert f"at most {MAX_FILES} files: put more of them into a zip" in read_answer(program.post(*files), 413)["detail"]
 
 
 def test_a_form_that_is_packed_as_a_whole_is_refused(program):
     headers = program.headers(**{"Idempotency-Key": "packed", "Content-Encoding": "gzip"})
     body = gzip.compress(program.form((), {}))
     answer = program.client.post("/api/v1/runs", body, content_type=MULTIPART, headers=headers)
-    assert "compress its files" in said(answer, 415)["detail"]
+    assert "compress its files" in read_answer(answer, 415)["detail"]
 
 
 def test_a_claim_of_a_gigabyte_reserves_nothing(program):
     for claim, status in ((10**9, 400), (2 * 10**9, 413), (10**30, 413)):
-        assert said(claiming(program, b"--a-boundary\r\n", claim), status)
+        assert read_answer(claiming(program, b"--a-boundary\r\n", claim), status)
     assert rows() == [0] * 5
 
 
 def test_a_bomb_is_refused(program):
     bomb = gzip.compress(b"\0" * 300_000_000)
     assert len(bomb) < 1024**2
-    assert "packed too tightly" in said(program.post(("a.gz", bomb)), 413)["detail"]
+    assert "packed too tightly" in read_answer(program.post(("a.gz", bomb)), 413)["detail"]
     assert rows() == [0] * 5
 
 
@@ -167,7 +162,7 @@ def test_a_bomb_is_refused(program):
     "content", [b"\x89PNG\r\n\x1a\n" + b"\0" * 900, b"PAR1" * 300, b"not a result\n" * 10_000, b""]
 )
 def test_a_format_that_nobody_reads_is_refused(program, content):
-    problem = said(program.post(("a.bin", content)), 415)
+    problem = read_answer(program.post(("a.bin", content)), 415)
     assert problem["type"] == "/problems/unsupported-format"
     assert problem["file"] == "a.bin"
     assert rows() == [0] * 5
@@ -175,14 +170,14 @@ def test_a_format_that_nobody_reads_is_refused(program, content):
 
 def test_a_damaged_file_is_refused_with_its_place(program):
     packed = gzip.compress(summary(), mtime=0)
-    problem = said(program.post(("a.txt.gz", packed[: len(packed) // 2])), 422)
+    problem = read_answer(program.post(("a.txt.gz", packed[: len(packed) // 2])), 422)
     assert problem["type"] == "/problems/malformed-result"
     assert problem["file"] == "a.txt.gz"
     assert isinstance(problem["line"], int)
 
 
 def test_a_result_that_breaks_off_says_the_line(program):
-    problem = said(program.post(("a.txt", b"YCSB Client 0.17.0\nStarting test.\nLoading workload...\n")), 422)
+    problem = read_answer(program.post(("a.txt", b"YCSB Client 0.17.0\nStarting test.\nLoading workload...\n")), 422)
     assert problem["line"] and problem["column"]
     assert len(problem["text"]) <= 80
 

@@ -18,7 +18,7 @@ from runs.plans.plan_spec import PlanGroup
 from runs.queue.spec import build_group_spec
 from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_load_generator, make_workload
-from runs.tests.planning_world import a_matrix, chosen_for
+from runs.tests.planning_world import a_matrix, chosen_for, list_refusals
 from runs.tests.test_plan_files_over_rest import ROOT, program
 from runs.ycsb.properties import check_workload
 
@@ -41,10 +41,6 @@ def with_groups(team, groups, properties=None, **fields) -> Matrix:
     properties = {**own, **(properties or SCANS), "recordcount": own["recordcount"]}
     make_workload(team=team, name="Scans", properties=check_workload(properties))
     return matrix
-
-
-def refusals(matrix):
-    return [problem.message for problem in preview(stored_plan(matrix)).problems if problem.field == "groups"]
 
 
 def test_plan_with_a_group_can_be_run(team):
@@ -71,15 +67,15 @@ def test_plan_with_a_group_can_be_run(team):
 def test_refuses_groups_that_cannot_stand(team, groups, part):
     matrix = with_groups(team, groups)
     matrix.load_generators.update(slots=16)
-    assert any(part in message for message in refusals(matrix)), refusals(matrix)
+    assert any(part in message for message in list_refusals(matrix, "groups")), list_refusals(matrix, "groups")
 
 
 def test_refuses_more_clients_than_slots(team):
     matrix = with_groups(team, [group(), group("others")])
     matrix.load_generators.update(slots=2)
-    assert any("restart it with BENCHSITE_GENERATOR_SLOTS=3" in message for message in refusals(matrix))
+    assert any("restart it with BENCHSITE_GENERATOR_SLOTS=3" in message for message in list_refusals(matrix, "groups"))
     matrix.load_generators.update(slots=3)
-    assert refusals(matrix) == []
+    assert list_refusals(matrix, "groups") == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +87,7 @@ def test_refuses_more_clients_than_slots(team):
     ],
 )
 def test_refuses_workloads_of_groups(team, properties, part):
-    assert any(part in message for message in refusals(with_groups(team, [group()], properties)))
+    assert any(part in message for message in list_refusals(with_groups(team, [group()], properties), "groups"))
 
 
 def test_measured_runs_have_the_groups_and_loads_have_none(team):

@@ -20,7 +20,7 @@ from runs.results import annotations
 from runs.results.annotations import AnnotationRefused
 from runs.tests.factories import make_cluster, make_database, make_matrix
 from runs.tests.pages import get_text
-from runs.tests.planning_world import a_matrix, chosen_for
+from runs.tests.planning_world import a_matrix, chosen_for, list_refusals
 from runs.tests.test_plan_files_over_rest import ROOT, program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -38,10 +38,6 @@ FAULTS = [
 
 def with_faults(team, faults=FAULTS, **fields) -> Matrix:
     return a_matrix(team, **{**PLAIN, "faults": faults, **fields})
-
-
-def refusals(matrix):
-    return [problem.message for problem in preview(stored_plan(matrix)).problems if problem.field == "faults"]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +96,16 @@ def test_run_with_faults_stays_excluded(team, user):
     ],
 )
 def test_refuses_plans_that_measure_a_throughput(team, fields, part):
-    assert any(part in text for text in refusals(with_faults(team, **fields)))
+    assert any(part in text for text in list_refusals(with_faults(team, **fields), "faults"))
 
 
 def test_plans_without_faults_may_have_them(team):
-    assert refusals(with_faults(team, [], bracket=True, repeats=3, looks=[3, 5])) == []
+    assert list_refusals(with_faults(team, [], bracket=True, repeats=3, looks=[3, 5]), "faults") == []
 
 
 def test_refuses_searches(team):
     search = {"width": 0.1, "max_trials": 3, "max_error_rate": 0.001, "slo": None}
-    assert any("has no search" in text for text in refusals(with_faults(team, search=search)))
+    assert any("has no search" in text for text in list_refusals(with_faults(team, search=search), "faults"))
 
 
 def set_provisioner(kind, matrix):
@@ -120,14 +116,14 @@ def set_provisioner(kind, matrix):
 
 
 def test_refuses_servers_that_benchsite_does_not_start(team):
-    texts = refusals(set_provisioner("external", with_faults(team)))
+    texts = list_refusals(set_provisioner("external", with_faults(team)), "faults")
     part = "Choose a database on a process or docker cluster, or leave the faults out."
     assert texts and all(part in text for text in texts)
 
 
 @pytest.mark.parametrize(("planned", "is_refused"), [(fault("slow_disk", value=100.0), True), (fault("pause"), False)])
 def test_refuses_containers_what_they_cannot_have(team, planned, is_refused):
-    texts = refusals(set_provisioner("docker", with_faults(team, faults=[planned])))
+    texts = list_refusals(set_provisioner("docker", with_faults(team, faults=[planned])), "faults")
     assert any("containers have no such fault" in text for text in texts) == bool(texts) == is_refused
 
 
@@ -140,10 +136,10 @@ def test_refuses_faults_of_missing_nodes_and_of_primaries(team):
         ([fault("slow_disk", value=100.0)], "one node only"),
     ):
         matrix = make_matrix(team=team, entries=[(database, "always")], **{**PLAIN, "faults": faults})
-        assert any(part in text for text in refusals(matrix)), part
+        assert any(part in text for text in list_refusals(matrix, "faults")), part
     for faults in ([fault(node=1)], [fault("crash", node=2)], [fault("crash")], [fault("network_cut", node=2)]):
         matrix = make_matrix(team=team, entries=[(database, "always")], **{**PLAIN, "faults": faults})
-        assert refusals(matrix) == []
+        assert list_refusals(matrix, "faults") == []
 
 
 def test_refuses_what_the_machine_cannot_apply(team):
@@ -151,10 +147,10 @@ def test_refuses_what_the_machine_cannot_apply(team):
     machine = matrix.entries.first().database.cluster.nodes.first().machine
     machine.facts["cpu_throttle"] = {"value": "No group can be made.", "how": "observed"}
     machine.save()
-    assert any(text.endswith("No group can be made.") for text in refusals(matrix))
+    assert any(text.endswith("No group can be made.") for text in list_refusals(matrix, "faults"))
     machine.facts["cpu_throttle"] = {"value": "available", "how": "observed"}
     machine.save()
-    assert refusals(Matrix.objects.get(pk=matrix.pk)) == []
+    assert list_refusals(Matrix.objects.get(pk=matrix.pk), "faults") == []
 
 
 def test_trial_run_has_no_faults(team, user):

@@ -20,6 +20,7 @@ from runs.tests.importing import (
     bring,
     corpus,
     import_folder,
+    list_paths,
     save,
     sent,
     summary,
@@ -33,10 +34,6 @@ from runs.uploads.recognition import MAX_RUNS
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 PAGES = ("import", "import-progress", "import-group", "import-discard")
-
-
-def left_in(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 # --- who ---
@@ -96,7 +93,7 @@ def test_it_refuses_more_bytes_than_it_takes_and_leaves_nothing(client_in, monke
     assert "One import takes at most" in response.content.decode()
     assert not Upload.objects.exists()
     response.wsgi_request.close()
-    assert left_in(import_folder) == []
+    assert list_paths(import_folder) == []
 
 
 def test_it_refuses_more_files_than_it_takes(client_in, monkeypatch):
@@ -189,15 +186,15 @@ def test_it_keeps_nothing_in_the_waiting_room_once_it_is_saved(
     with django_capture_on_commit_callbacks(execute=True):
         save(client_in, upload)
     assert upload.files.exclude(path="").count() == 0
-    assert left_in(import_folder / "incoming") == []
+    assert list_paths(import_folder / "incoming") == []
 
 
 def test_it_keeps_nothing_of_what_is_discarded(client_in, import_folder):
     upload = bring(client_in, sent("a.txt", summary()))
-    assert left_in(import_folder) != []
+    assert list_paths(import_folder) != []
     response = client_in.post(f"/import/{upload.pk}/discard/", follow=True)
     assert "nothing of it is kept" in get_text(response)
-    assert left_in(import_folder) == []
+    assert list_paths(import_folder) == []
     assert client_in.get(f"/import/{upload.pk}/").status_code == 404
 
 

@@ -1,7 +1,6 @@
 """What is too large for a request is kept with its key for a worker; what is too large altogether is refused."""
 
 import gzip
-import json
 from datetime import timedelta
 
 import pytest
@@ -9,8 +8,8 @@ from django.db.models.functions import Now
 
 from runs.models import Run, Upload, UploadKey
 from runs.tests.factories import make_team, make_user
-from runs.tests.importing import import_folder, summary
-from runs.tests.programs import Program
+from runs.tests.importing import import_folder, list_paths, summary
+from runs.tests.programs import Program, read_answer
 from runs.uploads import upload_lifecycle
 from runs.uploads.processing import work_on
 
@@ -29,46 +28,37 @@ def large(settings):
     settings.UPLOAD_AT_ONCE_BYTES = 100
 
 
-def said(response, status):
-    assert response.status_code == status, response.content.decode()[:3000]
-    return json.loads(response.content)
-
-
 def work(upload):
     work_on(upload.pk, upload_lifecycle.begin(upload.pk))
 
 
-def left_in(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
 def test_a_worker_reads_and_saves_it(program, large):
     response = program.post(key="k", commit="abcdef1")
-    answer = said(response, 202)
+    answer = read_answer(response, 202)
     assert (answer["state"], answer["runs"]) == ("received", [])
     assert response["Location"] == answer["url"]
     upload = Upload.objects.get()
     assert upload == upload_lifecycle.waiting()
     work(upload)
-    assert said(program.get(answer["url"]), 200)["state"] == "completed"
+    assert read_answer(program.get(answer["url"]), 200)["state"] == "completed"
     assert not Run.objects.exists()
     work(upload)
-    done = said(program.get(answer["url"]), 200)
+    done = read_answer(program.get(answer["url"]), 200)
     run = Run.objects.get()
     assert (done["state"], done["runs"][0]["id"], run.commit) == ("saved", str(run.pk), "abcdef1")
     again = program.post(key="k", commit="abcdef1")
-    assert said(again, 201) == done
+    assert read_answer(again, 201) == done
     assert again["Idempotency-Replayed"] == "true"
     assert Run.objects.count() == 1
 
 
 def test_it_gives_the_answer_of_a_small_one(program, settings):
-    small = said(program.post(), 201)
+    small = read_answer(program.post(), 201)
     settings.UPLOAD_AT_ONCE_BYTES = 100
-    later = said(program.post(), 202)
+    later = read_answer(program.post(), 202)
     for _ in range(2):
         work(Upload.objects.get(pk=later["id"]))
-    done = said(program.get(later["url"]), 200)
+    done = read_answer(program.get(later["url"]), 200)
     differ = ("id", "url", "permalink", "sweep")
     for one in (small, done):
         for name in differ:
@@ -79,26 +69,26 @@ def test_it_gives_the_answer_of_a_small_one(program, settings):
 
 
 def test_repeating_it_answers_how_far_it_is(program, large):
-    first = said(program.post(key="k"), 202)
+    first = read_answer(program.post(key="k"), 202)
     again = program.post(key="k")
-    assert said(again, 202)["id"] == first["id"]
+    assert read_answer(again, 202)["id"] == first["id"]
     assert again["Idempotency-Replayed"] == "true"
-    assert said(program.post(("a.txt", summary(reads=1)), key="k"), 422)["type"] == "/problems/key-reused"
+    assert read_answer(program.post(("a.txt", summary(reads=1)), key="k"), 422)["type"] == "/problems/key-reused"
     assert Upload.objects.count() == 1
 
 
 def test_it_says_what_was_wrong_with_it(program, large):
-    url = said(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
+    url = read_answer(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
     work(Upload.objects.get())
-    answer = said(program.get(url), 200)
+    answer = read_answer(program.get(url), 200)
     assert answer["state"] == "failed"
     assert "not an output of YCSB" in answer["detail"]
-    assert "not an output of YCSB" in said(program.post(("a.txt", b"no result " * 50), key="k"), 422)["detail"]
+    assert "not an output of YCSB" in read_answer(program.post(("a.txt", b"no result " * 50), key="k"), 422)["detail"]
     assert not Run.objects.exists()
 
 
 def failed_upload(program):
-    url = said(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
+    url = read_answer(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
     work(Upload.objects.get())
     return url
 
@@ -106,62 +96,62 @@ def failed_upload(program):
 def test_the_key_of_a_failed_one_is_free_once_it_is_forgotten(program, large):
     url = failed_upload(program)
     for answer in (program.post(("a.txt", b"no result " * 50), key="k"), program.post(key="k")):
-        assert f"DELETE {url}" in said(answer, 422)["detail"]
+        assert f"DELETE {url}" in read_answer(answer, 422)["detail"]
     assert program.client.delete(url, headers=program.headers()).status_code == 204
-    said(program.get(url), 404)
-    assert said(program.post(key="k"), 202)["url"] != url
+    read_answer(program.get(url), 404)
+    assert read_answer(program.post(key="k"), 202)["url"] != url
 
 
 def test_the_key_of_a_failed_one_is_free_once_its_day_is_over(program, large):
     failed_upload(program)
     Upload.objects.update(created_at=Now() - upload_lifecycle.KEPT_FOR - timedelta(minutes=1))
     upload_lifecycle.expire()
-    said(program.post(key="k"), 202)
+    read_answer(program.post(key="k"), 202)
 
 
 def test_only_a_failed_one_of_the_own_team_can_be_forgotten(program, large):
-    url = said(program.post(key="k"), 202)["url"]
-    assert "is being worked on" in said(program.client.delete(url, headers=program.headers()), 409)["detail"]
+    url = read_answer(program.post(key="k"), 202)["url"]
+    assert "is being worked on" in read_answer(program.client.delete(url, headers=program.headers()), 409)["detail"]
     for _ in range(2):
         work(Upload.objects.get())
-    assert "delete those" in said(program.client.delete(url, headers=program.headers()), 409)["detail"]
+    assert "delete those" in read_answer(program.client.delete(url, headers=program.headers()), 409)["detail"]
     stranger_team = make_team()
     stranger = Program(stranger_team, make_user(team=stranger_team))
-    said(stranger.client.delete(url, headers=stranger.headers()), 404)
+    read_answer(stranger.client.delete(url, headers=stranger.headers()), 404)
 
 
 def test_a_manifest_that_does_not_fit_fails(program, large):
-    url = said(program.post(runs=[{"threads": 1}, {"threads": 2}]), 202)["url"]
+    url = read_answer(program.post(runs=[{"threads": 1}, {"threads": 2}]), 202)["url"]
     work(Upload.objects.get())
-    answer = said(program.get(url), 200)
+    answer = read_answer(program.get(url), 200)
     assert (answer["state"], "hold 1 runs" in answer["detail"]) == ("failed", True)
 
 
 def test_files_that_unpack_to_much_wait_for_a_worker(program, settings):
     settings.UPLOAD_EXPANDED_BYTES = 10_000
     packed = gzip.compress(b"".join(b"# chatter %d\n" % n for n in range(2_000)) + summary())
-    url = said(program.post(("a.txt.gz", packed)), 202)["url"]
+    url = read_answer(program.post(("a.txt.gz", packed)), 202)["url"]
     for _ in range(2):
         work(Upload.objects.get())
-    assert said(program.get(url), 200)["state"] == "saved"
+    assert read_answer(program.get(url), 200)["state"] == "saved"
 
 
 def test_it_refuses_more_than_it_takes_and_keeps_nothing(program, settings, import_folder):
     settings.MAX_UPLOAD_BYTES = 200_000
-    assert said(program.post(("a.txt", summary()), ("b.txt", b"x" * 300_000)), 413)
+    assert read_answer(program.post(("a.txt", summary()), ("b.txt", b"x" * 300_000)), 413)
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1
-    assert said(program.post(("a.txt", b"x" * 600_000)), 413)
+    assert read_answer(program.post(("a.txt", b"x" * 600_000)), 413)
     assert not Upload.objects.exists()
     assert not UploadKey.objects.exists()
-    assert left_in(import_folder) == []
+    assert list_paths(import_folder) == []
 
 
 def test_a_dry_run_of_something_large_is_refused(program, large):
-    assert "upload it" in said(program.post(key=None, query="?dry_run=1"), 413)["detail"]
+    assert "upload it" in read_answer(program.post(key=None, query="?dry_run=1"), 413)["detail"]
 
 
 def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
-    url = said(program.post(), 202)["url"]
+    url = read_answer(program.post(), 202)["url"]
     upload = Upload.objects.get()
     work(upload)
 
@@ -170,5 +160,5 @@ def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
 
     monkeypatch.setattr("runs.results.recording.uploaded_runs.series_rows", full)
     work(upload)
-    assert said(program.get(url), 200)["state"] == "failed"
+    assert read_answer(program.get(url), 200)["state"] == "failed"
     assert not Run.objects.exists()

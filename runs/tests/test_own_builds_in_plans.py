@@ -9,13 +9,13 @@ from django.utils import timezone
 from benchsite.accounts.models import Role
 from runs.builds import is_same_commit, read_statement
 from runs.models import Matrix, Run
-from runs.plans import PlanError, preview, stored_plan, submit
+from runs.plans import PlanError, submit
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.plan_export import export_plan
 from runs.plans.submission import clone
 from runs.queue.lifecycle import run_again
 from runs.tests.factories import make_user
-from runs.tests.planning_world import a_matrix
+from runs.tests.planning_world import a_matrix, list_refusals
 from runs.tests.programs import Program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -38,10 +38,6 @@ def with_builds(team, *builds, **fields) -> Matrix:
     return a_matrix(team, **{**PLAIN, "builds": list(builds), **fields})
 
 
-def refusals(matrix):
-    return [problem.message for problem in preview(stored_plan(matrix)).problems if problem.field == "builds"]
-
-
 @pytest.mark.parametrize(
     ("builds", "part"),
     [
@@ -52,18 +48,18 @@ def refusals(matrix):
     ],
 )
 def test_refuses_builds_that_cannot_be(team, builds, part):
-    assert any(part in message for message in refusals(with_builds(team, *builds)))
+    assert any(part in message for message in list_refusals(with_builds(team, *builds), "builds"))
 
 
 def test_refuses_machines_whose_operator_allows_none(team):
     matrix = with_builds(team, THIS)
     machine = matrix.entries.first().database.cluster.nodes.first().machine
-    assert refusals(matrix) == []
+    assert list_refusals(matrix, "builds") == []
     reason = "its machine starts no own builds; its operator sets BENCHSITE_OWN_BUILD_FOLDERS."
     machine.facts = {"own_build_folder": {"value": reason, "how": "observed"}}
     machine.save()
 
-    assert any(reason in message for message in refusals(matrix))
+    assert any(reason in message for message in list_refusals(matrix, "builds"))
 
 
 def test_refuses_sources_for_servers_of_others(team):
@@ -71,15 +67,15 @@ def test_refuses_sources_for_servers_of_others(team):
     cluster = matrix.entries.first().database.cluster
     cluster.provisioner = "external"
     cluster.save()
-    assert any("run already" in message for message in refusals(matrix))
+    assert any("run already" in message for message in list_refusals(matrix, "builds"))
 
     Matrix.objects.filter(pk=matrix.pk).update(builds=[build("", commit="abcd1234", branch="main")])
     matrix.refresh_from_db()
-    assert refusals(matrix) == []
+    assert list_refusals(matrix, "builds") == []
 
 
 def test_looks_are_refused_beside_several_builds(team):
-    messages = refusals(with_builds(team, THIS, BASE, looks=[3, 5], repeats=3))
+    messages = list_refusals(with_builds(team, THIS, BASE, looks=[3, 5], repeats=3), "builds")
 
     assert any("leave the looks empty" in message for message in messages)
 

@@ -1,6 +1,5 @@
 """POST /api/v1/runs: what a program uploads becomes runs, in one transaction with its key."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from runs.models import Artifact, Run, Sweep, Upload, UploadKey
 from runs.tests.factories import make_team, make_user, make_workload
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
 from runs.tests.pages import get_text
-from runs.tests.programs import Program
+from runs.tests.programs import Program, read_answer
 from runs.uploads import keys
 from runs.uploads.api import uploads
 from runs.uploads.form_data import read_body
@@ -25,11 +24,6 @@ def program(team, user):
     return Program(team, user)
 
 
-def said(response, status):
-    assert response.status_code == status, response.content.decode()[:3000]
-    return json.loads(response.content)
-
-
 def list_files(folder: str) -> list[tuple[str, bytes]]:
     base = DATA / folder
     paths = [path for path in sorted(base.rglob("*")) if path.is_file() and path.suffix != ".properties"]
@@ -41,7 +35,7 @@ def nothing_stored() -> bool:
 
 
 def test_a_result_becomes_a_run_with_its_verdict(program, client_in):
-    answer = said(
+    answer = read_answer(
         program.post(
             labels={"nightly": "yes"}, commit="3f2a91c7", branch="main", ci_url="https://ci.example/builds/7?x=1",
         ),
@@ -80,35 +74,37 @@ def test_it_gives_what_the_import_page_gives(program, client_in):
 
 
 def test_clients_of_one_run_are_one_run(program):
-    answer = said(program.post(*list_files("two_clients"), threads=8), 201)
+    answer = read_answer(program.post(*list_files("two_clients"), threads=8), 201)
     assert [run["clients"] for run in answer["runs"]] == [2]
 
 
 def test_a_load_and_a_run_are_two_runs_stored_together(program):
     files = [(f"{part}/{name}", content) for part in ("load", "two_clients") for name, content in list_files(part)]
-    answer = said(program.post(*files, threads=4), 201)
+    answer = read_answer(program.post(*files, threads=4), 201)
     assert sorted(run["phase"] for run in answer["runs"]) == ["load", "measure"]
     assert Run.objects.count() == 2
 
 
 def test_what_is_said_of_one_of_several_runs_counts_for_it(program):
     files = [("rung-1/a.txt", summary()), ("rung-2/a.txt", summary(reads=70_000))]
-    answer = said(program.post(*files, grouping="apart", runs=[{"threads": 3}, {"threads": 5, "repeat": 2}]), 201)
+    answer = read_answer(
+        program.post(*files, grouping="apart", runs=[{"threads": 3}, {"threads": 5, "repeat": 2}]), 201
+    )
     assert [(run["threads"], run["repeat"]) for run in answer["runs"]] == [(3, 1), (5, 2)]
     assert len({*Run.objects.values_list("sweep", flat=True)}) == 1
 
 
 def test_later_uploads_join_a_curve(program, user):
-    sweep = said(program.post(threads=1), 201)["sweep"]
-    said(program.post(threads=2, sweep=sweep), 201)
+    sweep = read_answer(program.post(threads=1), 201)["sweep"]
+    read_answer(program.post(threads=2, sweep=sweep), 201)
     assert Run.objects.filter(sweep=sweep).count() == 2
     elsewhere = make_team()
     other = Program(elsewhere, make_user(team=elsewhere))
-    assert "no uploaded curve" in said(other.post(sweep=sweep), 400)["detail"]
+    assert "no uploaded curve" in read_answer(other.post(sweep=sweep), 400)["detail"]
 
 
 def test_a_dry_run_judges_and_stores_nothing(program):
-    answer = said(program.post(key=None, query="?dry_run=1"), 200)
+    answer = read_answer(program.post(key=None, query="?dry_run=1"), 200)
     assert answer["state"] == "judged"
     assert answer["runs"][0]["throughput_ops_s"] == 10_000
     assert nothing_stored()
@@ -117,12 +113,12 @@ def test_a_dry_run_judges_and_stores_nothing(program):
 
 def test_a_workload_of_the_team_is_taken_by_its_name(program, team):
     workload = make_workload(team=team, name="Carts")
-    said(program.post(workload="Carts"), 201)
+    read_answer(program.post(workload="Carts"), 201)
     assert Run.objects.get().spec["workload"]["id"] == str(workload.pk)
 
 
 def test_hints_need_not_be_stated(program):
-    said(program.post(system=..., workload=..., mode="always"), 201)
+    read_answer(program.post(system=..., workload=..., mode="always"), 201)
     run = Run.objects.get()
     assert (run.system, run.workload_name, run.threads) == ("redis", "YCSB A", 8)
 
@@ -130,7 +126,7 @@ def test_hints_need_not_be_stated(program):
 def test_secrets_are_not_stored(program):
     from runs.results import artifacts
 
-    said(program.post(("a.txt", summary() + b"Command line: -p redis.password=hushhush\n")), 201)
+    read_answer(program.post(("a.txt", summary() + b"Command line: -p redis.password=hushhush\n")), 201)
     for artifact in Artifact.objects.all():
         assert b"hushhush" not in artifacts.open_artifact(artifact)
 
@@ -139,16 +135,16 @@ def test_secrets_are_not_stored(program):
 
 
 def test_a_key_is_required(program):
-    problem = said(program.post(key=None), 400)
+    problem = read_answer(program.post(key=None), 400)
     assert problem["errors"][0]["pointer"] == "header.Idempotency-Key"
     assert "Idempotency-Key" in problem["detail"]
-    assert said(program.post(key="x" * 256), 400)
+    assert read_answer(program.post(key="x" * 256), 400)
     assert nothing_stored()
 
 
 def test_repeating_a_request_stores_nothing_again(program):
     first, second = program.post(key="k"), program.post(key="k")
-    assert said(first, 201) == said(second, 201)
+    assert read_answer(first, 201) == read_answer(second, 201)
     assert second["Idempotency-Replayed"] == "true"
     assert "Idempotency-Replayed" not in first.headers
     assert first["Location"] == second["Location"]
@@ -156,23 +152,23 @@ def test_repeating_a_request_stores_nothing_again(program):
 
 
 def test_a_key_names_one_content(program):
-    said(program.post(key="k"), 201)
-    assert said(program.post(key="k", commit="abcdef1"), 422)["type"] == "/problems/key-reused"
-    assert said(program.post(("a.txt", summary(reads=1)), key="k"), 422)["type"] == "/problems/key-reused"
+    read_answer(program.post(key="k"), 201)
+    assert read_answer(program.post(key="k", commit="abcdef1"), 422)["type"] == "/problems/key-reused"
+    assert read_answer(program.post(("a.txt", summary(reads=1)), key="k"), 422)["type"] == "/problems/key-reused"
     assert Run.objects.count() == 1
 
 
 def test_a_key_belongs_to_a_team(program):
     other = make_team()
-    said(program.post(key="k"), 201)
-    said(Program(other, make_user(team=other)).post(("a.txt", summary(reads=1)), key="k"), 201)
+    read_answer(program.post(key="k"), 201)
+    read_answer(Program(other, make_user(team=other)).post(("a.txt", summary(reads=1)), key="k"), 201)
     assert Run.objects.count() == 2
 
 
 def test_a_refused_request_leaves_its_key_free(program):
-    said(program.post(("a.txt", b"nothing of the kind\n"), key="k"), 415)
+    read_answer(program.post(("a.txt", b"nothing of the kind\n"), key="k"), 415)
     assert nothing_stored()
-    said(program.post(key="k"), 201)
+    read_answer(program.post(key="k"), 201)
 
 
 def test_keys_of_requests_are_forgotten_in_time(program):
@@ -193,9 +189,9 @@ def test_keys_of_requests_are_forgotten_in_time(program):
 
 def test_it_needs_the_scope(team, user):
     reader = Program(team, user, "runs:read")
-    assert said(reader.post(), 403)["type"] == "/problems/insufficient-scope"
+    assert read_answer(reader.post(), 403)["type"] == "/problems/insufficient-scope"
     reader.token = "bs_none"
-    assert said(reader.post(), 401)
+    assert read_answer(reader.post(), 401)
     assert nothing_stored()
 
 
@@ -205,7 +201,7 @@ def test_it_needs_a_role_that_may(team):
     from benchsite.accounts.models import Membership
 
     Membership.objects.filter(user=viewer).update(role=Role.VIEWER)
-    assert said(program.post(), 403)
+    assert read_answer(program.post(), 403)
 
 
 def test_token_revoked_during_the_upload_stores_nothing(program, monkeypatch):
@@ -215,19 +211,19 @@ def test_token_revoked_during_the_upload_stores_nothing(program, monkeypatch):
 
     monkeypatch.setattr(uploads, "read_body", slowly)
     monkeypatch.setattr(uploads, "LONG_S", -1.0)
-    assert said(program.post(), 401)["type"] == "/problems/unauthenticated"
+    assert read_answer(program.post(), 401)["type"] == "/problems/unauthenticated"
     assert nothing_stored()
 
 
 def test_an_upload_of_another_team_is_not_there(program):
-    upload = said(program.post(), 201)["url"]
+    upload = read_answer(program.post(), 201)["url"]
     other = make_team()
-    assert said(Program(other, make_user(team=other)).get(upload), 404)
-    assert said(program.get(upload), 200)["state"] == "saved"
+    assert read_answer(Program(other, make_user(team=other)).get(upload), 404)
+    assert read_answer(program.get(upload), 200)["state"] == "saved"
 
 
 def test_pages_know_uploads_by_programs(program, client_in):
-    said(program.post(), 201)
+    read_answer(program.post(), 201)
     upload = Upload.objects.get()
     assert client_in.get(f"/import/{upload.pk}/").status_code == 200
     assert client_in.get("/import/").status_code == 200
