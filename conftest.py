@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from benchsite.accounts.models import Team, User
+    from runs.tests.programs import Program
 
 ROOT = Path(__file__).resolve().parent
 THREAD_PATIENCE_S = 10.0
@@ -220,6 +221,30 @@ def user(team: "Team") -> "User":
     from runs.tests.factories import make_user
 
     return make_user(team=team, username="runa")
+
+
+@pytest.fixture
+def admin(team: "Team") -> "User":
+    """An admin of `team`."""
+    from runs.tests.factories import make_user
+
+    return make_user(team=team, role="admin", username="ada")
+
+
+@pytest.fixture
+def operator(team: "Team") -> "Client":
+    """A browser in which an admin of `team` is signed in who operates the site, too."""
+    from runs.tests.world import browser
+
+    return browser(team, "admin", is_staff=True)
+
+
+@pytest.fixture
+def program(team: "Team", user: "User") -> "Program":
+    """A program that uploads with a token of `user`."""
+    from runs.tests.programs import Program
+
+    return Program(team, user)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def admin(team):
-    return make_user(team=team, role=Role.ADMIN, username="ada")
-
-
-@pytest.fixture
 def limit(settings):
     """Sets one limit."""
 

@@ -11,7 +11,7 @@ import pytest
 from runs.models import Artifact, Measurement, Run, Sweep, Upload, UploadKey
 from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import get_text
-from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart, read_answer
+from runs.tests.programs import MANIFEST, MULTIPART, multipart, read_answer
 from runs.uploads.judgement import MAX_OPERATIONS
 from runs.uploads.upload_handlers import MAX_FILES
 
@@ -23,11 +23,6 @@ UGLY = [
     "🚀👩‍💻", "a" * 80, "Robert'); DROP TABLE runs_run;--", "%s %d", "../../etc/passwd",
 ]  # fmt: skip
 REFUSED = ["a\u0000b", "a\u202eb", "a\u0007b", "a" * 81]
-
-
-@pytest.fixture
-def program(team, user):
-    return Program(team, user)
 
 
 def rows():

@@ -5,14 +5,9 @@ from django.urls import reverse
 
 from runs.models import Cluster, Database, Machine, Workload
 from runs.tests.factories import make_cluster, make_database, make_machine, make_workload
-from runs.tests.world import browser, make_world
+from runs.tests.world import make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-
-
-@pytest.fixture
-def operator(team):
-    return browser(team, "admin", is_staff=True)
 
 
 def test_it_asks_first_and_names_the_thing(operator, team):

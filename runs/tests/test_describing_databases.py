@@ -25,11 +25,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
-def operator(team):
-    return browser(team, "admin", is_staff=True)
-
-
-@pytest.fixture
 def cluster(team):
     return make_cluster(team=team, machines=[make_machine(name="bench-01")], name="rack")
 

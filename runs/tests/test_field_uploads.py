@@ -14,7 +14,7 @@ from runs.results import artifacts
 from runs.tests.factories import make_user
 from runs.tests.importing import bring, import_folder, save, sent, summary
 from runs.tests.pages import get_text
-from runs.tests.programs import MANIFEST, Program, get_token
+from runs.tests.programs import MANIFEST, get_token
 from runs.tests.test_failed_verification import verify
 from runs.ycsb.readers.tests.test_writers import client, interleaved
 
@@ -29,11 +29,6 @@ COMMAND = (
     b"-p azure.key=TableKey9 -p es.setting.xpack.security.user=elastic:ElasticPw9 -p redis.tls_key=TlsKey9 "
     b"-threads 8 -t"
 )
-
-
-@pytest.fixture
-def program(team, user):
-    return Program(team, user)
 
 
 def read_json(response, status: int):

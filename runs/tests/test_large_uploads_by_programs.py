@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), p
 
 
 @pytest.fixture
-def program(team, user):
-    return Program(team, user)
-
-
-@pytest.fixture
 def large(settings):
     """Everything is too large for a request."""
     settings.UPLOAD_AT_ONCE_BYTES = 100

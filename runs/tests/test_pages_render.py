@@ -18,7 +18,7 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from runs.tests.world import UGLY, browser, make_world
+from runs.tests.world import UGLY, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -32,11 +32,6 @@ EMPTY = {
     "matrices": "matrix-add",
     "databases": "clusters",  # a database needs a cluster, so that comes first
 }
-
-
-@pytest.fixture
-def operator(team):
-    return browser(team, "admin", is_staff=True)
 
 
 @pytest.mark.parametrize(("name", "leads_to"), EMPTY.items())

@@ -22,11 +22,6 @@ def sweep(team):
     return make_sweep(team=team)
 
 
-@pytest.fixture
-def program(team, user):
-    return Program(team, user)
-
-
 def export(program, query=""):
     response = program.get(f"/api/v1/runs/export{query}")
     assert response.status_code == 200

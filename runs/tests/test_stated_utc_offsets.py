@@ -8,7 +8,6 @@ from runs.models import Run
 from runs.results.recording.uploaded_runs import collect
 from runs.tests.importing import bring, import_folder, save, sent
 from runs.tests.pages import get_text
-from runs.tests.programs import Program
 from runs.uploads import upload_lifecycle
 from runs.uploads.processing import work_on
 from runs.ycsb.readers.tests.test_writers import client as client_lines, move_dates
@@ -26,11 +25,6 @@ def work_on_uploads() -> None:
         claim = upload_lifecycle.begin(waiting.pk)
         assert claim is not None
         work_on(waiting.pk, claim)
-
-
-@pytest.fixture
-def program(team, user):
-    return Program(team, user)
 
 
 @pytest.mark.parametrize("at_once_bytes", [1 << 20, 0])

@@ -7,15 +7,10 @@ from benchsite.accounts.models import Role
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import ThresholdRefused, get_thresholds, replace_threshold, restore_default
 from runs.models import ThresholdOverride
-from runs.tests.factories import make_team, make_user
+from runs.tests.factories import make_team
 from runs.tests.world import browser
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def admin(team):
-    return make_user(team=team, role=Role.ADMIN, username="ada")
 
 
 def replace(team, admin, name="errors_warn", purpose="", value=0.005, reason="Our service level allows it."):

@@ -19,11 +19,6 @@ __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
 
-@pytest.fixture
-def program(team, user):
-    return Program(team, user)
-
-
 def list_files(folder: str) -> list[tuple[str, bytes]]:
     base = DATA / folder
     paths = [path for path in sorted(base.rglob("*")) if path.is_file() and path.suffix != ".properties"]

@@ -18,11 +18,6 @@ PASSWORD = "a horse, correct, with a battery"
 
 
 @pytest.fixture
-def admin(team):
-    return make_user(team=team, role=Role.ADMIN, username="ada")
-
-
-@pytest.fixture
 def admin_in(admin):
     client = Client()
     client.force_login(admin)

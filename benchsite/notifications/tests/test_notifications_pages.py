@@ -22,11 +22,6 @@ def loopback_allowed(settings):
 
 
 @pytest.fixture
-def admin(team):
-    return make_user(team=team, role=Role.ADMIN, username="ada")
-
-
-@pytest.fixture
 def admins_browser(admin):
     return signed_in(admin)
 

@@ -7,12 +7,11 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.db import connection
 from django.utils import timezone
 
-from benchsite.accounts.models import Role, Webhook
+from benchsite.accounts.models import Webhook
 from benchsite.core import encryption
 from benchsite.notifications import deliveries, webhooks
 from benchsite.notifications.notices import note
 from benchsite.notifications.tests.receivers import documented, receiving
-from runs.tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 FINISHED = "matrix_finished"
@@ -21,11 +20,6 @@ FINISHED = "matrix_finished"
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings):
     settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
-
-
-@pytest.fixture
-def admin(team):
-    return make_user(team=team, role=Role.ADMIN, username="ada")
 
 
 @pytest.fixture
