@@ -20,8 +20,8 @@ from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.messages import (
     CHOOSE_ACTION,
-    NOTHING_QUEUED,
     NO_RUN_SELECTED,
+    NOTHING_QUEUED,
     RUNS_EXCLUDED,
     RUNS_INCLUDED,
     RUNS_QUEUED_AGAIN,
