@@ -59,6 +59,15 @@ def test_hints_are_those_of_the_chosen_system(operator):
     assert [system for system, page in pages.items() if "CREATE DATABASE ycsb OWNER ycsb;" in page] == ["postgresql"]
 
 
+def test_default_of_one_system_is_not_typed_for_another(operator, cluster):
+    typed = {"database": "0", "shown_system": "redis", "system": "postgresql"}
+    response = operator.post(reverse("database-add"), {**database_data(cluster, settings=""), **typed, "fill": "1"})
+    assert response.context["form"]["database"].value() == "ycsb"
+    saved = operator.post(reverse("database-add"), database_data(cluster, settings="", **typed))
+    assert saved.status_code == 302
+    assert "postgresql.database" not in Database.objects.get().binding_properties
+
+
 def test_it_names_the_nearest_setting_and_keeps_what_was_typed(operator, cluster):
     data = database_data(cluster, system="postgresql", settings="shared_bufers=512MB\njit=off")
     page = refused(operator.post(reverse("database-add"), data))

@@ -103,7 +103,8 @@ class Property:
         if len(text) > MAX_TEXT_LENGTH:
             raise self._error(TEXT_TOO_LONG.format(length=len(text), limit=MAX_TEXT_LENGTH))
         if self.pattern and not re.fullmatch(self.pattern, text, re.ASCII):
-            raise self._error(WRONG_FORM.format(text=self._shown(text), help=self.help).strip())
+            help_text = self.help.rstrip(".")
+            raise self._error(WRONG_FORM.format(text=self._shown(text), help=help_text).removesuffix(". "))
         return text
 
     def _check_bool(self, text: str) -> str:

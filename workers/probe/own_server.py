@@ -25,7 +25,7 @@ from runs.catalog.connection_strings import parse_connection_string
 from runs.catalog.data_confirmations import confirm, find_confirmation
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
-from runs.catalog.forms.sign_in import SignInForm
+from runs.catalog.forms.sign_in import SignInForm, drop_defaults_of_another
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Machine, Matrix, Node, Provisioner, Purpose, Workload
 from runs.plans import Draft, PlanError, submit
@@ -81,9 +81,10 @@ class ServerForm(SignInForm):
         systems = (system for system in load_catalog().systems.values() if system.own_client and system.has_address)
         self.systems = {system.slug: system for system in sorted(systems, key=lambda system: system.name.lower())}
         typed = self._read_connection_string({"system": "redis", **data})
+        system = self.systems.get(typed["system"]) or self.systems["redis"]
+        typed = drop_defaults_of_another(typed, system)
         super().__init__(typed if is_final else None)
         self.team = team
-        system = self.systems.get(typed["system"]) or self.systems["redis"]
         self.add_sign_in(system, {})
         self.initial.update(typed)
         address = self.fields["address"]

@@ -224,6 +224,18 @@ def test_connection_string_fills_the_fields(operator):
     }  # fmt: skip
 
 
+def test_default_of_one_system_is_not_typed_for_another(operator):
+    typed = {"address": "10.0.0.5", "shown_system": "redis", "system": "cassandra", "database": "0", "password": "hush"}
+    form = operator.post(reverse("own-server"), {**typed, "fill": "1"}).context["form"]
+    assert (form["database"].value(), form["password"].value()) == ("ycsb", "hush")
+
+    refused = operator.post(reverse("own-server"), {**typed, "database": "4 5"})
+    assert (
+        "cassandra.keyspace is &#x27;4 5&#x27;, which does not have the right form. The keyspace."
+        in refused.content.decode()
+    )
+
+
 def test_nothing_typed_is_lost_on_an_error(operator, server):
     typed = answers(server, system="postgresql", address="nowhere!", user="1 2", database="shop", ca="no PEM")
     response = operator.post(reverse("own-server"), typed)

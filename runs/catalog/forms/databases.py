@@ -18,7 +18,7 @@ from runs.catalog import (
 )
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
-from runs.catalog.forms.sign_in import KEPT, SignInForm
+from runs.catalog.forms.sign_in import KEPT, SHOWN_SYSTEM, SignInForm, drop_defaults_of_another
 from runs.models import Cluster, Database, Provisioner
 from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
@@ -105,7 +105,9 @@ class DatabaseForm(SignInForm, NamedForm):
             names = system.binding.endpoint.sign_in.values()
             self.add_sign_in(system, stored)
             self.initial["binding_properties"] = {name: stored[name] for name in stored if name not in names}
-        self.initial.update(typed)
+        self.initial.update(drop_defaults_of_another(typed, system))
+        if SHOWN_SYSTEM in self.data:
+            self.data = drop_defaults_of_another(dict(self.data.items()), system)
 
     def _secrets(self) -> dict[str, str]:
         """The stored secret properties, which a page never shows."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django import forms
 from django.forms import BoundField
 
-from runs.catalog import Property, PropertyError, System
+from runs.catalog import Property, PropertyError, System, load_catalog
 from runs.catalog.forms.fields import DescribedForm
 from runs.catalog.messages import NO_SECRET_STORED
 from runs.ycsb.property_schema import MAX_PEM_LENGTH, MAX_TEXT_LENGTH
@@ -17,6 +17,20 @@ LABELS = {
     "certificate": "Certificate of the client",
     "key": "Key of that certificate",
 }
+
+
+# The hidden field that names the system for which the page shows these fields.
+SHOWN_SYSTEM = "shown_system"
+
+
+def drop_defaults_of_another(typed: Mapping[str, str], system: System | None) -> dict[str, str]:
+    """What was typed, without the defaults that the page showed for the system that was chosen before."""
+    shown = load_catalog().systems.get(typed.get(SHOWN_SYSTEM, ""))
+    if shown is None or system is None or shown.slug == system.slug:
+        return {**typed}
+    endpoint, properties = shown.binding.endpoint, shown.binding.properties
+    defaults = {(field, properties[name].default) for field, name in endpoint.sign_in.items()}
+    return {field: text for field, text in typed.items() if (field, text) not in defaults}
 
 
 class SignInForm(DescribedForm):
