@@ -23,7 +23,7 @@ def test_side_without_counted_points_states_the_reason(client_in, side):
     page = client_in.get(address).content.decode()
 
     assert "no point counts" in page and "Others used 1 of 2 cores." in page
-    mended = f"{reverse('matrix', args=[side.matrix_id])}#nothing-counts"
+    mended = f"{reverse('matrix', args=[side.matrix_id])}#rejections"
     assert mended in page
 
     make_run(side, threads=16, throughput=20_000.0)

@@ -1,4 +1,4 @@
-"""A matrix none of whose points counts says why, and what mends it."""
+"""A matrix with points that do not count says why, and what mends it."""
 
 import pytest
 from django.urls import reverse
@@ -6,6 +6,7 @@ from django.urls import reverse
 from runs.models import Run
 from runs.models.run import Status
 from runs.tests.factories import make_run, make_sweep
+from runs.tests.pages import get_text
 
 pytestmark = pytest.mark.django_db
 FINDINGS = [{"check_id": "V25", "severity": "reject", "title": "Other processes"}]
@@ -24,6 +25,13 @@ def test_page_states_why_nothing_counts(client_in, rejected):
     make_run(rejected.sweep, threads=4, verdict="pass")
     page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()
     assert "No point of this matrix counts" not in page
+    assert "1 run does not count" in page and "Other processes" in page
+
+
+def test_rejections_are_named_until_their_runs_are_repeated(client_in, rejected):
+    make_run(rejected.sweep, threads=4, verdict="pass")
+    client_in.post(reverse("matrix-resume", args=[rejected.matrix_id]), {"rejected": "1"})
+    assert 'id="rejections"' not in get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
 
 
 def test_rejected_points_are_measured_again_once(client_in, rejected):

@@ -123,6 +123,8 @@ class MatrixPage(NamedTuple):
     next_look: int | None  # up to which repeats can be added
     skipped: int  # beyond the ceiling, and nobody has asked for them since
     saved_s: float
+    rejected: int  # runs that do not count and were not run again
+    nothing_counts: bool
     rejections: Sequence[Any]
 
 
@@ -142,9 +144,11 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
     succeeded = [run for run in measured if run.status == Status.SUCCEEDED and not run.excluded_reason]
+    counted = [run for run in succeeded if run.verdict != Verdict.REJECT or run.counts_although_rejected]
+    rejected = {run.pk for run in succeeded} - {run.pk for run in counted} - again
     rejections: Sequence[Any] = ()
-    if succeeded and not any(run.verdict != Verdict.REJECT or run.counts_although_rejected for run in succeeded):
-        rejections = count_rejections(rejected_runs(matrix))
+    if rejected:
+        rejections = count_rejections(rejected_runs(matrix).filter(reruns__isnull=True))
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = chain.from_iterable(row.cells for row in rows)
     return MatrixPage(
@@ -170,6 +174,8 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
+        rejected=len(rejected),
+        nothing_counts=not counted,
         rejections=rejections,
     )
 
