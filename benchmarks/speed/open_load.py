@@ -163,7 +163,7 @@ def _compare(
     # What the server, the network and two wake-ups add to each service, where none waits for another one and the cores
     # have nothing else to do.
     added_us = max((unqueued.service.mean or 0) - SERVICE_US, 0)
-    due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.offered.sum()))) / run.rate_ops_s
+    due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.started.sum()))) / run.rate_ops_s
     response_s = compute_ideal(due_s, servers, SERVICE_US / 1e6)
     ideal_us = response_s[due_s + response_s >= CUT_S] * 1e6 + added_us
     assert run.response_log is not None

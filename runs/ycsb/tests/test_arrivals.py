@@ -33,6 +33,14 @@ def test_only_seconds_of_the_window_count():
     assert merged.started_by_client == {0: 30}
 
 
+def test_seconds_without_arrivals_are_of_the_window():
+    client = parse_arrivals(TEXT, client=0)
+
+    merged = merge_arrivals([client], 100.0, 110.0, {}, {})
+
+    assert (merged.seconds, merged.offered_ops_s) == (10, 3.5)
+
+
 def test_clients_are_added_on_the_reference_clock():
     first = parse_arrivals(TEXT, client=0)
     late = parse_arrivals(TEXT, client=1, clock_offset_s=-1.0)

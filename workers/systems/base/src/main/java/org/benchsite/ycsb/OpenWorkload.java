@@ -45,6 +45,7 @@ public final class OpenWorkload extends Workload {
     static final String START_LAG = "START-LAG";
     static final String CLIENT_LAG = "CLIENT-LAG";
     private static final double SECOND_NS = 1e9;
+    private static final long NEVER = Long.MAX_VALUE;
     private static final long MAX_CONNECTING_S = 10;
 
     private final AtomicInteger free = new AtomicInteger();
@@ -72,7 +73,7 @@ public final class OpenWorkload extends Workload {
             Long.parseLong(properties.getProperty(SEED, "1")),
             Profile.parse(properties.getProperty(PROFILE, ""), warmUpS));
         String patience = properties.getProperty(PATIENCE, "1");
-        patienceNs = "never".equals(patience) ? Long.MAX_VALUE : (long) (Double.parseDouble(patience) * 1e6);
+        patienceNs = "never".equals(patience) ? NEVER : (long) (Double.parseDouble(patience) * 1e6);
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
         counts = new ArrivalCounts(properties.getProperty(OUTPUT));
         connecting = new CountDownLatch(Integer.parseInt(properties.getProperty("threadcount", "1")));
@@ -103,7 +104,27 @@ public final class OpenWorkload extends Workload {
     @Override
     public void requestStop() {
         super.requestStop();
+        dropOverdue();
         threads.forEach(LockSupport::unpark);
+    }
+
+    /** What was due and waited for a thread until the client stopped is counted: else an overload would not show. */
+    private synchronized void dropOverdue() {
+        if (!hasBegun) {
+            return;
+        }
+        long beforeNs = System.nanoTime() - (patienceNs == NEVER ? 0 : patienceNs);
+        schedule.advance();
+        while (dueNs() < beforeNs) {
+            counts.add(operations.chooseOperation(), dueNs(), true, schedule.gap());
+            schedule.advance();
+        }
+    }
+
+    /** When the arrival of the schedule is due; {@link #NEVER} where none arrives any more. */
+    private long dueNs() {
+        double dueS = schedule.dueS();
+        return dueS < Double.POSITIVE_INFINITY ? beganNs + (long) (dueS * SECOND_NS) : NEVER;
     }
 
     /** Nothing arrives before all threads have connected, or so long after the first that one of them may have failed. */
@@ -153,11 +174,10 @@ public final class OpenWorkload extends Workload {
             return null;
         }
         schedule.advance();
-        double dueS = schedule.dueS();
-        if (dueS == Double.POSITIVE_INFINITY) {
+        long dueNs = dueNs();
+        if (dueNs == NEVER) {
             return null;
         }
-        long dueNs = beganNs + (long) (dueS * SECOND_NS);
         // Taken before it is due it is not dropped, however late the thread wakes up.
         boolean isDropped = System.nanoTime() - dueNs > patienceNs;
         return new Arrival(operations.chooseOperation(), dueNs, isDropped, schedule.gap());

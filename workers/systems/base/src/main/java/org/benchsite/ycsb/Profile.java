@@ -17,26 +17,32 @@ final class Profile {
         }
     }
 
-    /** Reads {@code second:percent,...}, whose second 0 is `laterS` seconds after the begin; empty: always 1. */
+    /**
+     * Reads {@code second:percent,...}, whose second 0 is `laterS` seconds after the begin; empty: always 1.
+     *
+     * <p>Before that second its share is offered, and all of the rate where it is 0: a warm-up needs operations.
+     */
     static Profile parse(String text, double laterS) {
         if (text.isEmpty()) {
             return new Profile(new double[] {0}, new double[] {1});
         }
         String[] points = text.split(",");
-        double[] seconds = new double[points.length + 1];
-        double[] shares = new double[points.length + 1];
+        double[] seconds = new double[points.length + 2];
+        double[] shares = new double[points.length + 2];
         for (int i = 0; i < points.length; i++) {
             String[] point = points[i].split(":");
-            seconds[i + 1] = laterS + Double.parseDouble(point[0]);
-            shares[i + 1] = Double.parseDouble(point[1]) / 100;
+            seconds[i + 2] = laterS + Double.parseDouble(point[0]);
+            shares[i + 2] = Double.parseDouble(point[1]) / 100;
         }
+        seconds[1] = laterS;
+        shares[1] = laterS > 0 && shares[2] == 0 ? 1 : shares[2];
         shares[0] = shares[1];
         return new Profile(seconds, shares);
     }
 
     /** The second at which the integral reaches a value; the values that are asked for ascend. Infinite: never. */
     double secondOf(double integral) {
-        while (segment + 1 < integrals.length && integrals[segment + 1] < integral) {
+        while (segment + 1 < integrals.length && (integrals[segment + 1] < integral || isEmpty(segment))) {
             segment++;
         }
         double rest = integral - integrals[segment];
@@ -50,5 +56,9 @@ final class Profile {
         }
         // The root of slope / 2 x^2 + share x = rest, in the form that does not cancel.
         return seconds[segment] + 2 * rest / (share + Math.sqrt(Math.max(share * share + 2 * slope * rest, 0)));
+    }
+
+    private boolean isEmpty(int index) {
+        return seconds[index + 1] == seconds[index];
     }
 }

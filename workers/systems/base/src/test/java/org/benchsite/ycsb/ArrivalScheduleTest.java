@@ -54,6 +54,13 @@ class ArrivalScheduleTest {
     }
 
     @Test
+    void warmUpBeforeARampFromNothingIsOfferedAllOfTheRate() {
+        double[] due = arrivals(new ArrivalSchedule(10, false, 0, 1, Profile.parse("0:0,2:100", 3)), 41);
+        assertEquals(2.9, due[29], 1e-9);
+        assertEquals(5, due[40], 1e-6);
+    }
+
+    @Test
     void profileBeginsWithTheWindow() {
         double[] due = arrivals(new ArrivalSchedule(10, false, 0, 1, Profile.parse("0:100,1:200", 3)), 60);
         assertEquals(30, Arrays.stream(due).filter(second -> second < 3).count(), 1);
