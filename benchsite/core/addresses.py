@@ -29,6 +29,10 @@ from benchsite.core.messages import (
 
 NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+# Where clouds tell a machine its credentials, beside the link-local 169.254.169.254: Amazon, Alibaba, Azure, Oracle.
+CLOUD_METADATA = frozenset(
+    map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
+)
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 LOOKUP_TIMEOUT_S = 8.0
@@ -290,6 +294,8 @@ def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
         return "a loopback address"
     if address.is_link_local or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local):
         return "a link-local address"
+    if address in CLOUD_METADATA:
+        return "the metadata service of a cloud"
     if address.is_unspecified or address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"):
         return NO_SINGLE_MACHINE
     if address in here:

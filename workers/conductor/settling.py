@@ -13,6 +13,8 @@ POLL_S: Final = 1.0
 # Between two pieces of work there may be an instant without any.
 MIN_QUIET_POLLS: Final = 2
 PENDING: Final = "_pending"
+# Work of clients, this look among it: no background work, and never quite done.
+OF_CLIENTS: Final = frozenset({"reads_pending", "writes_pending", "requests_pending"})
 # A replica is never quite behind nor quite up to date; by the unit of the lag.
 MAX_LAGS: Final = {"replication_lag_bytes": 2.0**20, "replication_lag_s": 1.0}
 
@@ -41,6 +43,7 @@ def await_settled(administration: Administration, limit_s: float, check: Callabl
 
 def find_background_work(values: Mapping[str, float]) -> dict[str, float]:
     """Of the counters of one moment those that say what a server still has to do."""
-    tasks = {name: value for name, value in values.items() if name.endswith(PENDING) and value > 0}
+    waiting = {name: value for name, value in values.items() if name.endswith(PENDING) and value > 0}
+    tasks = {name: value for name, value in waiting.items() if name not in OF_CLIENTS}
     lags = {name: values[name] for name, limit in MAX_LAGS.items() if values.get(name, 0.0) > limit}
     return tasks | lags

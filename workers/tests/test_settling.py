@@ -20,6 +20,7 @@ SAVE_S = 3
             {"replication_lag_bytes": 5e6, "replication_lag_s": 30.0},
             {"replication_lag_bytes": 5e6, "replication_lag_s": 30.0},
         ),
+        ({"requests_pending": 1.0, "reads_pending": 1.0, "writes_pending": 3.0}, {}),
         ({}, {}),
     ],
 )
