@@ -1,4 +1,4 @@
-"""A new user walks from the address of a Redis with other data to its curve, by what the pages show."""
+"""A new user walks from the address of a server to its curve, by what the pages show."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from benchsite.accounts.models import Role
 from benchsite.tests.browser import chromium, opened_site
 from benchsite.tests.live_site import LiveSite, rejections, shared_site as site
 from benchsite.tests.test_external_clients import redis_server
+from runs.catalog import load_catalog
 from runs.models import Run
 from runs.models.run import Phase, Status
 from runs.tests.factories import make_team, make_user
@@ -20,6 +21,7 @@ from workers.probe import own_server
 from workers.provision.servers import Server
 from workers.tests.external import NETWORKS
 from workers.tests.test_administration import redis_client
+from workers.tests.test_first_check_of_every_system import start
 
 __all__ = ["chromium", "redis_server", "site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
@@ -78,6 +80,30 @@ def test_walk_from_address_to_curve(page: Page, redis_server: Server):
         timeout=CHECK_TIMEOUT_MS
     )
     click("button", "Measure the first curve")
+    check_curve(page)
+    with redis_client(redis_server) as client:
+        assert client.get("precious") == "1"
+    assert len(clicks) <= MAX_CLICKS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("slug", ["postgresql", "mariadb", "memcached", "cassandra", "mongodb"])
+def test_walk_to_the_curve_of_another_system(page: Page, slug: str):
+    with start(slug) as (addresses, properties):
+        page.goto("/own-server/")
+        page.get_by_label("System").select_option(slug)
+        port = load_catalog().system(slug).binding.default_port
+        expect(page.get_by_label("Address")).to_have_attribute("placeholder", f"e.g. 10.0.0.5:{port}")
+        page.get_by_label("Address").fill(", ".join(addresses))
+        for name, text in properties.items():
+            if name and text:
+                page.get_by_label("Password").fill(text)
+        page.get_by_role("button", name="Check the server").click()
+        page.get_by_role("button", name="Measure the first curve").click(timeout=CHECK_TIMEOUT_MS)
+        check_curve(page)
+
+
+def check_curve(page: Page) -> None:
     expect(page).to_have_url(re.compile("/matrices/"))
     expect(page.get_by_text(f"{len(RUNGS) + 1} of {len(RUNGS) + 1} runs succeeded")).to_be_visible(
         timeout=CURVE_TIMEOUT_MS
@@ -87,6 +113,3 @@ def test_walk_from_address_to_curve(page: Page, redis_server: Server):
     assert [run.status for run in runs] == [Status.SUCCEEDED] * len(RUNGS)
     assert [problem for run in runs for problem in rejections(run)] == []
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    with redis_client(redis_server) as client:
-        assert client.get("precious") == "1"
-    assert len(clicks) <= MAX_CLICKS
