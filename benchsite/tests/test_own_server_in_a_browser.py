@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 MAX_CLICKS = 6
 RUNGS = (1, 8, 32)
 MEASURE_S = 5
+SETTLE_S = 2
 CHECK_TIMEOUT_MS = 90_000
 CURVE_TIMEOUT_MS = 300_000
 
@@ -50,6 +51,7 @@ def page(
     settings.EXTERNAL_NETWORKS = NETWORKS
     monkeypatch.setattr(own_server, "RUNGS", RUNGS)
     monkeypatch.setattr(own_server, "MEASURE_S", MEASURE_S)
+    monkeypatch.setattr(own_server, "SETTLE_S", SETTLE_S)
     client = Client()
     client.force_login(make_user(team=make_team(), role=Role.ADMIN, is_staff=True))
     with opened_site(chromium, live_server.url, client) as opened:

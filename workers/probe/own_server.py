@@ -40,6 +40,8 @@ from workers.probe.target_checks import TargetChecks
 
 RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
+# A server that has just been filled gets so much longer until its throughput is steady.
+SETTLE_S = 10
 MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
@@ -212,8 +214,9 @@ class FirstMatrixForm(DescribedForm):
             generators = [row for row in generators_for(team) if binding in row.bindings]
             rungs = [threads * max(len(generators), 1) for threads in RUNGS]
             matrix = Matrix(
-                team=team, purpose=Purpose.TUNING, rungs=rungs, warmup_s=WARMUP_S, min_measure_s=MEASURE_S,
-                max_measure_s=MEASURE_S, name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
+                team=team, purpose=Purpose.TUNING, rungs=rungs, warmup_s=WARMUP_S, settle_s=SETTLE_S,
+                min_measure_s=MEASURE_S, max_measure_s=MEASURE_S,
+                name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
             )  # fmt: skip
             Draft(matrix, [(database, self.cleaned_data["mode"])], [workload], generators).store(user)
             submit(matrix, user)
