@@ -11,6 +11,7 @@ import pytest
 from reports.compare.analysis.points import spread
 from reports.compare.curves import Setup
 from reports.compare.figures.captions import list_conditions
+from reports.compare.figures.theme import get_labels
 from reports.compare.pages.answer import Code, find_answer
 from reports.compare.pages.answer_messages import certainty, render_text, sentence
 from reports.compare.pages.baseline_ratios import Judging
@@ -37,14 +38,19 @@ def side(database, mode, factor, *, runs=5, ladder=LADDER, scatter=0.002, **chan
 
 
 def answer(*curves):
-    labels = {curve.sweep_id: curve.label for curve in curves}
-    return find_answer(curves, Judging({}, profile("measured", {}), {}), labels)
+    return find_answer(curves, Judging({}, profile("measured", {}), {}), get_labels)
 
 
 def limited(**changes):
     """A side whose clients were at their limit on its last rung."""
     made = side("Redis", "always", 1, ladder=RISING, **changes)
     return replace(made, points=tuple(replace(point, client_limited=True) for point in made.points))
+
+
+def test_sides_of_a_finding_are_named_without_their_workload():
+    sides = [side(name, "off", 1, workload=workload) for workload in ("A", "B") for name in ("Redis", "Valkey")]
+    labels = [each.label for finding in answer(*sides).findings for each in finding.sides]
+    assert labels and set(labels) == {"Redis · off", "Valkey · off"}
 
 
 EXAMPLES = {

@@ -19,7 +19,7 @@ def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
     sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE).select_related("workload", "database")
     measured = curves(sweeps)
     judging = Judging(sides_by_sweep(measured), get_profile(matrix.team, measured), {})
-    answer = find_answer(measured, judging, get_labels(measured))
+    answer = find_answer(measured, judging, get_labels)
     return {
         "findings": list(map(sentence, answer.findings)),
         "certainty": certainty(answer),

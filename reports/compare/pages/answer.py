@@ -5,7 +5,7 @@ a lower bound, that it is higher. Databases are compared where they promise the 
 ratio is stated without a verdict. What is left is what was measured.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -19,6 +19,7 @@ from reports.compare.durability_costs import list_trades
 from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
 
 MAX_FINDINGS: Final = 3
+GetLabels = Callable[[Sequence[Curve]], Mapping[UUID, str]]
 
 
 class Code(StrEnum):
@@ -91,15 +92,15 @@ class Answer:
     doubts: tuple[Doubt, ...]
 
 
-def find_answer(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Answer:
-    """`labels` are the names of the sides by sweep; without `judging` nothing is compared."""
+def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
+    """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not _is_accepted(curve)]
     if not measured:
         points = sum(len(curve.points) for curve in curves)
         code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
         return Answer((Finding(code, value=points),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
-    findings = tuple(_findings(measured, judging, labels))[:MAX_FINDINGS]
+    findings = tuple(_findings(measured, judging, get_labels))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
 
 
@@ -108,11 +109,11 @@ def _is_accepted(curve: Curve) -> bool:
     return any(point.overridden for point in curve.ceiling_points)
 
 
-def _findings(curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str]) -> Iterator[Finding]:
+def _findings(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Iterator[Finding]:
     workloads = dict.fromkeys(curve.workload for curve in curves)
     for workload in workloads:
         group = [curve for curve in curves if curve.workload == workload]
-        yield from _findings_of_workload(group, judging, labels, workload if len(workloads) > 1 else "")
+        yield from _findings_of_workload(group, judging, get_labels(group), workload if len(workloads) > 1 else "")
 
 
 def _findings_of_workload(

@@ -466,11 +466,11 @@ def judged(
 ) -> dict[str, Any]:
     """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
-        return {"answer": find_answer(curves, None, get_labels(curves))}
+        return {"answer": find_answer(curves, None, get_labels)}
     sides, profile = sides_by_sweep(curves), get_profile(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
-        "answer": find_answer(curves, judging, get_labels(curves)),
+        "answer": find_answer(curves, judging, get_labels),
         "against": against(
             curves,
             judging,
