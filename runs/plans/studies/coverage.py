@@ -21,6 +21,11 @@ class Item:
     covered: str  # "yes", "partly" or "no"
     reason: str
 
+    @property
+    def name(self) -> str:
+        """The item without its number, such as B4.1."""
+        return self.item.partition(" ")[2]
+
 
 @functools.cache
 def read_items() -> tuple[Item, ...]:
