@@ -97,6 +97,8 @@ def test_walk_to_the_curve_of_another_system(page: Page, slug: str):
         port = load_catalog().system(slug).binding.default_port
         expect(page.get_by_label("Address")).to_have_attribute("placeholder", f"e.g. 10.0.0.5:{port}")
         page.get_by_label("Address").fill(", ".join(addresses))
+        page.keyboard.press("Tab")
+        page.wait_for_load_state("networkidle")
         for name, text in properties.items():
             if name and text:
                 page.get_by_label("Password").fill(text)
