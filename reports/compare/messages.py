@@ -60,7 +60,7 @@ BEST_OF_CLASS = "{best} of those whose writes wait for: {durability_class}"
 
 # --- figures/figure.py ---
 
-SIDES_SHOWN = "{shown} of {among} sides are shown"
+SIDES_SHOWN = "{drawn} of {sides} sides are shown"
 
 # --- figures/latency.py ---
 

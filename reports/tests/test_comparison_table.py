@@ -32,7 +32,7 @@ def test_latencies_have_one_unit_and_precision(factor, expected):
     """The lowest is 90 µs, the highest 1.2 ms."""
     readings = [SimpleNamespace(at=[SimpleNamespace(latency_us=us * factor)]) for us in (90.0, 1200.0)]
     equal = SimpleNamespace(statistic="p50", sides=[SimpleNamespace(operations=readings)])
-    assert LatencyScale.of(equal) == expected
+    assert LatencyScale.choose(equal) == expected
 
 
 def test_reference_is_first_then_highest_ceilings():

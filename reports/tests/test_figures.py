@@ -43,7 +43,7 @@ def distribution(**changes):
     values = {
         "operation": "READ",
         "kind": "service",
-        "total": 100_000,
+        "count": 100_000,
         "steps": ((0.5, 800.0), (0.9, 1500.0), (0.99, 3000.0), (0.999, 9000.0), (0.9999, 20000.0)),
         "max_us": 50_000.0,
     }
@@ -108,7 +108,7 @@ def test_it_makes_valid_figures_of_one_run(frame):
             frame
         ),
         PercentilesFigure("percentiles", []).draw(frame),
-        PercentilesFigure("percentiles", [distribution(total=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
+        PercentilesFigure("percentiles", [distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
     ]
     for figure in figures:
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
@@ -317,7 +317,7 @@ def test_a_long_series_is_thinned_without_losing_its_dip():
 
 
 def test_percentiles_beyond_what_was_counted_are_not_shown():
-    (trace,) = PercentilesFigure("percentiles", [distribution(total=200)]).draw(FRAMES[0])["data"]
+    (trace,) = PercentilesFigure("percentiles", [distribution(count=200)]).draw(FRAMES[0])["data"]
     assert trace["x"][-1] == pytest.approx(math.log10(201), abs=1e-4)
     assert len(trace["x"]) == 4  # p50, p90, p99 and the greatest: 200 operations have no p99.9
     assert trace["y"][-1] == 50.0
@@ -342,5 +342,5 @@ def test_percentile_known_as_bounds_is_a_bar_without_line():
 
 
 def test_percentiles_without_counts_are_shown_as_stated():
-    (trace,) = PercentilesFigure("percentiles", [distribution(total=None, max_us=None)]).draw(FRAMES[0])["data"]
+    (trace,) = PercentilesFigure("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
     assert len(trace["x"]) == 5

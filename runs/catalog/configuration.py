@@ -17,7 +17,6 @@ from runs.catalog.messages import (
     MODE_NEEDS_SETTING,
     NO_SETTING_NAME,
     ONE_PORT_FOR_ALL_NODES,
-    WRITTEN_BY_BENCHSITE,
 )
 from runs.catalog.records import UNCHECKED, Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
@@ -81,7 +80,7 @@ def start_problem(system: System, mode: Mode, nodes: int) -> str:
         facts = system.process.facts
     for name, value in facts.items():
         if mode.server_settings.get(name, value) != value:
-            return MODE_NEEDS_SETTING.format(name=name, wanted=mode.server_settings[name], value=value)
+            return MODE_NEEDS_SETTING.format(name=name, needed=mode.server_settings[name], value=value)
     if mode.replicas_needed >= nodes:
         started = "a single node starts"
         if nodes != 1:
@@ -273,7 +272,7 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
 
     Raises PropertyError for control characters, which no value of a setting needs.
     """
-    note = WRITTEN_BY_BENCHSITE
+    note = "Written by Benchsite, which overwrites it whenever it starts the server."
     lines = [f"<!-- {note} -->", "<configuration>"] if form == "hadoop" else [f"# {note}"]
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):

@@ -7,12 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 
 from benchsite.core.formatting import exact
 from runs.catalog.messages import (
-    EACH_OF_COPIES,
     LOSES_ANY_NUMBER,
     LOSES_LAST_SECONDS,
     LOSES_NOTHING,
-    ONE_OTHER_COPY,
-    QUORUM_OF_COPIES,
     SLOW_DISK_LOSS,
 )
 
@@ -125,14 +122,14 @@ class Durability(BaseModel):
             case 0:
                 return ""
             case 1:
-                return ONE_OTHER_COPY.format(done=_REPLICA_DONE[self.replica_ack])
+                return f" and one other copy {_REPLICA_DONE[self.replica_ack]}"
             case "quorum" | "all" as which:
                 subject = "every copy"
                 if which == "quorum":
-                    subject = QUORUM_OF_COPIES
+                    subject = "a quorum of the copies"
                 return f" and {subject} {_REPLICA_DONE[self.replica_ack]}"
             case number:
-                return EACH_OF_COPIES.format(number=number, done=_REPLICA_DONE[self.replica_ack])
+                return f" and each of {number} other copies {_REPLICA_DONE[self.replica_ack]}"
 
     def _loss(self) -> str:
         if self.loss_window_s is None:

@@ -3,19 +3,15 @@
 
 # --- configuration.py ---
 
-MODE_NEEDS_SETTING = "it needs {name} = {wanted}, and servers that Benchsite starts have {value}"
+MODE_NEEDS_SETTING = "it needs {name} = {needed}, and servers that Benchsite starts have {value}"
 MODE_NEEDS_REPLICAS = "it waits for {replicas}, and {started}"
 ONE_PORT_FOR_ALL_NODES = "The client takes one port for all nodes, and theirs are {ports}: let them use one."
-WRITTEN_BY_BENCHSITE = "Written by Benchsite, which overwrites it whenever it starts the server."
 NO_SETTING_NAME = "{name!r} cannot be the name of a setting."
 CONTROL_CHARACTERS = "{name} must not contain line breaks or other control characters."
 HADOOP_VARIABLE = "{name} must not contain ${{: Hadoop replaces ${{NAME}} by variables."
 
 # --- durability.py ---
 
-ONE_OTHER_COPY = " and one other copy {done}"
-QUORUM_OF_COPIES = "a quorum of the copies"
-EACH_OF_COPIES = " and each of {number} other copies {done}"
 LOSES_ANY_NUMBER = "A power failure of one node may lose any number of acknowledged writes."
 LOSES_NOTHING = "A power failure of one node loses no acknowledged write."
 SLOW_DISK_LOSS = ", {seconds} s where the disk is slow"

@@ -2,8 +2,9 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from runs.catalog import load_catalog
@@ -219,27 +220,20 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
     """
     if plan.order == "as_listed":
         return drafts
-    groups = dict.fromkeys(_identify_group(plan, draft) for draft in drafts)
-    place = {group: number for number, group in enumerate(groups)}
-    by_rung = sorted(drafts, key=lambda draft: (place[_identify_group(plan, draft)], draft.repeat, draft.rung))
+    identify = partial(_identify_data, plan, resets=("reload", "restart"))
+    place = {data: number for number, data in enumerate(dict.fromkeys(map(identify, drafts)))}
+    by_rung = sorted(drafts, key=lambda draft: (place[identify(draft)], draft.repeat, draft.rung))
     if plan.order == "interleaved":
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    return sorted(by_rung, key=lambda draft: (place[_identify_group(plan, draft)], draft.repeat, dice.random()))
+    return sorted(by_rung, key=lambda draft: (place[identify(draft)], draft.repeat, dice.random()))
 
 
-def _identify_group(plan: Plan, draft: _Draft) -> tuple[str, str]:
+def _identify_data(plan: Plan, draft: _Draft, resets: Collection[str] = ("reload",)) -> tuple[str, str]:
+    """The data set, of each workload its own where one of `resets` stands between them."""
     owner = ""
-    if plan.resets.get("workload", "keep") != "keep":
-        owner = draft.sweep.workload.id
-    return dataset(draft.properties).fingerprint, owner
-
-
-def _identify_data(plan: Plan, draft: _Draft) -> tuple[str, str]:
-    """The data set, of each workload its own where it is reloaded between them."""
-    owner = ""
-    if plan.resets.get("workload") == "reload":
+    if plan.resets.get("workload") in resets:
         owner = draft.sweep.workload.id
     return dataset(draft.properties).fingerprint, owner
 

@@ -71,8 +71,6 @@ STATION_NODES = "  nodes: {nodes}, copies of each record: {copies}"
 STATION_START = "  start on one machine: cd servers/{station} && {command}"
 STATION_CHECK = "  check on the running server: {name} is {value}"
 STATION_DELETES = "  deletes data of others too: use a server that has nothing else"
-LAST_GENERATORS = "{number} of the last ones"
-OTHER_GENERATORS = "each of the others"
 CLIENT_GROUP = "Client group {group}: one client on {where}"
 ORDER_OF_STATIONS = "Order of the plan: {order}, over all stations"
 RESET_BEFORE = "Reset before the next {level}: {reset}"
@@ -214,7 +212,6 @@ RUN_BY_OTHERS = "run by somebody else"
 # --- schedules/due_schedules.py ---
 
 NOT_FINISHED = "“{matrix}”, which it submitted before, has not finished."
-SCHEDULE_FAILED = "Schedule %s could not submit its matrix."
 BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
 
 # --- views/schedules.py ---

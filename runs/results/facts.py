@@ -81,12 +81,10 @@ def _are_pairs(value: object) -> bool:
 def _are_server_codes(value: object) -> bool:
     if not isinstance(value, list) or len(value) > MAX_CODES:
         return False
-    return all(isinstance(entry, list | tuple) and _is_server_code(*entry[:5]) for entry in value)
+    return all(isinstance(entry, list | tuple) and len(entry) == 4 and _is_server_code(*entry) for entry in value)
 
 
 def _is_server_code(*entry: object) -> bool:
-    if len(entry) != 4:
-        return False
     *texts, count = entry
     is_count = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= MAX_NUMBER
     return is_count and all(isinstance(text, str) and len(text) <= MAX_CODE_LENGTH for text in texts)

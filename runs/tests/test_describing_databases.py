@@ -60,7 +60,7 @@ def test_hints_are_those_of_the_chosen_system(operator):
 
 
 def test_default_of_one_system_is_not_typed_for_another(operator, cluster):
-    typed = {"database": "0", "shown_system": "redis", "system": "postgresql"}
+    typed = {"database": "0", "earlier_system": "redis", "system": "postgresql"}
     response = operator.post(reverse("database-add"), {**database_data(cluster, settings=""), **typed, "fill": "1"})
     assert response.context["form"]["database"].value() == "ycsb"
     saved = operator.post(reverse("database-add"), database_data(cluster, settings="", **typed))

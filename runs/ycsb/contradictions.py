@@ -43,7 +43,7 @@ def bucket_contradiction(operation: ReadOperation) -> str:
         return ""
     counted = sum(bucket.count for bucket in operation.buckets)
     if operation.count is not None and counted != operation.count:
-        return BUCKETS_DIFFER.format(held=counted, count=operation.count)
+        return BUCKETS_DIFFER.format(values=counted, count=operation.count)
     last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
     if operation.max_us is not None and last > operation.max_us:
         return BUCKET_ABOVE_MAXIMUM

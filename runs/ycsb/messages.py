@@ -8,7 +8,7 @@ NO_HISTOGRAMS_OF = "client {number} left no histograms of {operations}"
 
 # --- contradictions.py ---
 
-BUCKETS_DIFFER = "its buckets hold {held:,} values of {count:,}"
+BUCKETS_DIFFER = "its buckets hold {values:,} values of {count:,}"
 BUCKET_ABOVE_MAXIMUM = "a bucket above its maximum is not empty"
 PERCENTILE_ABOVE_MAXIMUM = "p{percentile} is above the maximum"
 MINIMUM_ABOVE_MEAN = "the minimum is above the mean"
@@ -131,7 +131,7 @@ BATCHED_COUNTED = "YCSB 0.10 and 0.11 count BATCHED_OK as failed: those under -F
 
 # --- series.py ---
 
-WRONG_MARK = "stored data begins with {found!r} instead of {expected!r}"
+WRONG_MARK = "stored data begins with {mark!r} instead of {expected!r}"
 NEWER_VERSION = "stored data has version {version}; this Benchsite reads up to {newest}"
 DATA_DAMAGED = "the stored data is damaged: {error}"
 HEADER_DAMAGED = "the stored data is damaged: its header is not an object"

@@ -61,7 +61,7 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
     try:
         mark, version, length = _PREFIX.unpack_from(data)
         if mark != magic:
-            raise PackedDataError(WRONG_MARK.format(found=mark, expected=magic))
+            raise PackedDataError(WRONG_MARK.format(mark=mark, expected=magic))
         if not 1 <= version <= newest:
             raise PackedDataError(NEWER_VERSION.format(version=version, newest=newest))
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])

@@ -80,13 +80,14 @@ class IntervalWriter:
         self._write(_FRAME.pack(kind, client, intervals, counts, width, len(packed)) + packed)
 
 
-class Segment(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
     """Some intervals of one client: which rows of the timeline each stands for, their sum, and themselves, packed."""
 
     client: int
     first: Ints
     number: Ints
-    indices: Ints
+    index: Ints
     total: Ints
     parts: "_Frame"
 
@@ -125,7 +126,7 @@ class StoredIntervals:
             if segment.client != client or not mask.any():
                 continue
             if mask.all():
-                merged.add_sparse(segment.indices, segment.total)
+                merged.add_sparse(segment.index, segment.total)
             else:
                 counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
@@ -140,8 +141,8 @@ class StoredIntervals:
             at = here.stop
             mask, its_batch = inside[here], batch[here]
             if mask.all() and (its_batch == its_batch[0]).all():
-                sizes = np.array([segment.indices.size], dtype=np.int64)
-                batches.add(its_batch[:1], Counts(sizes, segment.indices.astype(np.int32), segment.total))
+                sizes = np.array([segment.index.size], dtype=np.int64)
+                batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
             elif mask.any():
                 counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)

@@ -7,10 +7,10 @@ and 100 ms after their acknowledgement, where the mode's clients read or from th
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final
 
 from benchsite.core.formatting import NOTHING, grouped, percent, significant
 from benchsite.core.logs import log_tail
@@ -34,7 +34,8 @@ class StalenessError(Exception):
     """The client could not write or read; the message is its own."""
 
 
-class Staleness(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staleness:
     """What the probes of one client saw. `stale` has a number for each of OFFSETS_MS."""
 
     probes: int

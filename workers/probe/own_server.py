@@ -66,7 +66,7 @@ class ServerForm(SignInForm):
     address = forms.CharField(
         max_length=MAX_TEXT_LENGTH,
         help_text="host:port as the load generators reach it, comma-separated for the nodes of a cluster, or a "
-        "connection string",
+        "connection string.",
         widget=forms.TextInput(attrs={**REFILL, "autocomplete": "off"}),
     )
     name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
@@ -89,10 +89,7 @@ class ServerForm(SignInForm):
         self.team = team
         self.add_sign_in(system, {})
         self.initial.update(typed)
-        address = self.fields["address"]
-        address.widget.attrs["placeholder"] = f"e.g. 10.0.0.5:{system.binding.default_port}"
-        example = next((f" such as {scheme}://10.0.0.5" for scheme in system.binding.endpoint.schemes), "")
-        address.help_text = f"{address.help_text}{example}."
+        self.fields["address"].widget.attrs["placeholder"] = f"e.g. 10.0.0.5:{system.binding.default_port}"
         machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
         if operator:
             machines.insert(0, (NEW_MACHINE, "a machine that Benchsite does not know yet"))

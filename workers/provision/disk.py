@@ -8,8 +8,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from workers.probe.node_probe import file_system
 
@@ -21,7 +21,8 @@ MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 HARDLY_WAITS = "This disk hardly waits: durability modes look alike here."
 
 
-class DiskProbe(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskProbe:
     """200 times 4 KiB written one behind the other and forced to disk each time."""
 
     file_system: str  # "ext4", or "" where it cannot be known
@@ -43,7 +44,7 @@ class DiskProbe(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for `Deployment.disk` and a run's evidence."""
-        return {**self._asdict(), "hardly_waits": self.hardly_waits, "warning": self.warning}
+        return {**asdict(self), "hardly_waits": self.hardly_waits, "warning": self.warning}
 
 
 def probe_disk(folder: Path, writes: int = WRITES) -> DiskProbe:

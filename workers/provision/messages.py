@@ -5,7 +5,7 @@
 
 TOO_FEW_REPLICAS = "The mode needs {expected} connected replicas; there are {connected}."
 OTHER_REPLICATION_FACTOR = (
-    "The database states a replication factor of {expected}, and the server keeps {kept}: correct the database, or "
+    "The database states a replication factor of {expected}, and the server keeps {answer}: correct the database, or "
     "its schema."
 )
 SETTING_UNKNOWN = "{name} should be {expected!r}, but this server does not know it."

@@ -1,8 +1,8 @@
 """Whether a durability mode is in force, by the running server's own answer. No Django."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from runs.catalog import Mode, Property, System
 from workers.provision.administration import Administration
@@ -13,7 +13,8 @@ REPLICAS = "replicas"
 REPLICATION_FACTOR = "replication_factor"
 
 
-class ReadBack(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
     """What the mode wants and what the server said. `wrong` has the names of what differs; it is in force without any.
 
     `topology` is what must stay the same during a run: version, nodes, replication.
@@ -38,14 +39,14 @@ class ReadBack(NamedTuple):
         if name == REPLICAS:
             return TOO_FEW_REPLICAS.format(expected=expected, connected=answer)
         if name == REPLICATION_FACTOR:
-            return OTHER_REPLICATION_FACTOR.format(expected=expected, kept=answer)
+            return OTHER_REPLICATION_FACTOR.format(expected=expected, answer=answer)
         if answer is None:
             return SETTING_UNKNOWN.format(name=name, expected=expected)
         return SETTING_DIFFERS.format(name=name, expected=expected, answer=answer)
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, for a run's evidence."""
-        return {**self._asdict(), "wrong": list(self.wrong), "in_force": self.in_force}
+        return {**asdict(self), "wrong": list(self.wrong), "in_force": self.in_force}
 
 
 def read_back(system: System, mode: Mode, administration: Administration, copies: int | None = None) -> ReadBack:

@@ -225,7 +225,13 @@ def test_connection_string_fills_the_fields(operator):
 
 
 def test_default_of_one_system_is_not_typed_for_another(operator):
-    typed = {"address": "10.0.0.5", "shown_system": "redis", "system": "cassandra", "database": "0", "password": "hush"}
+    typed = {
+        "address": "10.0.0.5",
+        "earlier_system": "redis",
+        "system": "cassandra",
+        "database": "0",
+        "password": "hush",
+    }
     form = operator.post(reverse("own-server"), {**typed, "fill": "1"}).context["form"]
     assert (form["database"].value(), form["password"].value()) == ("ycsb", "hush")
 

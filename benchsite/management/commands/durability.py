@@ -161,7 +161,7 @@ class Command(BaseCommand):
                     self.stdout.write(" | ".join(table[-1]))
                     results.append({
                         "system": system.slug, "version": server.version, "mode": mode.slug, "nodes": nodes,
-                        "reads": reads, "seconds": seconds, **result._asdict(),
+                        "reads": reads, "seconds": seconds, **asdict(result),
                     })  # fmt: skip
                     _write(path, {**facts, "staleness": results})
 

@@ -115,7 +115,7 @@ class CurvesFigure(Figure):
         """ "10 of 40 sides are shown"; empty where all are."""
         shown, among = len(self.curves), len(self.among)
         if shown < among:
-            return SIDES_SHOWN.format(shown=shown, among=among)
+            return SIDES_SHOWN.format(drawn=shown, sides=among)
         return ""
 
     @property

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
@@ -30,7 +30,7 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p999
 COLUMNS: Final[Columns] = {
     "operation": "distribution.operation",
     "latency": "distribution.kind",
-    "operations": "distribution.total",
+    "operations": "distribution.count",
     "percentile (%)": lambda row: row.step[0],
     "latency (µs)": lambda row: row.step[1],
     "at most, where it is a bound (µs)": lambda row: row.step[2],
@@ -40,7 +40,8 @@ TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 AS_LOAD = 1.01  # a rung that achieved this little more than the asked load is still below it
 
 
-class Distribution(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Distribution:
     """The latencies of one operation: (share of operations that were at most so slow, latency in µs), ascending.
 
     `bounds` are of the shares whose latency is only known to lie between two values, the upper one None: without bound.
@@ -48,7 +49,7 @@ class Distribution(NamedTuple):
 
     operation: str
     kind: str
-    total: int | None  # operations; None: nobody says
+    count: int | None  # None: nobody says
     steps: tuple[tuple[float, float], ...]
     max_us: float | None
     bounds: tuple[tuple[float, float, float | None], ...] = ()
@@ -71,7 +72,7 @@ def build_distribution(row: Operation) -> Distribution:
     return Distribution(
         operation=row.operation,
         kind=row.kind,
-        total=count,
+        count=count,
         steps=tuple((share, value) for name, share in SHARES.items() if (value := row.median_us(name)) is not None),
         max_us=row.median_us("max"),
         bounds=tuple((share, *row.bounds_us[name]) for name, share in SHARES.items() if name in row.bounds_us),
@@ -174,11 +175,11 @@ def _place(share: float) -> float:
 def _steps(distribution: Distribution) -> list[tuple[float, float]]:
     """The steps that this many operations can show; the greatest latency stands at its own share."""
     known = [(share, value) for share, value in distribution.steps if value > 0 and math.isfinite(value)]
-    if distribution.total is None:
+    if distribution.count is None:
         return known
-    if distribution.total < 1:
+    if distribution.count < 1:
         return []
-    last = 1 - 1 / (distribution.total + 1)
+    last = 1 - 1 / (distribution.count + 1)
     steps = [(share, value) for share, value in known if share <= last]
     if distribution.max_us and 0 < distribution.max_us < math.inf:
         steps.append((last, distribution.max_us))

@@ -32,7 +32,7 @@ class LatencyScale:
     places: int
 
     @classmethod
-    def of(cls, equal: EqualLoad) -> "LatencyScale":
+    def choose(cls, equal: EqualLoad) -> "LatencyScale":
         """Three significant digits of the lowest latency, and at most three decimals."""
         column = list_percentiles(equal.statistic).index(equal.statistic)
         readings = [operation.at[column].latency_us for side in equal.sides for operation in side.operations]

@@ -346,7 +346,7 @@ def build_context(
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
         "places": places,
-        "latency_scale": LatencyScale.of(equal) if equal else None,
+        "latency_scale": LatencyScale.choose(equal) if equal else None,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
         "more_pictures": reverse("compare-pictures") + state.query(),

@@ -18,7 +18,7 @@ from runs.catalog import (
 )
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
-from runs.catalog.forms.sign_in import KEPT, SHOWN_SYSTEM, SignInForm, drop_defaults_of_another
+from runs.catalog.forms.sign_in import EARLIER_SYSTEM, KEPT, SignInForm, drop_defaults_of_another
 from runs.models import Cluster, Database, Provisioner
 from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
@@ -47,7 +47,7 @@ class DatabaseForm(SignInForm, NamedForm):
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
     )
-    name = name_field(help_text="The name in figures: of several databases of one system, what tells them apart.")
+    name = name_field(help_text="The name in figures. Databases of one system need names that differ.")
     version = forms.CharField(
         required=False,
         max_length=40,
@@ -106,7 +106,7 @@ class DatabaseForm(SignInForm, NamedForm):
             self.add_sign_in(system, stored)
             self.initial["binding_properties"] = {name: stored[name] for name in stored if name not in names}
         self.initial.update(drop_defaults_of_another(typed, system))
-        if SHOWN_SYSTEM in self.data:
+        if EARLIER_SYSTEM in self.data:
             self.data = drop_defaults_of_another(dict(self.data.items()), system)
 
     def _secrets(self) -> dict[str, str]:

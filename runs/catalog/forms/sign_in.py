@@ -17,18 +17,16 @@ LABELS = {
     "certificate": "Certificate of the client",
     "key": "Key of that certificate",
 }
-
-
-# The hidden field that names the system for which the page shows these fields.
-SHOWN_SYSTEM = "shown_system"
+# The hidden field that names the system for which the page was made.
+EARLIER_SYSTEM = "earlier_system"
 
 
 def drop_defaults_of_another(typed: Mapping[str, str], system: System | None) -> dict[str, str]:
     """What was typed, without the defaults that the page showed for the system that was chosen before."""
-    shown = load_catalog().systems.get(typed.get(SHOWN_SYSTEM, ""))
-    if shown is None or system is None or shown.slug == system.slug:
+    earlier = load_catalog().systems.get(typed.get(EARLIER_SYSTEM, ""))
+    if earlier is None or system is None or earlier.slug == system.slug:
         return {**typed}
-    endpoint, properties = shown.binding.endpoint, shown.binding.properties
+    endpoint, properties = earlier.binding.endpoint, earlier.binding.properties
     defaults = {(field, properties[name].default) for field, name in endpoint.sign_in.items()}
     return {field: text for field, text in typed.items() if (field, text) not in defaults}
 

@@ -28,9 +28,7 @@ from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, plan
 from runs.plans.files.plan_file import read_plan
 from runs.plans.messages import (
     CLIENT_GROUP,
-    LAST_GENERATORS,
     ORDER_OF_STATIONS,
-    OTHER_GENERATORS,
     RESET_BEFORE,
     STATION_CHECK,
     STATION_DELETES,
@@ -409,7 +407,7 @@ def _machine_lines(plan: PlanFile) -> list[str]:
             shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
     for group in plan.groups:
-        where = LAST_GENERATORS.format(number=group.generators) if group.generators else OTHER_GENERATORS
+        where = f"{group.generators} of the last ones" if group.generators else "each of the others"
         lines.append(CLIENT_GROUP.format(group=group.name, where=where))
     lines.append(ORDER_OF_STATIONS.format(order=matrix.order.replace("_", " ")))
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django import forms
 from django.db import transaction
@@ -40,7 +40,8 @@ from runs.queue.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
 EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
 
 
-class ModeChoice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
     value: str
     mode: Mode
     chosen: bool

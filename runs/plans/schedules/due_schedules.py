@@ -14,7 +14,7 @@ from benchsite.accounts.models import User
 from benchsite.notifications import notices
 from runs.models import Matrix, Occasion, Run, Schedule, Status
 from runs.plans import PlanError, submit
-from runs.plans.messages import BENCHSITE_FAILED, NOT_FINISHED, SCHEDULE_FAILED
+from runs.plans.messages import BENCHSITE_FAILED, NOT_FINISHED
 from runs.plans.schedules import schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
 from runs.plans.schedules.times import next_times
@@ -87,7 +87,7 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
         raise  # PostgreSQL is away: the time stays due.
     except Exception:
         # One schedule must not keep the others, and the queue, from going on.
-        log.exception(SCHEDULE_FAILED, schedule.pk)
+        log.exception("Schedule %s could not submit its matrix.", schedule.pk)
         return OUTCOME.FAILED, BENCHSITE_FAILED, None
 
 

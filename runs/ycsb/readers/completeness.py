@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from benchsite.core.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
@@ -92,7 +93,8 @@ def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untou
     return not (has_any or is_untouched) or sum(entry.returns.values()) >= entry.count
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sums:
     """How many operations a run did: by throughput and run time, and by its metrics."""
 
     expected: float

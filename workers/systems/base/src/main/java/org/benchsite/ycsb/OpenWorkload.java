@@ -103,8 +103,10 @@ public final class OpenWorkload extends Workload {
 
     @Override
     public void requestStop() {
-        super.requestStop();
-        dropOverdue();
+        if (!isStopRequested()) {
+            super.requestStop();
+            dropOverdue();
+        }
         threads.forEach(LockSupport::unpark);
     }
 
@@ -162,7 +164,6 @@ public final class OpenWorkload extends Workload {
         return arrival;
     }
 
-    // A monitor spins before it parks a thread: the schedule is held for less than a microsecond.
     private synchronized Arrival drawArrival() {
         if (!hasBegun) {
             hasBegun = true;
