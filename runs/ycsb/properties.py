@@ -177,7 +177,8 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
 
 # Of an open load; the last one names a file.
 OPEN_LOAD_PROPERTIES: Final = (
-    "open.rate", "open.arrivals", "open.patience_ms", "open.profile", "open.seed", "open.shift", "open.output",
+    "open.rate", "open.arrivals", "open.patience_ms", "open.profile", "open.seed", "open.shift", "open.begin_every_s",
+    "open.instant_ms", "open.output",
 )  # fmt: skip
 # What Benchsite decides for every client of a run.
 CLIENT_PROPERTIES: Final = frozenset({

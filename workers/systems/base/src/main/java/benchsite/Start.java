@@ -76,7 +76,7 @@ public final class Start {
             }
             Runtime.getRuntime().addShutdownHook(new Thread(Ledger.SHARED::report));
             measuring = true;
-            Client.main(withOurWorkload(rest, properties));
+            Client.main(withOurWorkload(rest, properties, instant));
         } catch (IllegalArgumentException | DBException e) {
             fail(Failure.describe(e));
         }
@@ -166,11 +166,12 @@ public final class Start {
      * target with a known window the one that keeps a schedule of its own; for inserts by several clients, other skews and
      * deletes the one that has them; for a load that ignores failed inserts the one that goes on after them.
      */
-    private static String[] withOurWorkload(String[] args, Properties properties) {
+    private static String[] withOurWorkload(String[] args, Properties properties, long instant) {
         String workload = properties.getProperty("workload");
         if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
             if (properties.containsKey(OpenWorkload.RATE)) {
-                return with(args, "workload=" + OpenWorkload.class.getName());
+                return with(
+                    args, "workload=" + OpenWorkload.class.getName(), OpenWorkload.INSTANT + "=" + instant);
             }
             if (BenchsiteWorkload.isNeeded(properties)) {
                 workload = BenchsiteWorkload.class.getName();

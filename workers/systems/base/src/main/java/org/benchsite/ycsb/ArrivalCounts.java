@@ -43,9 +43,9 @@ final class ArrivalCounts {
         lines.add(HEADER);
     }
 
-    /** The first arrival comes after this instant. */
-    void begin(long nowNs) {
-        epochOffsetUs = Clock.epochMicros() - nowNs / 1000;
+    /** The first arrival comes after this. */
+    void begin() {
+        epochOffsetUs = Clock.epochMicros() - System.nanoTime() / 1000;
     }
 
     /** Of an arrival: its gap is that to the one before, at rate 1. */

@@ -37,6 +37,10 @@ public final class OpenWorkload extends Workload {
     /** Where the constant arrivals of this client lie between two of its own, in [0, 1). */
     static final String SHIFT = "open.shift";
     static final String SEED = "open.seed";
+    /** Seconds: of clients that begin together a late one begins later by a multiple of it; absent: each begins at once. */
+    static final String BEGIN_EVERY = "open.begin_every_s";
+    /** The agreed instant, in epoch milliseconds. */
+    public static final String INSTANT = "open.instant_ms";
     /** {@code second:percent,...}, from the begin of the measured window; absent: 100 % all the time. */
     static final String PROFILE = "open.profile";
     /** The file of what arrived in each second. */
@@ -47,17 +51,30 @@ public final class OpenWorkload extends Workload {
     private static final double SECOND_NS = 1e9;
     private static final long NEVER = Long.MAX_VALUE;
     private static final long MAX_CONNECTING_S = 10;
+    /** Behind the agreed instant: until then most clients have connected. */
+    private static final long CONNECTED_NS = 250_000_000;
+    /** So much of a core may be spent on waiting awake, which begins operations on time where few arrive. */
+    private static final double AWAKE_SHARE = 0.005;
+    private static final long MAX_AWAKE_NS = 100_000;
+    private static final long STEP_NS = 200;
+    private static final long MAX_OVERSLEPT_NS = 50_000;
 
     private final AtomicInteger free = new AtomicInteger();
-    private final ThreadLocal<Boolean> isConnected = ThreadLocal.withInitial(() -> false);
     private final Queue<Thread> threads = new ConcurrentLinkedQueue<>();
     private CountDownLatch connecting;
     private volatile long allBusyUntilNs = Long.MIN_VALUE;
+    /** Sleeps end later than they should by at least so much, but for one of fifty. Threads may lose each other's steps. */
+    private volatile long oversleptNs;
     private OperationWorkload operations;
     private ArrivalSchedule schedule;
     private ArrivalCounts counts;
+    private LatencyLog startLag;
+    private LatencyLog clientLag;
+    private long awakeNs;
     private long patienceNs;
     private boolean spins;
+    private long instantMs;
+    private long beginEveryNs;
     private long beganNs;
     private boolean hasBegun;
 
@@ -66,8 +83,10 @@ public final class OpenWorkload extends Workload {
         operations = BenchsiteWorkload.isNeeded(properties) ? new BenchsiteWorkload() : new OperationWorkload();
         operations.init(properties);
         double warmUpS = Double.parseDouble(properties.getProperty(PacedWorkload.WINDOW_START, "0"));
+        double rate = Double.parseDouble(properties.getProperty(RATE));
+        awakeNs = (long) Math.min(AWAKE_SHARE * SECOND_NS / rate, MAX_AWAKE_NS);
         schedule = new ArrivalSchedule(
-            Double.parseDouble(properties.getProperty(RATE)),
+            rate,
             "poisson".equals(properties.getProperty(ARRIVALS, "poisson")),
             Double.parseDouble(properties.getProperty(SHIFT, "0")),
             Long.parseLong(properties.getProperty(SEED, "1")),
@@ -75,24 +94,32 @@ public final class OpenWorkload extends Workload {
         String patience = properties.getProperty(PATIENCE, "1");
         patienceNs = "never".equals(patience) ? NEVER : (long) (Double.parseDouble(patience) * 1e6);
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
+        instantMs = Long.parseLong(properties.getProperty(INSTANT, "0"));
+        beginEveryNs = (long) (SECOND_NS * Double.parseDouble(properties.getProperty(BEGIN_EVERY, "0")));
         counts = new ArrivalCounts(properties.getProperty(OUTPUT));
+        startLag = new LatencyLog(START_LAG, properties);
+        clientLag = new LatencyLog(CLIENT_LAG, properties);
+        StatusLines.watch(this::endInterval);
         connecting = new CountDownLatch(Integer.parseInt(properties.getProperty("threadcount", "1")));
     }
 
     @Override
     public Object initThread(Properties properties, int number, int threads) throws WorkloadException {
-        return operations.initThread(properties, number, threads);
+        operations.initThread(properties, number, threads);
+        return new Sleeper();
     }
 
     @Override
-    public boolean doTransaction(DB db, Object state) {
-        if (!isConnected.get()) {
+    public boolean doTransaction(DB db, Object thread) {
+        Sleeper sleeper = (Sleeper) thread;
+        if (!sleeper.isConnected) {
+            sleeper.isConnected = true;
             awaitOthers();
         }
         if (free.getAndIncrement() == 0) {
             allBusyUntilNs = System.nanoTime();
         }
-        Arrival arrival = awaitArrival();
+        Arrival arrival = awaitArrival(sleeper);
         free.decrementAndGet();
         if (arrival == null) {
             return false;
@@ -131,7 +158,6 @@ public final class OpenWorkload extends Workload {
 
     /** Nothing arrives before all threads have connected, or so long after the first that one of them may have failed. */
     private void awaitOthers() {
-        isConnected.set(true);
         threads.add(Thread.currentThread());
         connecting.countDown();
         try {
@@ -142,13 +168,13 @@ public final class OpenWorkload extends Workload {
     }
 
     /** Waits for the next arrival that is not dropped; null where the client stops. */
-    private Arrival awaitArrival() {
-        Arrival arrival = takeArrival();
+    private Arrival awaitArrival(Sleeper sleeper) {
+        Arrival arrival = takeArrival(sleeper);
         while (arrival != null && arrival.isDropped) {
             count(arrival);
-            arrival = takeArrival();
+            arrival = takeArrival(sleeper);
         }
-        if (arrival == null || !await(arrival.dueNs)) {
+        if (arrival == null || !sleeper.sleepUntil(arrival.dueNs)) {
             return null;
         }
         count(arrival);
@@ -156,66 +182,85 @@ public final class OpenWorkload extends Workload {
     }
 
     /** The next arrival, which may not be due yet; null where the client stops or nothing arrives any more. */
-    private Arrival takeArrival() {
+    private Arrival takeArrival(Sleeper sleeper) {
         Arrival arrival = drawArrival();
         if (arrival == null) {
-            await(Long.MAX_VALUE / 2);
+            sleeper.sleepUntil(Long.MAX_VALUE / 2);
+            return null;
         }
+        // Taken before it is due it is not dropped, however late the thread wakes up.
+        arrival.isDropped = System.nanoTime() - arrival.dueNs > patienceNs;
+        arrival.operation = operations.chooseOperation();
         return arrival;
     }
 
     private synchronized Arrival drawArrival() {
         if (!hasBegun) {
-            hasBegun = true;
-            beganNs = System.nanoTime();
-            allBusyUntilNs = beganNs;
-            counts.begin(beganNs);
+            begin();
         }
         if (isStopRequested()) {
             return null;
         }
         schedule.advance();
         long dueNs = dueNs();
-        if (dueNs == NEVER) {
-            return null;
+        return dueNs == NEVER ? null : new Arrival(dueNs, schedule.gap());
+    }
+
+    private void begin() {
+        hasBegun = true;
+        beganNs = findBegin();
+        allBusyUntilNs = beganNs;
+        counts.begin();
+        synchronized (counts) {
+            startLag.begin();
+            clientLag.begin();
         }
-        // Taken before it is due it is not dropped, however late the thread wakes up.
-        boolean isDropped = System.nanoTime() - dueNs > patienceNs;
-        return new Arrival(operations.chooseOperation(), dueNs, isDropped, schedule.gap());
+    }
+
+    private long findBegin() {
+        long nowNs = System.nanoTime();
+        if (instantMs == 0 || beginEveryNs == 0) {
+            return nowNs;
+        }
+        return nowNs + untilBegin(1000 * (Clock.epochMicros() - 1000 * instantMs), beginEveryNs);
+    }
+
+    /**
+     * Nanoseconds until the schedule begins, from so long after the agreed instant.
+     *
+     * <p>Clients that have connected by {@link #CONNECTED_NS} begin then. A later one begins whole periods after that, so
+     * that its equal gaps still lie between those of the others.
+     */
+    static long untilBegin(long sinceInstantNs, long periodNs) {
+        long lateNs = Math.max(sinceInstantNs - CONNECTED_NS, 0);
+        long periods = (lateNs + periodNs - 1) / periodNs;
+        return CONNECTED_NS + periods * periodNs - sinceInstantNs;
     }
 
     private void count(Arrival arrival) {
-        counts.add(arrival.operation, arrival.dueNs, arrival.isDropped, arrival.gap);
-        measureLag(arrival.dueNs, System.nanoTime() - arrival.dueNs, arrival.isDropped);
+        long lateUs = (System.nanoTime() - arrival.dueNs) / 1000;
+        synchronized (counts) {
+            counts.add(arrival.operation, arrival.dueNs, arrival.isDropped, arrival.gap);
+            if (arrival.dueNs >= allBusyUntilNs) {
+                clientLag.record(lateUs);
+            }
+            if (!arrival.isDropped) {
+                startLag.record(lateUs);
+            }
+        }
+        if (!arrival.isDropped) {
+            Measurements.getMeasurements().setIntendedStartTimeNs(arrival.dueNs);
+        }
     }
 
-    private void measureLag(long dueNs, long lateNs, boolean isDropped) {
-        Measurements measurements = Measurements.getMeasurements();
-        int lateUs = (int) Math.min(lateNs / 1000, Integer.MAX_VALUE);
-        if (dueNs >= allBusyUntilNs) {
-            measurements.measure(CLIENT_LAG, lateUs);
+    /** With each of YCSB's status lines, so that its intervals and these are the same. */
+    private void endInterval() {
+        synchronized (counts) {
+            startLag.endInterval();
+            clientLag.endInterval();
         }
-        if (!isDropped) {
-            measurements.measure(START_LAG, lateUs);
-            measurements.setIntendedStartTimeNs(dueNs);
-        }
-    }
-
-    /** Returns when an arrival is due; false where the client stops before. */
-    private boolean await(long dueNs) {
-        long left = dueNs - System.nanoTime();
-        while (left > 0) {
-            if (isStopRequested()) {
-                return false;
-            }
-            if (spins) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(left);
-            }
-            left = dueNs - System.nanoTime();
-        }
-        return true;
+        startLag.write();
+        clientLag.write();
     }
 
     @Override
@@ -225,21 +270,61 @@ public final class OpenWorkload extends Workload {
 
     @Override
     public void cleanup() throws WorkloadException {
+        endInterval();
         counts.end();
         operations.cleanup();
     }
 
+    /** Lets one thread wait until an instant. */
+    private final class Sleeper {
+        private boolean isConnected;
+
+        /** False where the client stops before. */
+        boolean sleepUntil(long instantNs) {
+            long left = instantNs - System.nanoTime();
+            boolean isAwake = spins;
+            while (left > 0) {
+                if (isStopRequested()) {
+                    return false;
+                }
+                if (isAwake) {
+                    Thread.onSpinWait();
+                    left = instantNs - System.nanoTime();
+                } else {
+                    left = sleep(instantNs, left);
+                    isAwake = left <= oversleptNs + awakeNs;
+                }
+            }
+            return true;
+        }
+
+        /** Ends early by what sleeps are late at least, and a little more. Returns what is left then. */
+        private long sleep(long instantNs, long left) {
+            long usualNs = oversleptNs;
+            long earlyNs = usualNs + awakeNs;
+            long sleepNs = left > 2 * earlyNs ? left - earlyNs : left;
+            LockSupport.parkNanos(sleepNs);
+            long leftNow = instantNs - System.nanoTime();
+            long lateNs = left - leftNow - sleepNs;
+            // Others have moved it on meanwhile. A sleep that was ended, as by a stop, is none.
+            if (lateNs > usualNs) {
+                oversleptNs = Math.min(oversleptNs + STEP_NS, MAX_OVERSLEPT_NS);
+            } else if (lateNs >= 0) {
+                oversleptNs = Math.max(oversleptNs - 49 * STEP_NS, 0);
+            }
+            return leftNow;
+        }
+    }
+
     /** One operation that is to be done. */
     private static final class Arrival {
-        private final String operation;
         private final long dueNs;
-        private final boolean isDropped;
         private final double gap;
+        private String operation;
+        private boolean isDropped;
 
-        Arrival(String operation, long dueNs, boolean isDropped, double gap) {
-            this.operation = operation;
+        Arrival(long dueNs, double gap) {
             this.dueNs = dueNs;
-            this.isDropped = isDropped;
             this.gap = gap;
         }
     }

@@ -1,6 +1,5 @@
 package org.benchsite.ycsb;
 
-import java.io.PrintStream;
 import java.util.Properties;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
@@ -62,7 +61,7 @@ public final class PacedWorkload extends Workload {
         catchUpNs = 1_000_000L * Long.parseLong(properties.getProperty(CATCH_UP, "-1"));
         statusNs = (long) SECOND_NS * Integer.parseInt(properties.getProperty("status.interval", "10"));
         spins = Boolean.parseBoolean(properties.getProperty("spin.sleep"));
-        System.setErr(new StatusLines(System.err));
+        StatusLines.watch(this::endInterval);
     }
 
     @Override
@@ -117,21 +116,6 @@ public final class PacedWorkload extends Workload {
         if (!isInWindow && (fromNs - firstOperationNs + untilNs - firstOperationNs) / 2.0 >= warmUpNs) {
             windowNs = fromNs;
             isInWindow = true;
-        }
-    }
-
-    /** Where YCSB prints its status lines, the only ones that it builds; the first is printed before any operation. */
-    private final class StatusLines extends PrintStream {
-        StatusLines(PrintStream out) {
-            super(out, true);
-        }
-
-        @Override
-        public void println(Object line) {
-            super.println(line);
-            if (line instanceof StringBuilder) {
-                endInterval();
-            }
         }
     }
 

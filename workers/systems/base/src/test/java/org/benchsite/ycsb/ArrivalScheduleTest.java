@@ -75,4 +75,14 @@ class ArrivalScheduleTest {
         assertEquals(200, Arrays.stream(due).filter(second -> second < 4).count(), 2);
         assertTrue(Double.isInfinite(due[299]));
     }
+
+    @Test
+    void clientsBeginTogetherOrWholePeriodsLater() {
+        long ms = 1_000_000;
+        assertEquals(250 * ms, OpenWorkload.untilBegin(0, 252 * ms));
+        assertEquals(1, OpenWorkload.untilBegin(250 * ms - 1, 252 * ms));
+        assertEquals(0, OpenWorkload.untilBegin(250 * ms, 252 * ms));
+        assertEquals(202 * ms, OpenWorkload.untilBegin(300 * ms, 252 * ms));
+        assertEquals(250 * ms + 4 * 252 * ms - 1200 * ms, OpenWorkload.untilBegin(1200 * ms, 252 * ms));
+    }
 }
