@@ -88,7 +88,9 @@ class Profile:
     resolution_warn_s: float = _threshold("V22", "s", 0.001, "wide buckets, or wider, warn")
     arithmetic_reject: float = _threshold("V23", "share", 0.001, "between printed and computed throughput rejects")
     status_stretch: float = _threshold("V23", "factor", 1.5, "times the stated interval of status lines warns", least=1)
-    lag_least_s: float = _threshold("V36", "s", 0.001, "is a start lag that is of no account")
+    lag_least_s: float = _threshold("V36", "s", 0.001, "of start lag are judged more strictly")
+    lag_shift_warn: float = _threshold("V36", "share", 0.03, "longer responses by start lag warn; above that, reject")
+    lag_shift_reject: float = _threshold("V36", "share", 0.50, "longer responses by start lag reject in any case")
     lag_warn: float = _threshold("V36", "share", 0.10, "of the response's p99 as start lag warns", most=1)
     lag_reject: float = _threshold("V36", "share", 0.50, "of the response's p99 as start lag rejects", most=1)
     lag_reject_s: float = _threshold("V36", "s", 0.020, "of start lag rejects in any case")
@@ -192,6 +194,7 @@ ORDERED: Final[tuple[tuple[str, str], ...]] = (
     ("exceeded_warn", "exceeded_reject"),
     ("imbalance_warn", "imbalance_reject"),
     ("fits_memory", "exceeds_memory"),
+    ("lag_shift_warn", "lag_shift_reject"),
 )
 
 _MEASURED: Final = Profile(purpose="measured")
