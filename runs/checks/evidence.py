@@ -170,7 +170,7 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
 
 
 def _inserts(facts: RunFacts) -> bool:
-    return facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
+    return facts.phase != "load" and (facts.groups_insert or (facts.proportions or {}).get("INSERT", 0) > 0)
 
 
 @check("V39", "Inserted records", "as many new records as acknowledged inserts", untrusted=True)

@@ -179,6 +179,7 @@ class RunContext:
     background_work: Mapping[str, float] = field(default_factory=dict)  # that the servers had left when it began
     has_faults: bool = False  # planned ones were applied while it was measured
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
+    groups_insert: bool = False  # a group beside the ladder does
     groups: tuple[GroupFacts, ...] = ()
     open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system

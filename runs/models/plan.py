@@ -256,6 +256,10 @@ class Purpose(models.TextChoices):
     SOAK = "soak", "soak"  # Hours, to see what drifts.
 
 
+def get_usual_patience_ms() -> float:
+    return 1.0
+
+
 class Matrix(Row):
     """Databases x durability modes x workloads x load ladder x repeats, minus exclusions plus overrides: the plan.
 
@@ -296,8 +300,7 @@ class Matrix(Row):
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
     # Empty: each thread waits for its answer (closed). Else an open load, of `runs.plans.plan_spec.ARRIVALS`.
     arrivals = models.CharField(max_length=10, default="", db_default="", blank=True)
-    patience_ms = models.FloatField(default=1.0, db_default=1.0)
-    never_drops = models.BooleanField(default=False, db_default=False)
+    patience_ms = models.JSONField(default=get_usual_patience_ms, db_default=1.0)  # or "never"
     profile = models.JSONField(default=list, db_default=[], blank=True)  # [[second of the window, % of the rung], ...]
     # Null: the rungs are fixed. Else the ceiling is searched for (`runs.queue.spec.SearchSpec`).
     search = models.JSONField(null=True, blank=True)

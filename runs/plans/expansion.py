@@ -287,7 +287,7 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
-        if inserts(draft.properties) or plan.resets.get("rung") == "reload":
+        if plan.groups_insert or inserts(draft.properties) or plan.resets.get("rung") == "reload":
             loaded[place] = (("", ""), loaded.get(place, (("", ""), 0))[1])
 
 

@@ -17,6 +17,7 @@ from runs.plans.messages import (
     GROUP_INSERTS,
     GROUP_NAMED_TWICE,
     GROUP_NEEDS_RATE,
+    GROUP_PROFILE_WAITS,
     GROUP_START_AND_LENGTH,
     GROUP_STOCK_CLIENT,
     GROUP_TARGET_TOO_HIGH,
@@ -30,6 +31,7 @@ from runs.plans.messages import (
 )
 from runs.plans.plan import Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import MAX_GROUPS, PlanGroup
+from runs.plans.profiles import find_peak_percent
 from runs.ycsb.command import FASTEST_CLIENT_OPS_S
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import CATCH_UP, check_workload, dataset, inserts, list_own_properties
@@ -90,8 +92,6 @@ def _problems(plan: Plan, group: PlanGroup) -> Iterator[str]:
 
 
 def _workload_problems(plan: Plan, group: PlanGroup, workload: PlannedWorkload) -> Iterator[str]:
-    if inserts(workload.properties):
-        yield GROUP_INSERTS.format(workload=workload.name)
     if CATCH_UP in workload.properties and not group.target_ops_s:
         yield CATCH_UP_NEEDS_TARGET.format(workload=workload.name, name=CATCH_UP)
     try:
@@ -113,11 +113,14 @@ def _load_problems(group: PlanGroup, generators: tuple[PlannedGenerator, ...]) -
         if group.arrivals:
             yield GROUP_NEEDS_RATE
         return
+    if group.profile and not group.arrivals:
+        yield GROUP_PROFILE_WAITS
     if target_ops_s < clients:
         yield TARGET_NOT_SPLIT.format(clients=clients)
-    if clients and target_ops_s > clients * FASTEST_CLIENT_OPS_S:
+    peak_ops_s = target_ops_s * find_peak_percent(group.profile) / 100
+    if clients and peak_ops_s > clients * FASTEST_CLIENT_OPS_S:
         yield GROUP_TARGET_TOO_HIGH.format(
-            target=throughput(target_ops_s),
+            target=throughput(peak_ops_s),
             clients=counted(clients, "client"),
             each=throughput(FASTEST_CLIENT_OPS_S),
         )
@@ -147,6 +150,8 @@ def _database_problem(group: PlanGroup, workload: PlannedWorkload | None, databa
         return GROUP_CLIENT_WAITS
     if workload is None:
         return ""
+    if database.client and inserts(workload.properties):
+        return GROUP_INSERTS.format(workload=workload.name)
     if database.client and (names := list_own_properties(workload.properties)):
         return GROUP_STOCK_CLIENT.format(name=names[0], workload=workload.name)
     if scans(workload.properties) and not system.binding.scans:

@@ -89,7 +89,7 @@ TOO_FEW_SLOTS = (
     "a time: restart it with BENCHSITE_GENERATOR_SLOTS={clients}, or give groups load generators of their own."
 )
 NO_WORKLOAD = "there is no workload “{name}”: choose one of those that are described."
-GROUP_INSERTS = "{workload} inserts records, which only the ladder may: choose a workload that inserts nothing."
+GROUP_INSERTS = "has a stock client, and with {workload} it would insert the same keys as others: choose Benchsite's."
 CATCH_UP_NEEDS_TARGET = "{workload} has {name}, which needs a target: give one, or leave it out."
 OTHER_RECORDS = (
     "{workload} is over other records than {other}: choose a workload with the same recordcount, fields, key order "
@@ -97,6 +97,7 @@ OTHER_RECORDS = (
 )
 THREADS_NOT_SPLIT = "{threads} cannot be split over {clients} clients: use at least {clients}."
 GROUP_NEEDS_RATE = "operations that do not wait need a rate: give its target, or let them wait."
+GROUP_PROFILE_WAITS = "a profile needs operations that do not wait: choose how they arrive, or leave it empty."
 TARGET_NOT_SPLIT = "its target cannot be split over {clients} clients: use at least {clients} ops/s."
 GROUP_TARGET_TOO_HIGH = (
     "{target} is more than {clients} can offer, {each} each. Use more load generators, or a lower target."
@@ -140,6 +141,7 @@ NO_PAIR = "has a point {number} of {size} numbers: write it as in [60, 150]"
 SECONDS_ASCEND = "has a point {number} at second {second}: seconds ascend from 0 to {most:,}"
 PERCENT_OUTSIDE = "has a point {number} of {percent} %: it lies between 0 and {most} %"
 ALWAYS_ZERO = "is 0 % all the time"
+RATES_NEED_LADDER = "has recorded rates: write % of the group's target, as in 0 50; 60 150"
 
 # --- preview.py ---
 

@@ -19,7 +19,7 @@ from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
 from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
 from runs.ycsb.command import TAIL_S
-from runs.ycsb.properties import warm_up_s
+from runs.ycsb.properties import inserts, warm_up_s
 
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
 MIN_PREDICTED_S = 600
@@ -176,6 +176,11 @@ class Plan(PlanColumns):
         """Those that no group has for itself."""
         own = sum(group.generators or 0 for group in self.groups)
         return self.generators[: max(len(self.generators) - own, 0)]
+
+    @property
+    def groups_insert(self) -> bool:
+        """Whether clients beside the ladder add records."""
+        return any(inserts(workload.properties) for workload in self.group_workloads.values())
 
     def own_generators(self, group: PlanGroup) -> tuple[PlannedGenerator, ...]:
         """Those that the group has for itself, from the end of the list; empty where it shares those of the ladder."""

@@ -154,6 +154,13 @@ def profile_problem(points: list[list[float]]) -> str:
     return ""
 
 
+def find_patience_ms(patience: float | str) -> float | None:
+    """None: no arrival is dropped."""
+    if isinstance(patience, str):
+        return None
+    return patience
+
+
 def _distinct(tags: list[str]) -> list[str]:
     """As the builder takes them, where commas are between tags."""
     words = [tag.strip() for tag in ",".join(tags).split(",")]
@@ -165,6 +172,7 @@ Percent = Annotated[int, Between(1, MAX_CURVE_PERCENT)]
 Rungs = Annotated[list[Count], Field(max_length=MAX_RUNGS)]
 Tag = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TAG_LENGTH), AfterValidator(plain)]
 Seconds = Annotated[FiniteFloat, Between(0.0, MAX_SECONDS)]
+Patience = Annotated[FiniteFloat, Between(0.001, MAX_PATIENCE_MS)] | Literal["never"]
 Reset = Annotated[str, OneOf(Matrix.Reset.values)]
 Level = Annotated[str, OneOf(("mode", "repeat", "rung", "workload"))]
 
@@ -282,7 +290,7 @@ class PlanGroup(Table):
         AfterValidator(plain),
     ]
     workload: Annotated[str, StringConstraints(max_length=80), AfterValidator(plain)] = Field(
-        description="The name of a workload over the plan's data set that inserts and deletes nothing."
+        description="The name of a workload over the plan's data set."
     )
     threads: Annotated[int, Between(1, MAX_THREADS)] = Field(description="Of all its clients.")
     target_ops_s: Count | None = Field(
@@ -291,8 +299,12 @@ class PlanGroup(Table):
     arrivals: Annotated[str, OneOf(ARRIVALS)] = Field(
         default=CLOSED, description="Of a target: whether operations wait for a free thread."
     )
-    patience_ms: Annotated[FiniteFloat, Between(0.001, MAX_PATIENCE_MS)] | Literal["never"] = Field(
-        default=1.0, description="Of arrivals that do not wait: when one is dropped."
+    patience_ms: Patience = Field(default=1.0, description="Of arrivals that do not wait: when one is dropped.")
+    profile: Annotated[list[list[FiniteFloat]], Profile()] = Field(
+        default_factory=list,
+        description="Of arrivals that do not wait: a second from the group's start (without one: of the window), "
+        "and % of its target. Empty: 100 % all the time.",
+        exclude_if=lambda points: not points,
     )
     generators: Annotated[int, Between(1, 1000)] | None = Field(
         default=None,
@@ -306,13 +318,6 @@ class PlanGroup(Table):
         default=None, description="From `start_s`; null: until the end."
     )
     measured: bool = Field(default=False, description="Whether its checks count for the run; else it is background.")
-
-    @property
-    def patience(self) -> float | None:
-        """In milliseconds; None: no arrival is dropped."""
-        if isinstance(self.patience_ms, str):
-            return None
-        return self.patience_ms
 
 
 class PlanSpec(Table):
@@ -339,13 +344,10 @@ class PlanSpec(Table):
         description="Of targets: operations that do not wait arrive at the target, whatever the database does.",
         exclude_if=lambda arrivals: arrivals == CLOSED,
     )
-    patience_ms: Annotated[FiniteFloat, Between(0.001, MAX_PATIENCE_MS), Shown("Patience, ms")] = Field(
+    patience_ms: Annotated[Patience, Shown("Patience, ms, or never")] = Field(
         default=1.0,
-        description="An arrival that no thread took for so long is dropped.",
+        description="An arrival that no thread took for so long is dropped; with never each is begun, however late.",
         exclude_if=lambda patience_ms: patience_ms == 1.0,
-    )
-    never_drops: Annotated[bool, Shown("Never drop")] = Field(
-        default=False, description="Every arrival is begun, however late.", exclude_if=lambda never: not never
     )
     profile: Annotated[list[list[FiniteFloat]], Profile(), Shown("Profile")] = Field(
         default_factory=list,

@@ -193,7 +193,8 @@ def max_trials(plan: Plan) -> int:
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
     """Whether this is a load that each run of its data set needs anew."""
-    return run.phase == "load" and (inserts(run.properties) or plan.resets.get("rung") == "reload")
+    reloads = plan.groups_insert or inserts(run.properties) or plan.resets.get("rung") == "reload"
+    return run.phase == "load" and reloads
 
 
 ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": "randomised"}

@@ -11,6 +11,7 @@ from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.plans.expansion import Expansion, PlannedGroup, PlannedRun, PlannedSweep, measure_s
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.plan import Plan
+from runs.plans.plan_spec import find_patience_ms
 from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, GroupSpec, LoadSpec, RunSpec
 from runs.results.denormalised_columns import config_key, sweep_columns
 
@@ -159,7 +160,7 @@ def build_spec(
     if plan.arrivals and planned.phase == "measure":
         spec["load"]["open"] = {
             "arrivals": plan.arrivals,
-            "patience_ms": None if plan.never_drops else plan.patience_ms,
+            "patience_ms": find_patience_ms(plan.patience_ms),
             "profile": plan.profile,
         }
     if build:
@@ -175,7 +176,11 @@ def _build_group(planned: PlannedGroup, generators: Mapping[str, GeneratorSpec])
     group, workload = planned.group, planned.workload
     load: LoadSpec = {"threads": group.threads, "target_ops_s": group.target_ops_s, "processes": 1}
     if group.arrivals:
-        load["open"] = {"arrivals": group.arrivals, "patience_ms": group.patience, "profile": []}
+        load["open"] = {
+            "arrivals": group.arrivals,
+            "patience_ms": find_patience_ms(group.patience_ms),
+            "profile": group.profile,
+        }
     return {
         "name": group.name,
         "workload": {

@@ -195,6 +195,11 @@ def list_groups(spec: RunSpec) -> list[GroupSpec]:
     return spec["load"].get("groups", [])
 
 
+def list_workload_properties(spec: RunSpec) -> list[dict[str, str]]:
+    """Of the ladder and of each group."""
+    return [spec["workload"]["properties"], *(group["workload"]["properties"] for group in list_groups(spec))]
+
+
 def list_generators(spec: RunSpec) -> list[GeneratorSpec]:
     """Those of the ladder, and of each group; some more than once."""
     return [*spec["generators"], *chain.from_iterable(group["generators"] for group in list_groups(spec))]

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from django.urls import reverse
 
-from runs.models import Matrix, Run
+from runs.models import Database, Matrix, Run
 from runs.plans import preview, start_trial, stored_plan, submit
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.plan_export import build_plan_file, export_plan
@@ -20,6 +20,7 @@ from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_load_generator, make_workload
 from runs.tests.planning_world import a_matrix, chosen_for, list_refusals
 from runs.tests.test_plan_files_over_rest import ROOT, program
+from runs.ycsb.command import number_inserting
 from runs.ycsb.properties import check_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -57,6 +58,11 @@ def test_plan_with_a_group_can_be_run(team):
         ([group(target_ops_s=1)], "its target cannot be split over 2 clients"),
         ([group(target_ops_s=900_000)], "is more than 2 clients can offer"),
         ([group(arrivals="poisson")], "operations that do not wait need a rate"),
+        ([group(target_ops_s=50, profile=[[0, 50], [9, 100]])], "a profile needs operations that do not wait"),
+        (
+            [group(target_ops_s=40_000, arrivals="poisson", profile=[[0, 50], [9, 300]])],
+            "120k\u202fops/s is more than 2 clients can offer",
+        ),
         ([group(length_s=10)], "give its start with its length"),
         ([group(start_s=55, length_s=10)], "it ends at second 65, after the window of 1"),
         ([group(start_s=60)], "it ends at second 61"),
@@ -81,13 +87,32 @@ def test_refuses_more_clients_than_slots(team):
 @pytest.mark.parametrize(
     ("properties", "part"),
     [
-        ({"insertproportion": "0.1", "readproportion": "0.9"}, "inserts records, which only the ladder may"),
         ({**SCANS, "fieldcount": "3"}, "is over other records than"),
         ({**SCANS, "window.catch_up_ms": "5"}, "which needs a target"),
     ],
 )
 def test_refuses_workloads_of_groups(team, properties, part):
     assert any(part in message for message in list_refusals(with_groups(team, [group()], properties), "groups"))
+
+
+INSERTS = {"insertproportion": "0.1", "readproportion": "0.9"}
+
+
+def test_no_two_clients_insert_the_same_keys(team):
+    assert number_inserting([(INSERTS, 2), ({}, 3), (INSERTS, 1)]) == [(0, 3), (2, 3), (2, 3)]
+    matrix = with_groups(team, [group()], INSERTS, rungs=[4, 8], repeats=1)
+    assert list_refusals(matrix, "groups") == []
+    submit(matrix, None)
+    phases = [run.phase for run in Run.objects.filter(matrix=matrix, sweep__mode="on").order_by("position")]
+    assert phases == ["load", "measure"] * (len(phases) // 2)  # Each has the records as they were loaded.
+    script = repeat_script(export_plan(matrix))
+    assert script.count("client.count=2\n") == script.count("client.number=0\n") + script.count("client.number=1\n")
+
+
+def test_groups_of_stock_clients_insert_nothing(team):
+    matrix = with_groups(team, [group()], INSERTS)
+    Database.objects.filter(entries__matrix=matrix).update(flavour="ycsb", client="ycsb-0.17.0/redis")
+    assert "with Scans it would insert the same keys as others" in " ".join(list_refusals(matrix, "groups"))
 
 
 def test_measured_runs_have_the_groups_and_loads_have_none(team):
@@ -132,7 +157,8 @@ def test_trial_has_groups_over_its_own_records(team, user):
 
 
 def test_plan_file_keeps_groups(team, user):
-    matrix = with_groups(team, [group(patience_ms="never", target_ops_s=50, arrivals="poisson", start_s=2)])
+    rate = {"patience_ms": "never", "target_ops_s": 50, "arrivals": "poisson", "profile": [[0.0, 50.0], [9.0, 150.0]]}
+    matrix = with_groups(team, [group(start_s=2, **rate)])
     text = export_plan(matrix)
     file = read_plan(text)
     assert file == build_plan_file(matrix) and list(file.group_workloads) == ["Scans"]
@@ -198,11 +224,13 @@ def test_rows_of_the_builder_are_groups():
         "workload": "Scans",
         "threads": "4",
         "patience_ms": "never",
+        "profile": "0 50; 9.5 150",
         "measured": "true",
         "start_s": "2",
     }
     read = Row(PlanGroup, cells).read()
-    assert read == PlanGroup.model_validate(group(patience_ms="never", measured=True, start_s=2))
+    points = [[0, 50], [9.5, 150]]
+    assert read == PlanGroup.model_validate(group(patience_ms="never", profile=points, measured=True, start_s=2))
     (row,) = get_rows(PlanGroup, [read.model_dump()])
     assert {name: text for name, text in row.cells.items() if text} == cells
 
@@ -213,6 +241,9 @@ def test_rows_of_the_builder_are_groups():
         ({}, "Give the number of threads, or clear the row."),
         ({"threads": "two"}, "The number of threads “two” cannot be read"),
         ({"threads": "2", "patience_ms": "0"}, "The patience “0” must be"),
+        ({"threads": "2", "profile": "0 50; 60"}, "Line 2 of the profile, “60”, is no point"),
+        ({"threads": "2", "profile": "9 50; 3 60"}, "The profile has a point 2 at second 3"),
+        ({"threads": "2", "profile": "second,ops/s; 0 50"}, "The profile has recorded rates"),
     ],
 )
 def test_row_of_a_group_says_what_is_wrong(cells, error):

@@ -1,13 +1,21 @@
 """Open loads in plans: what is refused, what the specs say, and how clients share them."""
 
+import json
+from html import unescape
+from typing import Any
+
 import numpy as np
 import pytest
+from django.urls import reverse
 
+from runs.models import Matrix
 from runs.plans.forms.plan_fields import build_plan_fields
 from runs.plans.profiles import PRESETS, ProfileError, find_overload, make_preset, parse_profile
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.recovery import find_return_s
 from runs.tests.factories import make_spec, make_sweep, make_team
+from runs.tests.planning_world import a_matrix
+from runs.tests.test_plan_files_over_rest import ROOT, program
 from runs.tests.test_searches import submitted
 from runs.ycsb.command import open_load_properties
 from runs.ycsb.errors import PropertyError
@@ -87,6 +95,8 @@ def test_clients_share_rate_and_shift_and_have_their_own_seeds():
     assert len({client["open.seed"] for client in clients}) == 4
     assert clients[0]["open.patience_ms"] == "never"
     assert clients[0]["open.profile"] == "0:50,60:100"
+    # A quarter of a second, in whole gaps of 4 ms.
+    assert {client["open.begin_every_s"] for client in clients} == {"0.252"}
 
 
 def test_overload_lies_between_quieter_parts():
@@ -125,3 +135,51 @@ def test_other_arrivals_are_another_test():
     load = closed["load"]
     opened = {**closed, "load": {**load, "open": {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}}}
     assert config_key(closed) != config_key(opened)
+
+
+MILLION_LINES = "0, 1\n" * 1_000_000
+# What the form says, and what programs are told.
+BAD_LOADS = [
+    ({"rungs": "900000"}, "is more than 2 clients can offer", "is more than 2 clients can offer"),
+    ({"rungs": "2000", "profile": "0, 50\n60, 9000"}, "is more than 2 clients", "is more than 2 clients can offer"),
+    (
+        {"profile": "0, 100\n30, -5"},
+        "Line 2 of the profile, “30, -5”, is no point",
+        "point 2 of \u22125 %: it lies between 0",
+    ),
+    ({"profile": "0, 100\n30"}, "Line 2 of the profile, “30”, is no point", "point 2 "),
+    ({"profile": "0, 100\n30, 20001"}, "it lies between 0 and 10,000 %", "it lies between 0 and 10,000 %"),
+    ({"profile": MILLION_LINES}, "more than 2.5 MB", "send less at a time"),
+    ({"threads": "0"}, "greater than or equal to 1", "from 1 to 100,000"),
+    ({"patience_ms": "0"}, "It must be a number from 0.001 to 86,400,000", "from 0.001 to 86,400,000"),
+    ({"patience_ms": "soon"}, "It must be a number such as 5, or never", "never"),
+    ({"arrivals": "sometimes"}, "sometimes is not one of the available choices", "poisson"),
+]
+
+
+def write_points(text: str) -> list[list[float]]:
+    return [[float(number) for number in line.split(",")] for line in text.splitlines()]
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
+@pytest.mark.parametrize(("changes", "in_form", "in_answer"), BAD_LOADS, ids=range(len(BAD_LOADS)))
+def test_form_and_programs_refuse_bad_loads(team, user, client_in, changes, in_form, in_answer):
+    matrix = a_matrix(team, overrides=[], exclusions=[], bracket=False)
+    entry = matrix.entries.first()
+    load = {"ladder": "target", "rungs": "100", "threads": "8", "arrivals": "poisson", **changes}
+    sent = client_in.get(reverse("matrix-add"), {"from": matrix.pk}).context["form"].as_posted()
+    sent = {**dict(sent.lists()), "entries": [f"{entry.database_id}:{entry.mode}"], **load, "submit": "1"}
+    answer = client_in.post(reverse("matrix-add"), sent)
+    assert answer.status_code in (400, 422) and in_form in unescape(answer.content.decode())
+    as_json: dict[str, Any] = {**load, "rungs": [int(load["rungs"])], "threads": int(load["threads"])}
+    if "profile" in load:
+        as_json["profile"] = write_points(load["profile"])
+    body = {
+        "entries": [{"database": entry.database.name, "mode": entry.mode}],
+        "workloads": [matrix.workloads.first().name], "measure_s": 60, **as_json,
+    }  # fmt: skip
+    answer = program(team, user).post(f"{ROOT}?dry_run=1", json.dumps(body), content_type="application/json")
+    assert not answer.json().get("can_be_submitted")
+    assert in_answer in answer.json().get("detail", "") + json.dumps(answer.json(), ensure_ascii=False)
+    assert Matrix.objects.count() == 1

@@ -1,8 +1,9 @@
 """What one YCSB client is told: its command line and its whole property file."""
 
 import hashlib
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
@@ -33,6 +34,7 @@ SHORT_RUN_JVM_OPTIONS: Final = (*JVM_OPTIONS, "-XX:TieredStopAtLevel=1")
 TAIL_S: Final = 1
 # Of an open load: operations per second of one client.
 OPEN_RATE: Final = "open.rate"
+LATE_CLIENT_S: Final = 0.25  # a client that connects late begins later by so much or more
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
 MAX_RETRY_DELAY_MS: Final = 60_000  # that Benchsite's client takes
@@ -90,6 +92,7 @@ def client_properties_for_run(
     warmup_s: int | None = None,
     binding_properties: Mapping[str, str] | None = None,
     first_insert: int | None = None,
+    among_inserting: tuple[int, int] | None = None,
     open_load: Mapping[str, str] | None = None,
     is_own_client: bool = False,
 ) -> dict[str, str]:
@@ -99,7 +102,8 @@ def client_properties_for_run(
     "measure" ends by time alone, so it needs a duration and gets as many operations as it may need; a load ends when
     this client's part of the records is written. `warmup_s`, for clients that `benchsite.Start` starts, lets the
     schedule of a target begin with the measured window; without it YCSB makes up for a late warm-up inside the window.
-    `first_insert` is the number behind the last key of a data set that has grown.
+    `first_insert` is the number behind the last key of a data set that has grown. `among_inserting` numbers the client
+    among all clients of the run that insert (its number and how many there are); None: these are the `clients`.
     `open_load` is `open_load_properties`: the target is then its rate. `is_own_client`: of Benchsite's own client.
     """
     dotransactions = "true"
@@ -132,7 +136,7 @@ def client_properties_for_run(
     if target_ops_s and warmup_s is not None:
         properties["window.start_s"] = str(warmup_s)
     if inserts(workload):
-        properties |= _insert_part(client, clients, first_insert)
+        properties |= _insert_part(*(among_inserting or (client, clients)), first_insert)
     return properties | {
         "operationcount": str(operation_count(workload, duration_s)),
         "maxexecutiontime": str(duration_s),
@@ -152,7 +156,8 @@ def open_load_properties(
     """What client number `client` of `clients` is told of an open load of `target_ops_s` in all.
 
     Each client offers an equal part. Equal gaps of n clients lie between each other; random ones have seeds of their
-    own, made from `run` and the number of the client.
+    own, made from `run` and the number of the client. Several clients begin together; one that connects too late for
+    that is behind by whole gaps.
     """
     patience = "never"
     if patience_ms is not None:
@@ -162,11 +167,19 @@ def open_load_properties(
         "open.arrivals": arrivals,
         "open.patience_ms": patience,
         "open.shift": repr(client / clients),
-        "open.seed": str(int.from_bytes(hashlib.sha256(f"{run} {client}".encode()).digest()[:6])),
+        "open.seed": str(make_seed(run, client)),
     }
+    if clients > 1:
+        gap_s = clients / target_ops_s
+        properties["open.begin_every_s"] = repr(math.ceil(LATE_CLIENT_S / gap_s) * gap_s)
     if profile:
         properties["open.profile"] = ",".join(f"{second:.15g}:{percent:.15g}" for second, percent in profile)
     return properties
+
+
+def make_seed(run: str, client: int) -> int:
+    """Of a client's random gaps."""
+    return int.from_bytes(hashlib.sha256(f"{run} {client}".encode()).digest()[:6])
 
 
 def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[str, str]:
@@ -208,6 +221,14 @@ def _load_part(records: int, client: int, clients: int) -> dict[str, str]:
         # The zipfian generator reads it even where no operation will run.
         "operationcount": str(records),
     }
+
+
+def number_inserting(parts: Iterable[tuple[Mapping[str, str], int]]) -> list[tuple[int, int]]:
+    """Of workloads and their clients, the ladder's and each group's: the number of the first client among all that
+    insert and how many these are, so that no two of them insert the same key.
+    """
+    counts = [clients if inserts(workload) else 0 for workload, clients in parts]
+    return [(sum(counts[:place]), sum(counts)) for place in range(len(counts))]
 
 
 def _insert_part(client: int, clients: int, first_insert: int | None) -> dict[str, str]:

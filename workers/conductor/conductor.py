@@ -39,6 +39,7 @@ from runs.results.recording import scheduled_runs as recording
 from runs.results.recording.client_merge import Collected
 from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.properties import inserts
 from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
 from workers.conductor.page_caches import drop_page_caches
@@ -308,7 +309,7 @@ class Conductor:
         self.standing.note_inserts(self.run, self._inserts_by_client())
 
     def _inserts_by_client(self) -> list[int | None]:
-        return [client.facts.get("inserts") for client in self._clients().filter(group="")]
+        return [client.facts.get("inserts") for client in self._clients() if inserts(client.order["properties"])]
 
     def _collect(self) -> None:
         """Merge the clients' output, once it can be read."""

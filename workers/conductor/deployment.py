@@ -22,7 +22,7 @@ from runs.catalog import UNCHECKED, Mode, System, load_catalog, secret_propertie
 from runs.models import Cluster, Deployment, Matrix, Phase, Provisioner, Run, Status
 from runs.queue.corrections import has_result
 from runs.queue.reasons import Reason
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, list_workload_properties
 from runs.results import artifacts
 from runs.ycsb.properties import inserts, writes
 from workers.conductor.data_sets import deployments_of_target, get_target
@@ -106,13 +106,14 @@ class Standing:
             return remains
         if spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
             self._require_data_set(spec, target)
-        properties = spec["workload"]["properties"]
-        if writes(properties):
+        workloads = list_workload_properties(spec)
+        if any(map(writes, workloads)):
+            grows = any(map(inserts, workloads))
             with _failing_as(Reason.SERVER_LOST):
                 # Preparing writes leaves the marker without an end, so a repetition keeps what was read first.
-                if inserts(properties) and self.first_insert is None:
+                if grows and self.first_insert is None:
                     self.first_insert = target.find_first_insert()
-                target.prepare_writes(inserts=inserts(properties))
+                target.prepare_writes(inserts=grows)
         return ""
 
     def _require_data_set(self, spec: RunSpec, target: DataTarget | StatedTarget) -> None:
@@ -239,10 +240,9 @@ class Standing:
         return None
 
     def _inserted_keys(self, run: Run, by_clients: Sequence[int | None]) -> range:
-        """The numbers of all keys that clients may have inserted: each of n clients takes every n-th one."""
+        """The numbers of all keys that clients may have inserted: each of the n that insert takes every n-th one."""
         counted = [number for number in by_clients if number is not None]
-        has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
-        if not has_inserted or len(counted) < len(by_clients):
+        if run.phase != Phase.MEASURE or not counted or len(counted) < len(by_clients):
             return range(0)
         first = self.first_insert or int(run.spec["workload"]["properties"]["recordcount"])
         return range(first, first + max(counted, default=0) * len(counted))

@@ -7,11 +7,19 @@ from itertools import product
 from runs.catalog import GO_FLAVOUR, OWN_FLAVOUR, load_catalog, site_files
 from runs.models import ClientRun, LoadGenerator
 from runs.queue.reasons import Reason
-from runs.queue.spec import RunSpec, build_group_spec, find_group_start_s, list_groups, max_warmup_s
+from runs.queue.spec import (
+    RunSpec,
+    build_group_spec,
+    find_group_start_s,
+    list_groups,
+    list_workload_properties,
+    max_warmup_s,
+)
 from runs.ycsb.command import (
     TAIL_S,
     client_properties_for_run,
     go_ycsb_properties,
+    number_inserting,
     open_load_properties,
     split,
 )
@@ -45,8 +53,7 @@ def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
     if spec["phase"] != "measure":
         return READY_DEADLINE_S
-    workloads = [spec["workload"], *(group["workload"] for group in list_groups(spec))]
-    return READY_DEADLINE_S + max(warm_up_s(workload["properties"]) for workload in workloads)
+    return READY_DEADLINE_S + max(map(warm_up_s, list_workload_properties(spec)))
 
 
 def order_clients(
@@ -64,6 +71,8 @@ def order_clients(
     sampled = set[str]()
     if nodes_are_sampled:
         sampled |= {machine["id"] for machine in spec["cluster"]["machines"]}
+    specs = [spec, *(build_group_spec(spec, group) for group in list_groups(spec))]
+    inserting = number_inserting((own["workload"]["properties"], _count_clients(own)) for own in specs)
     orders = client_orders(
         spec,
         find_properties(spec["workload"]["properties"]),
@@ -71,24 +80,31 @@ def order_clients(
         sampled=sampled,
         node_cpus=node_cpus,
         first_insert=first_insert,
+        inserting=inserting[0],
     )
-    for place, group in enumerate(list_groups(spec), start=spec["load"]["processes"]):
-        own = build_group_spec(spec, group)
+    for place, group in enumerate(list_groups(spec)):
+        own = specs[1 + place]
         clients = client_orders(
             own,
             find_properties(group["workload"]["properties"]),
             seed=f"{seed} {group['name']}",
             sampled=sampled,
             node_cpus=node_cpus,
+            first_insert=first_insert,
+            inserting=inserting[1 + place],
         )
         start_s = find_group_start_s(spec, group)
         for client in clients:
-            client.group, client.process_number = group["name"], place
+            client.group, client.process_number = group["name"], spec["load"]["processes"] + place
             client.number += len(orders)
             client.order["start_s"] = start_s
             client.order["deadline_s"] += start_s + ready_deadline_s(spec) - ready_deadline_s(own)
         orders += clients
     return orders
+
+
+def _count_clients(spec: RunSpec) -> int:
+    return len(spec["generators"]) * spec["load"]["processes"]
 
 
 def client_orders(
@@ -99,12 +115,14 @@ def client_orders(
     sampled: set[str] | None = None,
     node_cpus: Sequence[int] = (),
     first_insert: int | None = None,
+    inserting: tuple[int, int] | None = None,
 ) -> list[ClientRun]:
     """One unsaved row per load generator and process; shares differ by at most one thread, op/s or record.
 
     Each machine is sampled by its first client, unless it is in `sampled`, which it joins. Clients on a node use
     `node_cpus` of it; empty: all. `first_insert` is of a data set that has grown; other clients than Benchsite's begin
-    behind the loaded records. The arrivals of an open load follow from `seed`.
+    behind the loaded records. `inserting` is of `number_inserting`; None: no group inserts. The arrivals of an open
+    load follow from `seed`.
     """
     clients = list(product(spec["generators"], range(spec["load"]["processes"])))
     threads = split(spec["load"]["threads"], len(clients), noun="threads")
@@ -123,6 +141,7 @@ def client_orders(
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
     sampled = set() if sampled is None else sampled
     orders = []
+    first_inserting, all_inserting = inserting or (0, len(clients))
     for number, (generator, process) in enumerate(clients):
         machine = generator["machine"]["id"]
         properties = client_properties_for_run(
@@ -136,6 +155,7 @@ def client_orders(
             warmup_s=warmup_s,
             binding_properties=binding_properties,
             first_insert=first_insert if spec["client"]["flavour"] == OWN_FLAVOUR else None,
+            among_inserting=(first_inserting + number, all_inserting),
             open_load=_open_load(spec, number, len(clients), seed),
             is_own_client=system.own_client,
         )

@@ -35,12 +35,14 @@ from runs.plans.messages import (
     STATION_NODES,
     STATION_START,
 )
+from runs.plans.plan_spec import find_patience_ms
 from runs.ycsb.command import (
     OPEN_RATE,
     TAIL_S,
     choose_jvm_options,
     client_properties_for_run,
     java_command,
+    number_inserting,
     open_load_properties,
     split,
 )
@@ -182,6 +184,7 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
 def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ...]:
     """The properties of each client of a run, as Benchsite's load generators have them."""
     count = run.clients
+    (first, inserting), *_ = _number_inserting(run)
     targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
     threads = split(run.threads, count, noun="threads")
     return tuple(
@@ -195,11 +198,17 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
             warmup_s=plan.matrix.warmup_s,
             binding_properties=_binding_properties(run, run.properties),
+            among_inserting=(first + number, inserting),
             open_load=_open_load(plan.matrix, run, number),
             is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
         )
         for number, target in enumerate(targets)
     )
+
+
+def _number_inserting(run: PlannedRun) -> list[tuple[int, int]]:
+    groups = [(group.properties, len(group.generators)) for group in run.groups]
+    return number_inserting([(run.properties, run.clients), *groups])
 
 
 def _binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[str, str]:
@@ -221,7 +230,7 @@ def _binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[st
 
 def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]:
     """The clients of the groups beside a run, as Benchsite's load generators have them."""
-    for planned_group in run.groups:
+    for planned_group, (first, inserting) in zip(run.groups, _number_inserting(run)[1:], strict=True):
         group, count = planned_group.group, len(planned_group.generators)
         warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.target_ops_s)
         if group.start_s is not None:
@@ -242,6 +251,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
                 duration_s=seconds,
                 warmup_s=warmup_s,
                 binding_properties=_binding_properties(run, planned_group.properties),
+                among_inserting=(first + number, inserting),
                 open_load=_open_group(run, planned_group, number),
             )
             yield slug(group.name), start_s, properties
@@ -254,8 +264,8 @@ def _open_group(run: PlannedRun, planned: PlannedGroup, number: int) -> dict[str
     return open_load_properties(
         target_ops_s=group.target_ops_s,
         arrivals=group.arrivals,
-        patience_ms=group.patience,
-        profile=(),
+        patience_ms=find_patience_ms(group.patience_ms),
+        profile=group.profile,
         client=number,
         clients=len(planned.generators),
         run=f"{run.name} {group.name}",
@@ -268,7 +278,7 @@ def _open_load(matrix: PlanMatrix, run: PlannedRun, number: int) -> dict[str, st
     return open_load_properties(
         target_ops_s=run.target_ops_s,
         arrivals=matrix.arrivals,
-        patience_ms=None if matrix.never_drops else matrix.patience_ms,
+        patience_ms=find_patience_ms(matrix.patience_ms),
         profile=matrix.profile,
         client=number,
         clients=run.clients,

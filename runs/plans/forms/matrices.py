@@ -74,7 +74,7 @@ class DatabaseChoice:
         return {mode.mode.slug: mode.value for mode in first.values()}
 
 
-EMPTY_MEANS_DEFAULT = ("patience_ms", "settle_s", "priming_s", "between_workloads")
+EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads")
 
 
 class MatrixForm(GeneratorsForm):

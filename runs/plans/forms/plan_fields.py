@@ -5,14 +5,16 @@ from types import NoneType
 from typing import Any, Final, get_args
 
 from django import forms
+from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from runs.catalog.forms.fields import NumbersField, TagsField
-from runs.plans.plan_spec import Between, OneOf, PlanRequest, PlanSearch, PlanSlo, Profile, Shown, Table
+from runs.plans.plan_spec import Between, OneOf, Patience, PlanRequest, PlanSearch, PlanSlo, Profile, Shown, Table
 from runs.plans.profiles import ProfileError, parse_profile
 
 MAX_PROFILE_CHARACTERS: Final = 300_000
 LONG_TEXT: Final = 1_000  # characters
+PATIENCE: Final[TypeAdapter[float | str]] = TypeAdapter(Patience)
 NESTED: Final = ("search", "slo", "faults", "builds", "groups")  # their parts are fields, or rows
 
 
@@ -39,6 +41,17 @@ class ScaledField(forms.FloatField):
     def clean(self, value: Any) -> float | None:
         number = super().clean(value)
         return None if number is None else round(number / self.scale, 9)
+
+
+class PatienceField(forms.CharField):
+    """A number of milliseconds, or never."""
+
+    def clean(self, value: Any) -> float | str:
+        try:
+            return PATIENCE.validate_strings(super().clean(value) or "1")
+        except ValidationError as refusal:
+            limit = refusal.errors()[0].get("ctx", {}).get("error", "must be a number such as 5, or never")
+            raise forms.ValidationError(f"It {limit}.") from None
 
 
 class ProfileField(forms.CharField):
@@ -105,6 +118,8 @@ def _build_field(field: FieldInfo) -> forms.Field:
             return ScaledField(scale=shown.scale, **bounds, **texts)
         return forms.IntegerField(required=not is_optional, **bounds, **texts)
     texts["required"] = False
+    if kind == Patience:
+        return PatienceField(**texts)
     if kind is bool:
         return forms.BooleanField(**texts)
     if kind is str:

@@ -7,7 +7,9 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import ValidationError
 
 from benchsite.core.formatting import exact
+from runs.plans.messages import RATES_NEED_LADDER
 from runs.plans.plan_spec import PlanFault, PlanGroup
+from runs.plans.profiles import ProfileError, parse_profile
 
 M = TypeVar("M", PlanFault, PlanGroup)
 # A person may send any number of rows.
@@ -40,8 +42,14 @@ class Row(Generic[M]):
 
     def read(self) -> M | None:
         """What this row means; None, and `error` says why, where it means nothing."""
+        values: dict[str, Any] = {name: text for name, text in self.cells.items() if text}
         try:
-            return self.model.model_validate({name: text for name, text in self.cells.items() if text})
+            if "profile" in values:
+                values["profile"] = _parse_points(values["profile"])
+            return self.model.model_validate(values)
+        except ProfileError as error:
+            self.error = str(error)
+            return None
         except ValidationError as refusal:
             problem = refusal.errors()[0]
         column = str(problem["loc"][0])
@@ -56,10 +64,20 @@ class Row(Generic[M]):
 
 def get_rows(model: type[M], stored: Iterable[Mapping[str, Any]]) -> list[Row[M]]:
     """Stored faults or groups as rows of the builder."""
-    return [Row(model, {name: _as_typed(values[name]) for name in model.model_fields}) for values in stored]
+    return [Row(model, {name: _as_typed(values.get(name)) for name in model.model_fields}) for values in stored]
 
 
-def _as_typed(value: str | bool | float | None) -> str:
+def _parse_points(text: str) -> list[list[float]]:
+    """Points of a cell, between semicolons. Raises ProfileError."""
+    points, peak_ops_s = parse_profile(text.replace(";", "\n"))
+    if peak_ops_s is not None:
+        raise ProfileError(f"The profile {RATES_NEED_LADDER}.")
+    return points
+
+
+def _as_typed(value: str | bool | float | list[list[float]] | None) -> str:
+    if isinstance(value, list):
+        return "; ".join(f"{second:.15g} {percent:.15g}" for second, percent in value)
     if value is None or value is False:
         return ""
     if value is True:

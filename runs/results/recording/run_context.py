@@ -12,12 +12,13 @@ from runs.checks import ClientProbe, InsertedRecords, OperationFacts, Profile, S
 from runs.checks.concurrency import mean_service_us
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.models import ClientRun, LatencyKind, Measurement, MeasurementSet, Phase, Run, Status, Verdict
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, list_groups
 from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.operation import COMPOSITE
+from runs.ycsb.properties import inserts
 from runs.ycsb.summary import Summary, parse_summary
 
 _COLLECTING = "TOTAL_GC_TIME_% "
@@ -57,16 +58,18 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         made_elsewhere=run.source == Run.Source.UPLOADED,
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
         hosts=read_host_samples(run, get_sample_artifacts(run)),
-        inserted_records=_count_inserted(run, clients),
+        inserted_records=_count_inserted(run),
+        groups_insert=any(inserts(group["workload"]["properties"]) for group in list_groups(spec)),
     )
 
 
-def _count_inserted(run: Run, clients: Sequence[ClientRun]) -> InsertedRecords | None:
+def _count_inserted(run: Run) -> InsertedRecords | None:
+    """By all clients, those of groups among them."""
     present = run.evidence.get("inserted_records")
     if present is None:
         return None
     inserted, inserts, deleted, deletes = (
-        sum(int(client.facts.get(name, 0)) for client in clients)
+        sum(int(client.facts.get(name, 0)) for client in run.client_runs.all())
         for name in ("inserted", "inserts", "deleted", "deletes")
     )
     return InsertedRecords((inserted, inserts), (deleted, deletes), present)
