@@ -13,7 +13,8 @@ import java.util.concurrent.locks.LockSupport;
  * Some servers behind one queue, with the Redis protocol, whose service takes exactly so long.
  *
  * <p>A write is served by the server that is free first, from when it arrives or that server is free. When it ends is
- * computed, and awaited: the servers cost no CPU time that a client would miss. Other commands are answered at once.
+ * computed, and awaited: the servers cost no CPU time that a client would miss. Other commands are answered at once;
+ * TALLY with how many writes came since the last one and how many nanoseconds they were to take, with their waiting.
  *
  * <p>{@code java FifoServer.java PORT SERVERS SERVICE_US}
  */
@@ -27,6 +28,8 @@ public final class FifoServer {
 
     private final PriorityQueue<Long> freeNs = new PriorityQueue<>();
     private final long serviceNs;
+    private long writes;
+    private long dueNs;
 
     private FifoServer(int servers, long serviceNs) {
         this.serviceNs = serviceNs;
@@ -50,7 +53,16 @@ public final class FifoServer {
     private synchronized long findEnd(long arrivedNs) {
         long endNs = Math.max(arrivedNs, freeNs.remove()) + serviceNs;
         freeNs.add(endNs);
+        writes++;
+        dueNs += endNs - arrivedNs;
         return endNs;
+    }
+
+    private synchronized byte[] takeTally() {
+        String answer = "*2\r\n:" + writes + "\r\n:" + dueNs + "\r\n";
+        writes = 0;
+        dueNs = 0;
+        return answer.getBytes(StandardCharsets.US_ASCII);
     }
 
     private void serve(Socket client) {
@@ -63,6 +75,8 @@ public final class FifoServer {
                 if (name.equals("HSET") || name.equals("HMSET")) {
                     await(findEnd(System.nanoTime()));
                     answer = WRITTEN;
+                } else if (name.equals("TALLY")) {
+                    answer = takeTally();
                 } else if (name.equals("PING")) {
                     answer = PONG;
                 } else if (name.equals("HELLO")) {

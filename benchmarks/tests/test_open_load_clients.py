@@ -12,6 +12,7 @@ import redis
 from scipy.stats import kstest
 
 from benchmarks.calibration.open_load import Measured, compute_ideal, draw_gaps, fifo_server, measure
+from benchmarks.speed.open_load import judge_arrivals
 from workers.tests.bindings.conftest import Target, bindings, redis_target, shared_redis
 
 __all__ = ["bindings", "redis_target", "shared_redis"]
@@ -57,6 +58,33 @@ def test_arrivals_are_the_poisson_process_of_their_seed(redis_target: Target):
     all_due = np.sort(np.concatenate(due))
     together = np.diff(all_due[all_due < min(part[-1] for part in due)]) * 800
     assert kstest(together, "expon").pvalue > 1e-4
+
+
+def test_gaps_of_all_seeds_are_exponential():
+    """Of one client, and of four together."""
+    assert judge_arrivals().met
+
+
+def test_clients_begin_together_and_their_equal_gaps_in_turn(redis_target: Target):
+    """Four at 100 ops/s in all: one operation each 10 ms, as the server sees them."""
+    seen_s: list[float] = []
+
+    def watch(processes: object) -> None:
+        end = time.time() + 4.5
+        with redis.Redis(port=redis_target.server.port) as connection, connection.monitor() as monitor:
+            for command in monitor.listen():
+                if command["command"].startswith("HSET"):
+                    seen_s.append(command["time"])
+                if command["time"] > end:
+                    return
+
+    runs = offer(redis_target, rate_ops_s=100, arrivals="constant", clients=4, seconds=6, on_started=watch)
+    assert len(runs) == 4 and len(seen_s) > 200
+    # In each 40 ms each client begins one operation, 10 ms behind the one before.
+    turn = 2 * np.pi * np.array(seen_s) / 0.01
+    assert abs(np.exp(1j * turn).mean()) > 0.7
+    place = np.round(np.array(seen_s) / 0.01 - np.angle(np.exp(1j * turn).mean()) / (2 * np.pi)).astype(int) % 4
+    assert np.bincount(place, minlength=4).min() > 0.15 * len(seen_s)
 
 
 def test_constant_arrivals_follow_a_profile_exactly(redis_target: Target):
