@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
-from benchsite.core.responses import get_posted
+from benchsite.core.responses import form_status, get_posted
 from runs.catalog.forms.fields import DescribedForm
 from runs.checks import THRESHOLDS, profile
 from runs.checks.profile import Threshold, shown
@@ -106,7 +106,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
         "kept": [(one, shown(name, one.value)) for one in kept],
         "defaults": _defaults(name),
     }
-    return render(request, "runs/thresholds/form.html", context, status=422 if form.is_bound else 200)
+    return render(request, "runs/thresholds/form.html", context, status=form_status(form))
 
 
 def _defaults(name: str) -> dict[str, list[str]]:

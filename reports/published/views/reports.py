@@ -16,7 +16,7 @@ from django.views.decorators.gzip import gzip_page
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
-from benchsite.core.responses import get_posted
+from benchsite.core.responses import form_status, get_posted
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values
 from reports.compare.views.figures import answer_to
 from reports.models import Report
@@ -87,7 +87,7 @@ def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = N
         "can_open": is_mine,
         "can_delete": is_mine,
     }
-    return render(request, "reports/report/report.html", context, status=422 if form.is_bound else 200)
+    return render(request, "reports/report/report.html", context, status=form_status(form))
 
 
 def _access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
@@ -117,7 +117,7 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         "footnote_sides": forms.get_sides(made),
     }
     context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
-    return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
+    return render(request, "reports/report/edit.html", context, status=form_status(form))
 
 
 @team_required("POST", role=Role.RUNNER)

@@ -14,22 +14,15 @@ from benchsite.core.responses import get_posted
 from runs.catalog.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.catalog.forms.clusters import MORE_ROWS, RIGHTS, ClusterForm, may_edit_cluster
 from runs.models import Cluster, Provisioner
-from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
+from runs.results.views.row_pages import edit_page, find_row, list_page
 
 
 @team_required("GET")
 def clusters(request: HttpRequest) -> HttpResponse:
-    rows = (
-        Cluster.objects.all()
-        .annotate(database_count=Count("databases", distinct=True))
-        .prefetch_related("nodes__machine")
-        .order_by("name")
-    )
-    page = get_page(request, rows)
-    return render(
-        request, "runs/clusters/list.html", {"page": page, "clusters": list(page), "may_add": may_edit(request, None)}
-    )
+    rows = Cluster.objects.annotate(database_count=Count("databases", distinct=True))
+    rows = rows.prefetch_related("nodes__machine").order_by("name")
+    return list_page(request, "runs/clusters/list.html", rows, lambda row: row, may_add=may_edit(request, None))
 
 
 @team_required("GET")
@@ -51,9 +44,7 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST")
 def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    cluster = None
-    if pk:
-        cluster = get_object_or_404(Cluster, pk=pk)
+    cluster = find_row(Cluster, pk)
     refuse_unless_allowed(request, cluster)
     more = "more" in request.POST
     form = ClusterForm(
@@ -63,18 +54,14 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
         instance=cluster,
         rows=MORE_ROWS if more else 0,
     )
-    if not more and form.is_valid():
-        saved = form.save()
-        messages.success(request, f"The cluster “{saved.name}” was saved.")
-        return redirect("cluster", pk=saved.pk)
-    status = 200
-    if form.is_bound and not more:
-        status = 422
-    return render(
+    return edit_page(
         request,
         "runs/clusters/form.html",
-        {"form": form, "cluster": cluster, "operator": is_operator(request), "more": more},
-        status=status,
+        Cluster,
+        form,
+        saves=not more,
+        operator=is_operator(request),
+        more=more,
     )
 
 

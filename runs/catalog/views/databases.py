@@ -10,38 +10,28 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import get_team, team_required
-from benchsite.core.responses import get_posted
+from benchsite.accounts.permissions import get_team, has_role, team_required
+from benchsite.core.responses import form_status, get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
 from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode
 from runs.catalog.topology import build_topology
 from runs.models import Cluster, Database
 from runs.results.pages.durability import mode_rows
-from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
+from runs.results.views.row_pages import edit_page, find_row, list_page
 
 
 @team_required("GET")
 def databases(request: HttpRequest) -> HttpResponse:
-    rows = (
-        Database.objects.all()
-        .select_related("cluster")
-        .annotate(used=Count("entries__matrix", distinct=True))
-        .order_by("name")
-    )
-    page = get_page(request, rows)
-    return render(
+    rows = Database.objects.select_related("cluster").annotate(used=Count("entries__matrix", distinct=True))
+    return list_page(
         request,
         "runs/databases/list.html",
-        {
-            "page": page,
-            "rows": [
-                (database, load_catalog().get(database.system, database.flavour, database.own_modes))
-                for database in page
-            ],
-            "has_cluster": Cluster.objects.exists(),
-        },
+        rows.order_by("name"),
+        lambda row: (row, load_catalog().get(row.system, row.flavour, row.own_modes)),
+        may_add=has_role(request, Role.RUNNER),
+        has_cluster=Cluster.objects.exists(),
     )
 
 
@@ -68,9 +58,6 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST", role=Role.RUNNER)
 def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """A new one, or with its key one that is there."""
-    database = None
-    if pk:
-        database = get_object_or_404(Database, pk=pk)
     # The form as it was typed, with the fields of the system that was chosen.
     is_filled = "fill" in request.POST
     typed = {}
@@ -79,29 +66,22 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     form = DatabaseForm(
         None if is_filled else get_posted(request),
         team=get_team(request),
-        instance=database,
+        instance=find_row(Database, pk),
         initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
         typed=typed,
     )
-    if form.is_valid():
-        saved = form.save()
-        messages.success(request, f"The database “{saved.name}” was saved.")
-        return redirect("database", pk=saved.pk)
     system = load_catalog().get(form["system"].value() or "", "ycsb" if form["client"].value() else "")
     modes = []
     if system:
         modes = mode_rows(system, {}, {})
-    return render(
+    return edit_page(
         request,
         "runs/databases/form.html",
-        {
-            "form": form,
-            "database": database,
-            "system": system,
-            "modes": modes,
-            "has_cluster": Cluster.objects.exists(),
-        },
-        status=422 if form.is_bound else 200,
+        Database,
+        form,
+        system=system,
+        modes=modes,
+        has_cluster=Cluster.objects.exists(),
     )
 
 
@@ -122,7 +102,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
             messages.success(request, f"The mode {slug} of “{database.name}” was saved.")
             return redirect(f"{reverse('database', args=[pk])}#mode-{slug}")
     context = {"form": form, "database": database, "system": system, "base": system.modes[base]}
-    return render(request, "runs/databases/own_mode.html", context, status=422 if form.is_bound else 200)
+    return render(request, "runs/databases/own_mode.html", context, status=form_status(form))
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -141,5 +121,4 @@ def own_mode_delete(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpRespo
 
 @team_required("GET", "POST", role=Role.RUNNER)
 def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    database = get_object_or_404(Database, pk=pk)
-    return delete_page(request, database)
+    return delete_page(request, get_object_or_404(Database, pk=pk))

@@ -18,7 +18,7 @@ from runs.plans.messages import CHOOSE_DAY
 from runs.plans.schedules import due_schedules, schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
 from runs.plans.schedules.times import DAYS, EVERY_HOURS, Rule, in_words, next_times
-from runs.results.pages.lists import get_page
+from runs.results.views.row_pages import list_page
 
 
 class ScheduleForm(forms.Form):
@@ -70,12 +70,9 @@ def _schedules() -> QuerySet[Schedule]:
 def schedules(request: HttpRequest) -> HttpResponse:
     last = Occasion.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
     rows = _schedules().annotate(last=Subquery(last.values("outcome")[:1]))
-    page = get_page(request, rows)
-    context = {
-        "page": page,
-        "rows": [(schedule, in_words(schedule_changes.get_rule(schedule))) for schedule in page],
-    }
-    return render(request, "runs/schedules/list.html", context)
+    return list_page(
+        request, "runs/schedules/list.html", rows, lambda row: (row, in_words(schedule_changes.get_rule(row)))
+    )
 
 
 @team_required("GET")

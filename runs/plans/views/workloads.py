@@ -1,20 +1,20 @@
 """Workloads: what is asked of a database, and of how much data."""
 
 import uuid
+from collections.abc import Mapping
 
-from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 
 from benchsite.accounts.models import Role
-from benchsite.accounts.permissions import get_team, team_required
+from benchsite.accounts.permissions import get_team, has_role, team_required
 from benchsite.core.formatting import exact
 from benchsite.core.responses import get_posted
 from runs.models import Workload
 from runs.plans.forms.workloads import EXAMPLES, WorkloadFieldsForm, WorkloadForm, in_order, preset
-from runs.results.pages.lists import get_page
 from runs.results.views.deletion import delete_page
+from runs.results.views.row_pages import edit_page, find_row, list_page
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.key_shares import KeyShares, compute_key_shares
 from runs.ycsb.properties import (
@@ -31,23 +31,13 @@ from runs.ycsb.properties import (
 @team_required("GET")
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.annotate(used=Count("matrices", distinct=True))
-    page = get_page(request, rows.order_by("name"))
-    return render(
+    return list_page(
         request,
         "runs/workloads/list.html",
-        {
-            "page": page,
-            "rows": [
-                (
-                    workload,
-                    compute_mix(workload.properties),
-                    get_dataset(workload.properties),
-                    find_shares(workload.properties),
-                )
-                for workload in page
-            ],
-            "examples": EXAMPLES,
-        },
+        rows.order_by("name"),
+        lambda row: (row, compute_mix(row.properties), get_dataset(row.properties), find_shares(row.properties)),
+        may_add=has_role(request, Role.RUNNER),
+        examples=EXAMPLES,
     )
 
 
@@ -72,57 +62,42 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("GET", "POST", role=Role.RUNNER)
 def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """Adds a workload, or edits that of the key: as number fields, or with `?raw=1` as YCSB properties."""
-    workload = None
-    if pk:
-        workload = get_object_or_404(Workload, pk=pk)
     letter = request.GET.get("preset", "")
     raw = "recordcount" not in request.POST if request.method == "POST" else "raw" in request.GET
     form = (WorkloadForm if raw else WorkloadFieldsForm)(
         get_posted(request),
         team=get_team(request),
-        instance=workload,
+        instance=find_row(Workload, pk),
         initial=preset(letter) or preset("A"),
     )
-    if form.is_valid():
-        saved = form.save()
-        messages.success(request, f"The workload “{saved.name}” was saved.")
-        return redirect("workload", pk=saved.pk)
     shares = []
     if not raw:
         shares = [form[name] for name in PROPORTIONS]
-    return render(
+    return edit_page(
         request,
         "runs/workloads/form.html",
-        {
-            "form": form,
-            "workload": workload,
-            "raw": raw,
-            "shares": shares,
-            "presets": [
-                (
-                    key,
-                    "/".join(
-                        exact(round(100 * share))
-                        for share in sorted(dict(compute_mix(dict(mix))).values(), reverse=True)
-                    ),
-                    text,
-                )
-                for (key, text), mix in zip(EXAMPLES.items(), CORE_WORKLOADS.values(), strict=True)
-            ],
-            "letter": letter if letter in EXAMPLES else "A",
-            "known": WORKLOAD_PROPERTIES.values(),
-        },
-        status=422 if form.is_bound else 200,
+        Workload,
+        form,
+        raw=raw,
+        shares=shares,
+        presets=[(key, _describe_mix(CORE_WORKLOADS[key]), text) for key, text in EXAMPLES.items()],
+        letter=letter if letter in EXAMPLES else "A",
+        declared_properties=WORKLOAD_PROPERTIES.values(),
     )
+
+
+def _describe_mix(properties: Mapping[str, str]) -> str:
+    """The shares in percent, the largest first: "95/5"."""
+    shares = sorted((share for _, share in compute_mix(properties)), reverse=True)
+    return "/".join(exact(round(100 * share)) for share in shares)
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
 def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    workload = get_object_or_404(Workload, pk=pk)
-    return delete_page(request, workload)
+    return delete_page(request, get_object_or_404(Workload, pk=pk))
 
 
-def compute_mix(properties: dict[str, str]) -> list[tuple[str, float]]:
+def compute_mix(properties: Mapping[str, str]) -> list[tuple[str, float]]:
     """The operations of a workload with their shares of all operations, those without a share left out."""
     weights: dict[str, float] = {}
     for name, operation in PROPORTIONS.items():
