@@ -80,8 +80,11 @@ def open_invitations(team: Team) -> QuerySet[Invitation]:
 def find_invitation(token: str) -> Invitation | None:
     """The open invitation whose link holds this token; None for one that is unknown, used, withdrawn or too old."""
     with all_teams():
-        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
-        return rows.select_related("team", "created_by").first()
+        return _find_open(token).select_related("team", "created_by").first()
+
+
+def _find_open(token: str) -> QuerySet[Invitation]:
+    return Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
 
 
 @transaction.atomic
@@ -89,8 +92,7 @@ def accept(token: str, user: User) -> Team:
     """`user` joins; of two who follow one link at the same moment, one. Raises MembershipRefused."""
     invitation = find_invitation(token)
     with all_teams():
-        rows = Invitation.objects.filter(token_sha256=digest(token), accepted_at__isnull=True, expires_at__gt=Now())
-        is_accepted = rows.update(accepted_at=Now(), accepted_by=user)
+        is_accepted = _find_open(token).update(accepted_at=Now(), accepted_by=user)
     if invitation is None or not is_accepted:
         raise MembershipRefused(
             "This invitation was used already, withdrawn, or is older than a week. Ask for a new one."

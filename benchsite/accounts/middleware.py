@@ -2,7 +2,6 @@
 refuses large bodies of people who have not signed in, and asks for a second factor where the site requires it.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from benchsite.accounts import second_factor, tenancy
 from benchsite.accounts.password_hashing import Busy
 from benchsite.accounts.permissions import current_team
+from benchsite.core.middleware import Middleware
 
 RETRY_AFTER_S: Final = 5
 MAX_ANONYMOUS_BODY_BYTES: Final = 4096
@@ -19,13 +19,10 @@ MAX_ANONYMOUS_BODY_BYTES: Final = 4096
 APIS: Final = ("/api/", "/generator-api/")
 
 
-class AnonymousBodies:
+class AnonymousBodies(Middleware):
     """Answers 413 to a body above MAX_ANONYMOUS_BODY_BYTES, and 417 to one that waits for "100 Continue", of somebody
     who has not signed in. Nothing of it is read: it would occupy a thread for large bodies as long as it arrives.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         status = self._refusal(request)
@@ -45,13 +42,10 @@ class AnonymousBodies:
         return None
 
 
-class RequiredSecondFactor:
+class RequiredSecondFactor(Middleware):
     """Whoever must set a second factor up opens no other page before."""
 
     OPEN: Final = ("mfa_activate_totp", "mfa_reauthenticate", "account_reauthenticate", "sign-out")
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
@@ -64,10 +58,7 @@ class RequiredSecondFactor:
         return redirect("mfa_activate_totp")
 
 
-class CurrentTeam:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
+class CurrentTeam(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.team = SimpleLazyObject(lambda: current_team(request))  # type: ignore[attr-defined]
         return self.get_response(request)

@@ -7,7 +7,6 @@ gunicorn (`benchsite.core.serving`), every worker counts in a file there, and `r
 import os
 import re
 import time
-from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from benchsite.core.env import METRICS_FOLDER_VARIABLE, METRICS_NUMBER_VARIABLE
+from benchsite.core.middleware import Middleware
 
 TOGETHER: Final = METRICS_FOLDER_VARIABLE in os.environ
 
@@ -56,11 +56,8 @@ def requests() -> CollectorRegistry:
     return everybodys
 
 
-class CountRequests:
+class CountRequests(Middleware):
     """Pages are told apart by the name or pattern of their address, so no id, token or team ever becomes a label."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()

@@ -4,10 +4,10 @@ And every answer to a token says what is left of its quota.
 """
 
 import logging
-from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from benchsite.core.middleware import Middleware
 from benchsite.rest import limits
 from benchsite.rest.problems import CONTENT_TYPE, KINDS, Problem, answer
 
@@ -23,11 +23,8 @@ _DETAILS = {
 }
 
 
-class ProblemsBelowApi:
+class ProblemsBelowApi(Middleware):
     """Turns what is left of Django's own error pages into problem documents, with their headers."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from benchsite.core import formatting
 
 register = template.Library()
+MISSING = format_html('<span class="muted">{}</span>', formatting.NOTHING)
 
 LIVE = frozenset({"running", "dispatched", "cancelling"})
 STATES = frozenset({"queued", "succeeded", "failed", "cancelled", "pass", "warn", "reject", "none", *LIVE})
@@ -31,7 +32,7 @@ def as_number(value: object) -> float | int | None:
 def with_full_value(value: object, text: Callable[[float | int | None], str], unit: str) -> SafeString:
     number = as_number(value)
     if number is None or formatting.is_missing(number):
-        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+        return MISSING
     full = formatting.grouped(number, 0 if float(number).is_integer() else 3)
     return format_html('<span class="nowrap" title="{} {}">{}</span>', full, unit, text(number))
 
@@ -120,7 +121,7 @@ def signed_percent(value: object, better: str = "") -> SafeString:
     """
     number = as_number(value)
     if number is None or formatting.is_missing(number):
-        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+        return MISSING
     arrow = ""
     if number:
         arrow = "▲ " if number > 0 else "▼ "
@@ -178,7 +179,7 @@ def backticks(text: object) -> SafeString:
 def moment(value: object) -> SafeString:
     """An instant: written in UTC by the server, turned into the reader's own zone by site.js."""
     if not isinstance(value, datetime.datetime):
-        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+        return MISSING
     instant = value.astimezone(datetime.UTC) if timezone.is_aware(value) else value.replace(tzinfo=datetime.UTC)
     return format_html(
         '<time class="nowrap" datetime="{}" data-local>{} UTC</time>',

@@ -2,7 +2,7 @@
 data, V39 inserted records.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed, sentence
@@ -95,6 +95,16 @@ def _tells_success(facts: RunFacts) -> bool:
     return any(code in SUCCESSES and number for code, number in (facts.returns or {}).items())
 
 
+def _find_failures(returns: Mapping[str, int]) -> dict[str, int]:
+    return {code: number for code, number in returns.items() if code not in SUCCESSES and number}
+
+
+def _list_codes(returns: Mapping[str, int]) -> str:
+    """The commonest first."""
+    counts = sorted(returns.items(), key=lambda item: -item[1])
+    return ", ".join(f"{code} {grouped(number)}" for code, number in counts)
+
+
 @check("V07", "Errors", "above {errors_warn} warn, above {errors_reject} reject", loads=True)
 def errors(facts: RunFacts, profile: Profile) -> Outcome:
     """Failed operations of the window. Not finding a record is told apart by the return codes of the run.
@@ -112,7 +122,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.failed_operations is None:
         return not_assessed("How many operations failed is not known.")
     ratio = facts.failed_operations / facts.total_operations
-    failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESSES and number}
+    failures = _find_failures(facts.returns or {})
     all_failures = sum(failures.values())
     not_found = 0.0
     if all_failures:
@@ -120,9 +130,6 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     others = ratio - not_found
     severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     shown = f"{percent(others)} errors, {percent(not_found)} not found"
-    named = ", ".join(
-        f"{code} {grouped(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1])
-    )
     if not facts.failed_operations:
         return Outcome("pass", shown, "No operation of the window failed.")
     remedy = "Read the errors in the clients' output; they name what the database refused."
@@ -136,7 +143,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     return Outcome(
         severity, shown,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
-        + (f" (return codes of the whole run: {named})." if named else ".")
+        + (f" (return codes of the whole run: {_list_codes(failures)})." if failures else ".")
         + " A failed operation is often faster than a good one, so it flatters the throughput.",
         remedy,
     )  # fmt: skip
@@ -223,16 +230,15 @@ def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
         if is_asked:
             return not_assessed("No client printed how its verifications of data ended.")
         return None
-    wrong = {code: count for code, count in codes.items() if code not in SUCCESSES and count}
+    wrong = _find_failures(codes)
     failed = sum(wrong.values())
     shown = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
     if not wrong:
         return Outcome("pass", shown, f"All {grouped(total)} verified reads returned what had been written.")
-    named = ", ".join(f"{code} {grouped(count)}" for code, count in sorted(wrong.items(), key=lambda item: -item[1]))
     return Outcome(
         "reject", shown,
-        f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written ({named}): the "
-        "database, or its binding, gave wrong data.",
+        f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written "
+        f"({_list_codes(wrong)}): the database, or its binding, gave wrong data.",
         "Load the data set with dataintegrity=true too, by the same properties. If the data is still wrong, the "
         "database or its binding loses or changes it.",
     )  # fmt: skip

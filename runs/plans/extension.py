@@ -45,8 +45,7 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
     gaps = sorted(pairwise(loads[max(at - 1, 0) : at + 2]), key=lambda gap: gap[1] / gap[0], reverse=True)
     rungs: list[int] = []
     for low, high in gaps:
-        thirds = (round(low * (high / low) ** (part / 3)) for part in (1, 2))
-        rungs += [load for load in dict.fromkeys(thirds) if low < load < high]
+        rungs += _thirds(low, high)
     return tuple(sorted(rungs[:2]))
 
 
@@ -61,9 +60,13 @@ def more_targets(values: Mapping[int, float]) -> tuple[int, ...]:
     high = max(missed.values())
     if high <= low:
         high = min(missed)
-    low = low or high / MAX_STEP**2
+    return _thirds(low or high / MAX_STEP**2, high)
+
+
+def _thirds(low: float, high: float) -> tuple[int, ...]:
+    """Whole numbers strictly between two loads, at a third and two thirds of the way on a logarithmic axis."""
     thirds = (round(low * (high / low) ** (part / 3)) for part in (1, 2))
-    return tuple(target for target in dict.fromkeys(thirds) if low < target < high)
+    return tuple(load for load in dict.fromkeys(thirds) if low < load < high)
 
 
 def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:

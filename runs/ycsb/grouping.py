@@ -223,6 +223,13 @@ class _Item:
         """Whether every run of its client, or of all clients, was started with it."""
         return self.run.format == "properties"
 
+    @property
+    def done(self) -> int:
+        """Operations by its last status line."""
+        if not self.run.status:
+            return 0
+        return self.run.status[-1].operations_done
+
     @cached_property
     def totals(self) -> dict[MeasurementName, int]:
         """Counts of the logs."""
@@ -294,10 +301,7 @@ class _Draft:
                 runs.append(_Run(item.position, [item.name], item.run))
                 continue
             if run in taken or (item.name in run.names[:1] and not _is_near(item, run)):
-                done = 0
-                if item.run.status:
-                    done = item.run.status[-1].operations_done
-                yield _not_stored("no_summary", item, done)
+                yield _not_stored("no_summary", item, item.done)
                 run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
                 continue
             taken.append(run)
@@ -446,7 +450,7 @@ def _fits(item: _Item, run: _Run) -> bool:
     if item.run.logs:
         # People cut CLEANUP off a summary.
         return all(run.counts.get(name, 0) == total for name, total in item.totals.items() if name.is_operation)
-    return bool(item.run.status) and item.run.status[-1].operations_done == run.done
+    return bool(item.run.status) and item.done == run.done
 
 
 def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
@@ -463,10 +467,7 @@ def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
 
 def _is_near(item: _Item, run: _Run) -> bool:
     """Whether status lines may be of the run: the last of them can be missing."""
-    done = 0
-    if item.run.status:
-        done = item.run.status[-1].operations_done
-    return not done or abs(done - run.done) <= _NEAR * run.done
+    return not item.done or abs(item.done - run.done) <= _NEAR * run.done
 
 
 def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:

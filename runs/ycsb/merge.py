@@ -196,11 +196,17 @@ def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> flo
 
 def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
     """Every number of the run over another window. Raises MergeError where nothing is left of it."""
+    window = window_stored(stored, [client.number for client in clients], cut)
     timelines = [entry.timeline for entry in stored]
-    window = windowed(timelines, [client.number for client in clients], cut)
-    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
-        window = regrouped(window, [entry.kept for entry in stored])
     return assemble(window, [_counted(entry, window) for entry in stored], clients, timelines=timelines)
+
+
+def window_stored(stored: Sequence[StoredIntervals], numbers: Sequence[int], cut: Cut) -> Windowed:
+    """The window of these clients; its edges are those of intervals that are kept together."""
+    window = windowed([entry.timeline for entry in stored], numbers, cut)
+    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
+        return regrouped(window, [entry.kept for entry in stored])
+    return window
 
 
 def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, cycle
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Final, Self
@@ -100,7 +100,7 @@ class PercentilesFigure(Figure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         operations = sorted({distribution.operation for distribution in self.distributions})
-        colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+        colours = dict(zip(operations, cycle(frame.theme.series), strict=False))
         drawn = []
         for distribution in self.distributions:
             name, colour = distribution.operation, colours[distribution.operation]

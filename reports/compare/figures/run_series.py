@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -249,7 +250,7 @@ def _band(band: Arrays, middle: float, frame: Frame) -> list[Trace]:
 def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     """p99 of each operation; response times dashed beside service times."""
     operations = sorted({stored.operation for stored in series})
-    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+    colours = dict(zip(operations, cycle(frame.theme.series), strict=False))
     traces = []
     for stored in series:
         indices = thinned(stored.p99_us)

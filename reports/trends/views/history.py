@@ -97,7 +97,7 @@ class HistoryQuery:
     branch: str
     problems: tuple[str, ...] = ()
 
-    def query(self) -> str:
+    def encode(self) -> str:
         """The query string, only what differs from the defaults."""
         plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
         mine = (str(self.metric), self.along, self.branch)
@@ -109,8 +109,9 @@ class HistoryQuery:
 
 def query_in(request: HttpRequest) -> HistoryQuery:
     """What cannot be meant is said, and the default shown."""
-    query = request.POST if request.method == "POST" else request.GET
-    text, along = query.get("metric") or str(THROUGHPUT_METRIC), query.get("along") or COMMITS
+    parameters = request.POST if request.method == "POST" else request.GET
+    text = parameters.get("metric") or str(THROUGHPUT_METRIC)
+    along = parameters.get("along") or COMMITS
     metric = metric_named(text)
     problems = []
     if metric is None:
@@ -118,7 +119,7 @@ def query_in(request: HttpRequest) -> HistoryQuery:
     if along not in AXES:
         problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
     return HistoryQuery(
-        metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, query.get("branch", ""), tuple(problems)
+        metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, parameters.get("branch", ""), tuple(problems)
     )
 
 
@@ -139,22 +140,22 @@ def histories(request: HttpRequest) -> HttpResponseBase:
 @team_required("GET")
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
-    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
-    followed = follow(row, wanted.metric, wanted.branch)
+    row, query = get_object_or_404(History, config_key=config_key), query_in(request)
+    followed = follow(row, query.metric, query.branch)
     history = followed.history
     # What the address asks for and this history does not have.
     problems = []
-    if wanted.metric not in followed.metrics and not followed.history.followed:
-        problems.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
-    if wanted.branch and wanted.branch not in followed.branches:
-        problems.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
+    if query.metric not in followed.metrics and not followed.history.followed:
+        problems.append(f"No run of this test measured {query.metric.label}. Choose another metric below.")
+    if query.branch and query.branch not in followed.branches:
+        problems.append(f"No run of this test is of the branch “{query.branch[:60]}”; all branches are shown.")
     context = {
         "row": row,
         "found": followed,
         "history": history,
-        "asked": wanted,
-        "problems": [*wanted.problems, *problems],
-        "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
+        "asked": query,
+        "problems": [*query.problems, *problems],
+        "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=query.encode()),
         "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
         "weak": sum(change.change.weak for change in history.changes),
         "environment": [
@@ -172,20 +173,20 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
 @team_required("GET")
 def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
     """The picture of a history, and its numbers as a file."""
-    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
-    followed = follow(row, wanted.metric, wanted.branch)
-    figure = HistoryFigure(followed.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    query = query_in(request)
+    history = follow(get_object_or_404(History, config_key=config_key), query.metric, query.branch).history
+    figure = HistoryFigure(history, along=query.along, whole=bool(form), name=f"history-{config_key[:12]}")
     return respond(request, figure, form, "figure-history", config_key)
 
 
 @team_required("POST", role=Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     """What one change is."""
-    row, wanted = get_object_or_404(History, config_key=config_key), query_in(request)
+    row, query = get_object_or_404(History, config_key=config_key), query_in(request)
     try:
         run_id = uuid.UUID(request.POST.get("run", ""))
         state = record_decision(
-            row, get_user(request), metric=wanted.metric, run_id=run_id,
+            row, get_user(request), metric=query.metric, run_id=run_id,
             state=request.POST.get("state", ""), note=request.POST.get("note", ""),
         )  # fmt: skip
     except ValueError:
@@ -194,7 +195,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
         messages.error(request, str(refused))
     else:
         messages.success(request, f"Decided: {state.label}.")
-    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
+    return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#changes")
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -219,7 +220,7 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
-    row, wanted, team = get_object_or_404(History, config_key=config_key), query_in(request), get_team(request)
+    row, query, team = get_object_or_404(History, config_key=config_key), query_in(request), get_team(request)
     try:
         if "delete" in request.POST:
             # Delete a note of this history, or one on all of them; whether there was one.
@@ -239,4 +240,4 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
         messages.error(request, "That address names no note: press the button beside one.")
     except TriageRefused as refused:
         messages.error(request, str(refused))
-    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#notes")
+    return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#notes")

@@ -25,9 +25,10 @@ from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.histogram import Histogram, highest_values, lowest_values
+from runs.ycsb.merge import window_stored
 from runs.ycsb.series import POINT, unpack
 from runs.ycsb.stored import StoredIntervals
-from runs.ycsb.window import Cut, regrouped, windowed
+from runs.ycsb.window import Cut
 
 WHOLE: Final = Cut(phase="load")
 # A window's length is kept with fewer digits than its ends; intervals are a second long.
@@ -47,20 +48,20 @@ def merged_histogram(
 
     Raises YcsbError where the intervals do not fit the cut any more.
     """
-    named = [(entry, entry.timeline.parsed) for entry in stored]
-    wanted = [entry for entry, is_of in named if (is_of.operation, is_of.kind, is_of.status) == (operation, kind, "")]
-    if not wanted:
+    entries = []
+    for entry in stored:
+        name = entry.timeline.parsed
+        if (name.operation, name.kind, name.status) == (operation, kind, ""):
+            entries.append(entry)
+    if not entries:
         return None
     numbers = sorted({int(client["number"]) for client in kept.clients})
-    is_load = kept.run.phase == Phase.LOAD
     cut = WHOLE
-    if not is_load:
+    if kept.run.phase != Phase.LOAD:
         cut = Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
-    window = windowed([entry.timeline for entry in stored], numbers, cut)
-    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
-        window = regrouped(window, [entry.kept for entry in stored])
+    window = window_stored(stored, numbers, cut)
     return Histogram.merged(
-        entry.histogram(number, window.inside(entry.kept)) for entry in wanted for number in window.ranges
+        entry.histogram(number, window.inside(entry.kept)) for entry in entries for number in window.ranges
     )
 
 
