@@ -56,5 +56,5 @@ def _keys(purpose: bytes) -> list[Fernet]:
 
 @lru_cache(maxsize=16)
 def _key(secret_key: str, purpose: bytes) -> Fernet:
-    made = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret_key.encode())
-    return Fernet(urlsafe_b64encode(made))
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret_key.encode())
+    return Fernet(urlsafe_b64encode(derived))

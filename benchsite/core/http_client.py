@@ -92,31 +92,31 @@ def _request(
     max_bytes: int,
 ) -> tuple[int, bytes]:
     """The status and the beginning of the body, a byte more than `max_bytes` at most."""
-    made = (_Encrypted if target.encrypted else _Plain)(target, address, deadline_s)
+    connection = (_Encrypted if target.encrypted else _Plain)(target, address, deadline_s)
     # The socket's own timeout starts anew with every byte that drips in; the deadline does not.
-    clock = threading.Timer(deadline_s, made.cut_off)
+    clock = threading.Timer(deadline_s, connection.cut_off)
     clock.daemon = True
     clock.start()
     try:
-        made.request(method, target.path, body=body, headers={"Connection": "close", **headers})
-        answer = made.getresponse()
+        connection.request(method, target.path, body=body, headers={"Connection": "close", **headers})
+        answer = connection.getresponse()
         status = _judged(answer.status)
         if max_bytes:
             content = answer.read(max_bytes + 1)
             # A body that breaks off, by itself or here, is handed out as if it were whole.
-            if made.was_cut_off or (answer.length and len(content) <= max_bytes):
+            if connection.was_cut_off or (answer.length and len(content) <= max_bytes):
                 raise TimeoutError
             return status, content
         with contextlib.suppress(OSError, http.client.HTTPException):
             answer.read(MAX_READ)
         return status, b""
     except (OSError, http.client.HTTPException, ValueError) as error:
-        if made.was_cut_off or isinstance(error, TimeoutError):
+        if connection.was_cut_off or isinstance(error, TimeoutError):
             raise RequestFailed(f"No answer within {exact(deadline_s)} s.") from None
         raise RequestFailed(_said(error)) from None
     finally:
         clock.cancel()
-        made.close()
+        connection.close()
 
 
 def _judged(status: int) -> int:

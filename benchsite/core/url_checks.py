@@ -31,8 +31,8 @@ def _takes_get(path: str) -> bool | None:
     except Resolver404:
         return None
     while isinstance(view, FunctionType):
-        held = dict(zip(view.__code__.co_freevars, view.__closure__ or (), strict=True))
-        if METHODS in held:
-            return "GET" in held[METHODS].cell_contents
+        closure = dict(zip(view.__code__.co_freevars, view.__closure__ or (), strict=True))
+        if METHODS in closure:
+            return "GET" in closure[METHODS].cell_contents
         view = getattr(view, "__wrapped__", None)
     return True

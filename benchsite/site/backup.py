@@ -29,8 +29,8 @@ TABLES: Final[tuple[ModelBase, ...]] = (
 
 def digests() -> Iterator[str]:
     """The hash of every content that some row has, each once."""
-    held = Artifact.objects.values_list("sha256").union(UploadedFile.objects.exclude(sha256="").values_list("sha256"))
-    for (digest,) in held.order_by("sha256").iterator():
+    rows = Artifact.objects.values_list("sha256").union(UploadedFile.objects.exclude(sha256="").values_list("sha256"))
+    for (digest,) in rows.order_by("sha256").iterator():
         yield digest
 
 

@@ -177,12 +177,12 @@ class Point:
     @property
     def error_ratio(self) -> float | None:
         """Failed operations of all; None where an operation does not say. The parts of a composite row count alone."""
-        known = [
+        counts = [
             (row.ok, row.failed) for row in self.operations if row.kind == "service" and row.operation != COMPOSITE
         ]
-        failed = sum(bad or 0 for _, bad in known)
-        done = sum(good or 0 for good, _ in known) + failed
-        if done and all(good is not None for good, _ in known):
+        failed = sum(bad or 0 for _, bad in counts)
+        done = sum(good or 0 for good, _ in counts) + failed
+        if done and all(good is not None for good, _ in counts):
             return failed / done
         return None
 

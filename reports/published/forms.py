@@ -122,11 +122,11 @@ class Line:
     place: int
 
 
-def get_lines(made: Built) -> list[Line]:
+def get_lines(built_report: Built) -> list[Line]:
     """What is shown in its order, then the rest."""
-    order = made.content["order"]
-    rest = [item.name for item in made.items if item.name not in order]
-    items = {item.name: item for item in made.items}
+    order = built_report.content["order"]
+    rest = [item.name for item in built_report.items if item.name not in order]
+    items = {item.name: item for item in built_report.items}
     return [
         Line(name, items[name].title, items[name].says, items[name].is_table, name in order, number)
         for number, name in enumerate([*order, *rest], 1)
@@ -153,17 +153,17 @@ def footnote_lines(draft: Draft) -> list[FootnoteLine]:
     return held + [FootnoteLine(len(held) + number, "", "", "") for number in range(1, spare + 1)]
 
 
-def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
+def footnote_choices(built_report: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     """The columns of each table that is shown and has a row for each side."""
-    titles = {item.name: item.title for item in made.items}
+    titles = {item.name: item.title for item in built_report.items}
     choices = []
-    for table, columns in made.columns.items():
+    for table, columns in built_report.columns.items():
         choices.append((titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns]))
     return choices
 
 
-def get_sides(made: Built) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable(made.rows.values())))
+def get_sides(built_report: Built) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(built_report.rows.values())))
 
 
 def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:

@@ -131,11 +131,11 @@ def publish_once(report: Report, user: User | None) -> Built:
     draft = parse_draft(report.draft)
     refuse_unclear(report.team, draft)
     report.draft = _pinned(report.team, draft).as_json()
-    made = _publishable(report)
+    built_report = _publishable(report)
     with transaction.atomic():
         report.save()
-        _publish(report, user, made, {})
-    return made
+        _publish(report, user, built_report, {})
+    return built_report
 
 
 def refuse_unclear(team: Team, draft: Draft) -> None:
@@ -147,12 +147,12 @@ def refuse_unclear(team: Team, draft: Draft) -> None:
 
 def _publishable(report: Report, seen: str = "") -> Built:
     _refuse_what_is_lost(report.team, parse_draft(report.draft))
-    made = built(report)
-    if not made.content["sources"]:
+    built_report = built(report)
+    if not built_report.content["sources"]:
         raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")
-    if seen and seen != digest(made.content):
+    if seen and seen != digest(built_report.content):
         raise NumbersChanged("Something changed since you looked: read it once more, then publish.")
-    return made
+    return built_report
 
 
 def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
@@ -161,8 +161,8 @@ def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
         raise PublishRefused("The matrix that this report is about is not among your team's: choose another one.")
 
 
-def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
-    content: Content = {**made.content, "published_at": timezone.now().isoformat(timespec="seconds")}
+def _publish(report: Report, user: User | None, built_report: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
+    content: Content = {**built_report.content, "published_at": timezone.now().isoformat(timespec="seconds")}
     figures = {figure["name"] for figure in content["figures"]}
     encoded: dict[str, Picture] = {}
     for name in sorted(figures & pictures.keys()):

@@ -119,8 +119,8 @@ class Redactor:
 
     def clean(self, text: str, where: str, *, written: bool = False) -> str:
         """The text without what must not be seen. `written`: by somebody for this report, so web addresses stay."""
-        held = self._clean.get((text, written))
-        if held is None:
+        cached = self._clean.get((text, written))
+        if cached is None:
             names: list[str] = []
             without = redact(text)
             if without != text:
@@ -132,10 +132,10 @@ class Redactor:
                 names.append(match)
                 parts += [without[after:begins], self._found[match][1]]
                 done = begins + len(match)
-            held = self._clean[(text, written)] = "".join([*parts, without[done:]]), tuple(names)
-        for name in held[1]:
+            cached = self._clean[(text, written)] = "".join([*parts, without[done:]]), tuple(names)
+        for name in cached[1]:
             self._found[name][2][where] = None
-        return held[0]
+        return cached[0]
 
     def _names_near(self, text: str) -> frozenset[str]:
         """Those of the site's names that begin with a word of this text."""

@@ -79,11 +79,11 @@ def verdict_badge(label: str, verdict: str) -> str:
 
 def sparkline(label: str, values: Sequence[float]) -> str:
     """The course of a number from its lowest to its highest value, without saying either."""
-    shown = [value for value in values if value == value][-MAX_POINTS:]
-    low, high = min(shown, default=0.0), max(shown, default=0.0)
-    step, tall = (SPARK_WIDTH - 8) / max(len(shown) - 1, 1), SPARK_HEIGHT - 8
+    recent = [value for value in values if value == value][-MAX_POINTS:]
+    low, high = min(recent, default=0.0), max(recent, default=0.0)
+    step, tall = (SPARK_WIDTH - 8) / max(len(recent) - 1, 1), SPARK_HEIGHT - 8
     # A line that does not move is in the middle.
-    shares = [(value - low) / (high - low) if high > low else 0.5 for value in shown]
+    shares = [(value - low) / (high - low) if high > low else 0.5 for value in recent]
     places = [(f"{4 + i * step:.1f}", f"{4 + tall * (1 - share):.1f}") for i, share in enumerate(shares)]
     context = {"label": _shown(label), "width": SPARK_WIDTH, "height": SPARK_HEIGHT, "places": places}
     return render_to_string("reports/sparkline.svg", context)

@@ -60,12 +60,12 @@ def set_baseline(
     values = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **changed}
     baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=values)
     # Whoever deletes a run holds its row meanwhile; it is gone then, or pinned.
-    held = list(Run.objects.select_for_update().filter(team=team, pk__in=[run.pk for run in runs]).order_by("pk"))
-    if len(held) < len({run.pk for run in runs}):
+    locked = list(Run.objects.select_for_update().filter(team=team, pk__in=[run.pk for run in runs]).order_by("pk"))
+    if len(locked) < len({run.pk for run in runs}):
         raise BaselineRefused("runs", "One of these runs has just been deleted. Choose again.")
     baseline.pins.all().delete()
-    BaselineRun.objects.bulk_create(BaselineRun(baseline=baseline, run=run) for run in held)
-    audit.note("baseline_set", team=team, actor=by, subject=name, text=f"{len(held)} runs. {chosen[:300]}")
+    BaselineRun.objects.bulk_create(BaselineRun(baseline=baseline, run=run) for run in locked)
+    audit.note("baseline_set", team=team, actor=by, subject=name, text=f"{len(locked)} runs. {chosen[:300]}")
     return baseline
 
 

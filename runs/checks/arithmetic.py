@@ -48,7 +48,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: numbers that contradict each other
     Not assessed without: latencies with percentiles
     """
-    shown = f"distributions: {len(facts.operations)}"
+    measured = f"distributions: {len(facts.operations)}"
     wrong = [
         f"{entry.operation}: {problem}"
         for entry in facts.operations
@@ -56,21 +56,21 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
     ]
     if wrong:
         return Outcome(
-            "reject", shown,
+            "reject", measured,
             f"Latencies contradict each other ({'; '.join(wrong)}).",
             "The output is damaged or was edited: read the raw files.",
         )  # fmt: skip
     if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
-        return not_assessed("No latencies are known.", shown)
+        return not_assessed("No latencies are known.", measured)
     silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
     if silent and not doubts:
         return not_assessed(
             f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.",
-            shown,
+            measured,
         )  # fmt: skip
     return Outcome(
-        warn_if(doubts), shown,
+        warn_if(doubts), measured,
         " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
         " ".join(remedy for _, remedy in doubts),
     )  # fmt: skip

@@ -91,7 +91,7 @@ def counted(facts: RunFacts, profile: Profile) -> Outcome | None:
     if arrivals is None:
         return not_assessed("The clients left no counts of arrivals.")
     total = arrivals.total
-    shown = f"{grouped(total.offered)} offered, {grouped(total.started)} started, {grouped(total.dropped)} dropped"
+    measured = f"{grouped(total.offered)} offered, {grouped(total.started)} started, {grouped(total.dropped)} dropped"
     missing = total.offered - total.started - total.dropped
     unmeasured = [
         f"client {client.number} began {grouped(started)} operations and measured {grouped(client.operations or 0)}"
@@ -103,9 +103,9 @@ def counted(facts: RunFacts, profile: Profile) -> Outcome | None:
     complaints = [f"{grouped(abs(missing))} arrivals are neither"] if missing else []
     complaints += unmeasured + [f"client {number} left no counts" for number in lacking]
     if not complaints:
-        return Outcome("pass", shown, "Every operation that was due was begun or dropped.")
+        return Outcome("pass", measured, "Every operation that was due was begun or dropped.")
     return Outcome(
-        "reject", shown, f"The counts of arrivals do not add up: {'; '.join(complaints)}.",
+        "reject", measured, f"The counts of arrivals do not add up: {'; '.join(complaints)}.",
         "Look at the client's log for an error, and run it again.",
     )  # fmt: skip
 
@@ -139,12 +139,12 @@ def as_asked(facts: RunFacts, profile: Profile) -> Outcome | None:
     even = abs(variation - 1) <= POISSON_TOLERANCE + SIGMAS / math.sqrt(offered)
     if not is_poisson:
         even = variation <= MAX_CONSTANT_VARIATION
-    shown = f"{throughput(offered / arrivals.seconds)} of {throughput(expected / arrivals.seconds)}"
-    shown += f", variation of the gaps {exact(round(variation, 2))}"
+    measured = f"{throughput(offered / arrivals.seconds)} of {throughput(expected / arrivals.seconds)}"
+    measured += f", variation of the gaps {exact(round(variation, 2))}"
     if even and abs(offered - expected) <= tolerance:
-        return Outcome("pass", shown, "The load was offered as it was asked for.")
+        return Outcome("pass", measured, "The load was offered as it was asked for.")
     return Outcome(
-        "reject", shown,
+        "reject", measured,
         f"The load was not what was asked for: {percent(offered / expected)} of the operations were due.",
         "Run it again; a client that stood still at the begin or the end of the window shows in its log.",
     )  # fmt: skip

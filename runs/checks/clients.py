@@ -45,19 +45,19 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
     if shares is None and not paused:
         return not_assessed("Not every client's CPU time and cores are known.")
     messages: list[str] = []
-    shown: list[str] = []
+    measured: list[str] = []
     severity: Severity = "pass"
     if shares is not None:
         machine, share = max(shares.items(), key=lambda item: item[1])
         severity = graded(share, profile.cpu_warn, profile.cpu_reject)
-        shown.append(f"{percent(share)} of {machine}")
+        measured.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
     if collecting is not None:
         severity = find_worst([severity, warn_if(paused)])
-        shown.append(f"{percent(collecting)} collecting garbage")
+        measured.append(f"{percent(collecting)} collecting garbage")
         messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
     return Outcome(
-        severity, ", ".join(shown),
+        severity, ", ".join(measured),
         sentence(messages, " and ")
         + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
         "Use more load generators, fewer threads on each, or more memory for the client.",
@@ -284,11 +284,11 @@ def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
     Warns: any
     Not assessed without: the clients' standard error
     """
-    known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
-    if not known:
+    clients = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
+    if not clients:
         return None
     written: list[str] = []
-    for number, evidence in known:
+    for number, evidence in clients:
         written += [f"client {number}: {line}" for line in evidence.messages]
     if written:
         return Outcome(
@@ -296,7 +296,7 @@ def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
             f"The clients report trouble: {'; '.join(written)[:1_000]}.",
             "Read the clients' standard error; what failed there may be missing from the operations.",
         )  # fmt: skip
-    silent = [str(number) for number, evidence in known if not evidence.has_messages]
+    silent = [str(number) for number, evidence in clients if not evidence.has_messages]
     if silent:
         return not_assessed(f"The standard error of client {', '.join(silent)} is not uploaded.")
     return Outcome("pass", "none", "The clients report no exceptions.")
@@ -439,16 +439,16 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
     names = "; ".join(
         f"client {number} {grouped(keys.start)} to {grouped(keys.stop - 1)}" for number, keys in sorted(ranges.items())
     )
-    shown = f"{grouped(distinct)} different keys in {grouped(inserted)} inserts"
+    measured = f"{grouped(distinct)} different keys in {grouped(inserted)} inserts"
     if facts.phase == "load":
         return Outcome(
-            "reject", shown,
+            "reject", measured,
             f"Loaders inserted the same keys ({names}): {grouped(inserted)} inserts left {grouped(distinct)} different "
             "keys.",
             "Give each client its own insertstart and insertcount, and load again.",
         )  # fmt: skip
     return Outcome(
-        "warn", shown,
+        "warn", measured,
         f"Clients inserted the same keys ({names}): YCSB begins at recordcount in each, so a client overwrote what "
         "another one had inserted, and later records are not there.",
         "Insert with one client, or without the others reading the newest records.",

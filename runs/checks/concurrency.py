@@ -19,9 +19,9 @@ def busy_share(facts: RunFacts) -> float | None:
     if facts.missing or not facts.threads:
         return None
     times = [(client.busy_us, client.covered_s) for client in facts.clients]
-    known = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
-    if len(known) == len(times):
-        return explained_share(known, facts.threads)
+    busy_times = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
+    if len(busy_times) == len(times):
+        return explained_share(busy_times, facts.threads)
     return None
 
 
@@ -51,16 +51,16 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
     share = busy_share(facts)
     if share is None or facts.threads is None:
         return not_assessed(_unknown(facts))
-    shown = f"{percent(share)} of the time of {counted(facts.threads, 'thread')}"
+    measured = f"{percent(share)} of the time of {counted(facts.threads, 'thread')}"
     if share > _most(facts, profile):
         return Outcome(
-            "reject", shown,
+            "reject", measured,
             f"The operations took {percent(share)} of the time that {grouped(facts.threads)} threads have: that is "
             "impossible, so a thread count, a unit or a label is wrong.",
             "Find out how many threads really ran, and in which unit their latencies are.",
         )  # fmt: skip
     if facts.target_ops_s:
-        return Outcome("pass", shown, "The threads had time to spare, as a target wants it.")
+        return Outcome("pass", measured, "The threads had time to spare, as a target wants it.")
     severity: Severity = "pass"
     if share < profile.little_warn_below:
         severity = "warn"
@@ -70,7 +70,7 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"The threads spent {percent(share)} of their time in operations"
         + ("." if severity == "pass" else "; the rest went into the clients themselves."),
         "Look at the load generators' CPU and garbage collection, or use more of them.",
@@ -100,16 +100,16 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     ratio = facts.reached_share
     if share is None or mean_us is None or ratio is None:
         return not_assessed(_unknown(facts))
-    shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
+    measured = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
-        return Outcome("pass", shown, "There were threads enough for what was offered.")
+        return Outcome("pass", measured, "There were threads enough for what was offered.")
     return beside_lowest_rung(
-        shown, facts.service, facts.threads or 1, facts.target_ops_s, facts.low_latency_us, profile
+        measured, facts.service, facts.threads or 1, facts.target_ops_s, facts.low_latency_us, profile
     )
 
 
 def beside_lowest_rung(
-    shown: str,
+    measured: str,
     service: Sequence[OperationFacts],
     threads: int,
     target_ops_s: float,
@@ -125,13 +125,13 @@ def beside_lowest_rung(
         return not_assessed(
             "All threads were busy and the target was missed. Whether the threads or the database set the limit shows "
             "only beside a lower rung of the sweep, and there is none yet.",
-            shown,
+            measured,
         )  # fmt: skip
-    shown += f"{REFERENCE_RUNG}{latency(low_latency_us)}"
+    measured += f"{REFERENCE_RUNG}{latency(low_latency_us)}"
     if mean_us >= profile.latency_risen * low_latency_us:
-        return Outcome("pass", shown, "The database slowed down: the limit is its own.")
+        return Outcome("pass", measured, "The database slowed down: the limit is its own.")
     return Outcome(
-        "warn", shown,
+        "warn", measured,
         "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
         "for want of threads, and this rung says nothing about the database's ceiling.",
         f"Give it at least {_advice(service, threads, target_ops_s)} threads and run it again.",

@@ -18,7 +18,7 @@ _PLACE: Final = re.compile(r"(<!-- made of the checks: (\w+) -->\n).*?(<!-- end 
 
 def rendered(document: str) -> str:
     """The document with its tables as the checks of today make them."""
-    made = {
+    tables = {
         "run": _checks(RUN_CHECKS),
         "loads": f"A load is judged by {_listed(RUN_CHECKS, 'loads')}. The rest says nothing about a load.\n",
         "ceilings": (
@@ -28,15 +28,15 @@ def rendered(document: str) -> str:
         "pair": _checks(PAIR_CHECKS),
         "purposes": _purposes(),
     }
-    return _PLACE.sub(lambda place: f"{place[1]}{made[place[2]].replace(THIN, ' ')}{place[3]}", document)
+    return _PLACE.sub(lambda place: f"{place[1]}{tables[place[2]].replace(THIN, ' ')}{place[3]}", document)
 
 
 def _checks(checks: Sequence[Check]) -> str:
     explained = [check.explained(profile("measured")) for check in checks]
-    shown = [column for column in range(len(PARTS)) if any(parts[column] for parts in explained)]
-    rows = [["check", *(PARTS[column].lower() for column in shown)], ["---"] * (len(shown) + 1)]
+    columns = [column for column in range(len(PARTS)) if any(parts[column] for parts in explained)]
+    rows = [["check", *(PARTS[column].lower() for column in columns)], ["---"] * (len(columns) + 1)]
     for check, parts in zip(checks, explained, strict=True):
-        rows.append([f"{check.id} {check.title[0].lower()}{check.title[1:]}", *(parts[column] for column in shown)])
+        rows.append([f"{check.id} {check.title[0].lower()}{check.title[1:]}", *(parts[column] for column in columns)])
     return _table(rows)
 
 

@@ -42,9 +42,9 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
         severity = "warn"
         if facts.window_s < profile.duration_reject_s:
             severity = "reject"
-    shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
+    measured = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not.",
         "Measure longer.",
         good="The window is long enough for its percentiles.",
@@ -94,11 +94,11 @@ def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
     share = max(shares)
     severity = graded(share, profile.setup_warn, profile.setup_reject)
     whole = all(client.init_s is not None for client in facts.clients)
-    shown = f"{percent(share)} of the run time"
+    measured = f"{percent(share)} of the run time"
     if severity == "pass" and not whole:
-        return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", shown)
+        return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", measured)
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "
         "the throughput that YCSB prints includes it"
         + (", and no other is known." if facts.whole_runs else ", the window's does not."),

@@ -168,15 +168,15 @@ def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
             return None
         return not_assessed("It is not known how fast each node's network is (nic_bits_per_s of its machine).")
     carried, capacity = reads_ops_s * read_bytes * 8, nodes * link
-    shown = f"{significant(carried / 1e9)} Gbit/s of payload, {exact(capacity / 1e9)} Gbit/s of network"
+    measured = f"{significant(carried / 1e9)} Gbit/s of payload, {exact(capacity / 1e9)} Gbit/s of network"
     if carried <= profile.network_usable * capacity:
-        return Outcome("pass", shown, "The network can carry what was read.")
+        return Outcome("pass", measured, "The network can carry what was read.")
     # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
     severity: Severity = "reject"
     if facts.properties.get("readallfields") == "false":
         severity = "warn"
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {significant(carried / 1e9)} Gbit/s, more than "
         "the nodes' network carries: reads return less than whole records, or a number is wrong.",
         "Find out whether reads fetch all fields and find their records, and how fast the network really is.",
@@ -193,11 +193,11 @@ def _was_sent(facts: RunFacts, profile: Profile) -> Outcome | None:
     if read_bytes is None or not all("network_sent_bytes_s" in node.columns for node in nodes):
         return None
     carried, sent = reads_ops_s * read_bytes, sum(node.mean("network_sent_bytes_s") for node in nodes)
-    shown = f"{size(carried)}/s of payload read, {size(sent)}/s sent by the nodes"
+    measured = f"{size(carried)}/s of payload read, {size(sent)}/s sent by the nodes"
     if sent >= profile.payload_least * carried:
-        return Outcome("pass", shown, "The nodes sent what was read.")
+        return Outcome("pass", measured, "The nodes sent what was read.")
     return Outcome(
-        "reject", shown,
+        "reject", measured,
         f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {size(carried)}/s, and the nodes sent "
         f"{size(sent)}/s: reads return less than whole records, or other machines answered them.",
         "Find out whether reads find their records and fetch all fields, and which machines answer the clients.",
@@ -218,11 +218,11 @@ def _was_written(facts: RunFacts, profile: Profile) -> Outcome | None:
     # A disk without a single write is one that the sampler does not see: a network file system, for example.
     if not acknowledged or not written:
         return None
-    shown = f"{size(acknowledged)}/s of values acknowledged, {size(written)}/s written to disks"
+    measured = f"{size(acknowledged)}/s of values acknowledged, {size(written)}/s written to disks"
     if written >= profile.payload_least * acknowledged:
-        return Outcome("pass", shown, "The disks wrote what was acknowledged as on disk.")
+        return Outcome("pass", measured, "The disks wrote what was acknowledged as on disk.")
     return Outcome(
-        "warn", shown,
+        "warn", measured,
         f"Writes of {size(acknowledged)}/s were acknowledged as on disk, and the nodes' disks wrote {size(written)}/s: "
         "the data goes elsewhere, is compressed well, or does not wait for the disk.",
         "Find out where the servers keep their data, and whether the durability mode holds.",

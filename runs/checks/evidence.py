@@ -51,16 +51,16 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
     succeeded = "unknown"
     if facts.ok_operations is not None:
         succeeded = grouped(facts.ok_operations)
-    shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
+    measured = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
     if not messages and not _tells_success(facts):
         if facts.ok_operations is None:
-            return not_assessed("Nothing tells whether an operation succeeded.", shown)
+            return not_assessed("Nothing tells whether an operation succeeded.", measured)
         return Outcome(
-            "info", shown,
+            "info", measured,
             "The output counts successful operations but prints no return codes, so their success is its own word.",
         )  # fmt: skip
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"{sentence(messages)}.",
         "Read the clients' output on this page, mend what stopped them, and run it again.",
         good="Every client's operations are there, over the whole window.",
@@ -115,10 +115,10 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: counts
     """
     if not facts.total_operations:
-        known = "No count is known."
+        reason = "No count is known."
         if facts.total_operations == 0:
-            known = "There are no operations to have failed."
-        return not_assessed(known)
+            reason = "There are no operations to have failed."
+        return not_assessed(reason)
     if facts.failed_operations is None:
         return not_assessed("How many operations failed is not known.")
     ratio = facts.failed_operations / facts.total_operations
@@ -129,9 +129,9 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
         not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures
     others = ratio - not_found
     severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
-    shown = f"{percent(others)} errors, {percent(not_found)} not found"
+    measured = f"{percent(others)} errors, {percent(not_found)} not found"
     if not facts.failed_operations:
-        return Outcome("pass", shown, "No operation of the window failed.")
+        return Outcome("pass", measured, "No operation of the window failed.")
     remedy = "Read the errors in the clients' output; they name what the database refused."
     if not_found > others:
         remedy = "Records are not found: load the data set this workload expects."
@@ -141,7 +141,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
                 "a read may be older than a write."
             )
     return Outcome(
-        severity, shown,
+        severity, measured,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
         + (f" (return codes of the whole run: {_list_codes(failures)})." if failures else ".")
         + " A failed operation is often faster than a good one, so it flatters the throughput.",
@@ -232,11 +232,11 @@ def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
     wrong = _find_failures(codes)
     failed = sum(wrong.values())
-    shown = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
+    measured = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
     if not wrong:
-        return Outcome("pass", shown, f"All {grouped(total)} verified reads returned what had been written.")
+        return Outcome("pass", measured, f"All {grouped(total)} verified reads returned what had been written.")
     return Outcome(
-        "reject", shown,
+        "reject", measured,
         f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written "
         f"({_list_codes(wrong)}): the database, or its binding, gave wrong data.",
         "Load the data set with dataintegrity=true too, by the same properties. If the data is still wrong, the "

@@ -96,9 +96,9 @@ class ClusterFacts:
     def least(self, name: str) -> float | None:
         """The smallest value of a fact over all nodes; None unless every node states it."""
         values = [parse_number(fact(machine, name)) for machine in self.machines]
-        known = [value for value in values if value is not None]
-        if known and len(known) == len(values):
-            return min(known)
+        stated = [value for value in values if value is not None]
+        if stated and len(stated) == len(values):
+            return min(stated)
         return None
 
     @cached_property

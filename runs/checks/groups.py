@@ -21,12 +21,12 @@ def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
     judged = [_judge(group, profile) for group in facts.groups]
     complaints = [f"{group.name} {text}" for group, (_, text) in zip(facts.groups, judged, strict=True) if text]
-    shown = counted(len(facts.groups), "group")
+    measured = counted(len(facts.groups), "group")
     if not complaints:
-        return Outcome("pass", shown, "Every group stood beside the ladder as planned.")
+        return Outcome("pass", measured, "Every group stood beside the ladder as planned.")
     severity = find_worst(severity for severity, _ in judged)
     return Outcome(
-        severity, shown, f"{sentence(complaints)}.",
+        severity, measured, f"{sentence(complaints)}.",
         "See the table of client groups: a group that ends early or fails needs fewer threads, a lower target or "
         "another workload.",
     )  # fmt: skip

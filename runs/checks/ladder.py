@@ -31,14 +31,14 @@ def judge_ladder(rungs: Sequence[tuple[str, Sequence[float]]]) -> CheckResult:
         return CheckResult("V26", "not_assessed", title, "", limits, missing)
     logs = [list(map(math.log, values)) for _, values in rungs]
     means = [fmean(values) for values in logs]
-    shown = ", ".join(short(math.exp(mean)) for mean in means)[:110] + " ops/s"
+    measured = ", ".join(short(math.exp(mean)) for mean in means)[:110] + " ops/s"
     if is_explained(logs, VARIATION):
-        return CheckResult("V26", "pass", title, shown, limits, "A curve with at most one peak explains the rungs.")
+        return CheckResult("V26", "pass", title, measured, limits, "A curve with at most one peak explains the rungs.")
     low = max(range(1, len(means) - 1), key=lambda i: min(max(means[:i]), max(means[i + 1 :])) - means[i])
     around = (low, means.index(max(means[:low])), low + 1 + means[low + 1 :].index(max(means[low + 1 :])))
     at = [f"{throughput(math.exp(means[i]))} at {rungs[i][0]}" for i in around]
     return CheckResult(
-        "V26", "warn", title, shown, limits,
+        "V26", "warn", title, measured, limits,
         f"{at[0]} is below {at[1]} and {at[2]}, which no curve with at most one peak explains.",
         "Look at what else ran beside these runs (V25), and run the rungs again.",
     )  # fmt: skip

@@ -60,9 +60,9 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
     if complaint := _other_mix(facts, shares, profile):
         complaints.append(complaint)
         severities.append("warn")
-    shown = _listed(shares)
+    measured = _listed(shares)
     return Outcome(
-        find_worst(severities), shown,
+        find_worst(severities), measured,
         f"The operations are not what the workload asks for: {'; '.join(complaints)}.",
         "State the workload that was run. Look for unsupported operations and for misspelt proportions.",
         good="The operations have the shares that the workload asks for.",
@@ -136,11 +136,11 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 
 def _not_dropped(total: Count, profile: Profile) -> Outcome:
-    shown = f"{grouped(total.dropped)} of {grouped(total.offered)} arrivals dropped"
+    measured = f"{grouped(total.dropped)} of {grouped(total.offered)} arrivals dropped"
     if total.dropped_share <= profile.dropped_warn + ROUNDING:
-        return Outcome("pass", shown, "What was offered was begun: the load was sustained.")
+        return Outcome("pass", measured, "What was offered was begun: the load was sustained.")
     return Outcome(
-        "warn", shown,
+        "warn", measured,
         f"{percent(total.dropped_share)} of the operations were dropped, since no thread was free in time: the load "
         "was not sustained.",
         "Take this rung as beyond the ceiling, or give it more threads and run it again.",

@@ -96,12 +96,12 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Not assessed without: record count and size, every node's memory
     """
     ratios = [side.memory_ratio for side in (a, b)]
-    known = [ratio for ratio in ratios if ratio is not None]
-    if len(known) < 2:
+    stated = [ratio for ratio in ratios if ratio is not None]
+    if len(stated) < 2:
         unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
         missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
         return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
-    fits = [classify_fit(ratio, profile) for ratio in known]
+    fits = [classify_fit(ratio, profile) for ratio in stated]
     differences = []
     if fits[0] != fits[1] and "lives on disk" in fits:
         message = f"for {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's"
@@ -110,7 +110,7 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         message = f"the data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's"
         differences = [("memory_fit", message)]
     return _judged(
-        " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known), differences, [],
+        " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in stated), differences, [],
         f"On both sides the data set {fits[0]}.",
         "Compare sides whose data sets have the same size against their memory.",
     )  # fmt: skip
@@ -127,14 +127,14 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     unknown = [side for side in (a, b) if side.hit_ratio is None]
     if a.hit_ratio is None or b.hit_ratio is None:
         return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
-    shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
+    measured = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
     changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + ROUNDING]
     differences = []
     if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
         answered = f"{percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
         differences.append(("hit_ratio", f"memory answered {answered}"))
     return _judged(
-        shown, differences,
+        measured, differences,
         [f"within the run of {_labels(changing)} the hit ratio still changed"] if changing else [],
         "Memory answered about as many reads on both sides.",
         "Warm both sides up until their hit ratios stand still, and give them data sets of one size.",
@@ -241,9 +241,9 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
     if not differences and not complaints and unknown:
         return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
-    shown = "; ".join([*(message for _, message in differences), *complaints])
+    measured = "; ".join([*(message for _, message in differences), *complaints])
     return _judged(
-        shown or "alike", differences, complaints, "Versions and machines are alike.",
+        measured or "alike", differences, complaints, "Versions and machines are alike.",
         "Measure both sides on the same machines with the same versions, and nothing else on them.",
     )  # fmt: skip
 
@@ -256,12 +256,12 @@ def _hardware(a: ClusterFacts, b: ClusterFacts) -> tuple[Sequence[object], Seque
 
 
 def _judged(
-    shown: str, differences: Sequence[tuple[str, str]], complaints: Sequence[str], good: str, remedy: str
+    measured: str, differences: Sequence[tuple[str, str]], complaints: Sequence[str], good: str, remedy: str
 ) -> Outcome:
     """A warning where there is a difference, each with its subject, or a complaint about one of the sides."""
     messages = [*(message for _, message in differences), *complaints]
     differing = tuple((subject, f"{sentence([message])}.") for subject, message in differences)
-    return Outcome(warn_if(messages), shown, f"{sentence(messages)}.", remedy, differing, good=good)
+    return Outcome(warn_if(messages), measured, f"{sentence(messages)}.", remedy, differing, good=good)
 
 
 def _labels(sides: Sequence[SideFacts]) -> str:

@@ -62,13 +62,13 @@ def compute_verdict(severities: Iterable[Severity]) -> JudgedColumns:
 
     Infos and checks without their data change nothing.
     """
-    known = list(severities)
-    severity = find_worst(known)
+    assessed = list(severities)
+    severity = find_worst(assessed)
     verdict: Verdict = "pass"
     if severity in ("warn", "reject"):
         verdict = severity
     return {
         "verdict": verdict,
-        "checks": len(known),
-        "checks_assessed": len(known) - known.count("not_assessed"),
+        "checks": len(assessed),
+        "checks_assessed": len(assessed) - assessed.count("not_assessed"),
     }

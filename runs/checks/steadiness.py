@@ -33,13 +33,13 @@ def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
         return not_assessed(missing)
     growth_us, mean_us = growth
     growing = growth_us > max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6)
-    shown = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
+    measured = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
     if not growing:
-        return Outcome("pass", shown, "Operations did not become later and later.")
+        return Outcome("pass", measured, "Operations did not become later and later.")
     # Below the share that counts as sustained nobody claims that the target was kept: V09 says so already.
     claimed = (facts.throughput_ops_s or 0.0) / facts.target_ops_s >= profile.target_warn
     return Outcome(
-        "reject" if claimed else "warn", shown,
+        "reject" if claimed else "warn", measured,
         f"The response time grew by {latency(growth_us)} over the window: more was asked for than the database could "
         "do, and the queue would have grown without end.",
         "Take this rung as beyond the ceiling; measure a lower target.",
@@ -56,13 +56,13 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         max({drift_warn}, {drift_sigmas} standard errors); of a plan with settling: background work of the servers left
     Not assessed without: {steady_least_s} of window, second by second
     """
-    known = facts.over_time
-    window = known.rate_ops_s[known.warmup_s :] if known else ()
-    if known is None or len(window) < profile.steady_least_s:
-        return not_assessed(_too_short(known, len(window), profile.steady_least_s))
+    over_time = facts.over_time
+    window = over_time.rate_ops_s[over_time.warmup_s :] if over_time else ()
+    if over_time is None or len(window) < profile.steady_least_s:
+        return not_assessed(_too_short(over_time, len(window), profile.steady_least_s))
     drift = compute_drift(window)
-    shown = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
-    complaints = [complaint for complaint in [_warmed_late(known, profile)] if complaint]
+    measured = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
+    complaints = [complaint for complaint in [_warmed_late(over_time, profile)] if complaint]
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
@@ -70,34 +70,34 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         work = ", ".join(f"{name.replace('_', ' ')} {exact(value)}" for name, value in facts.background_work.items())
         complaints.append(f"the servers still had work of their own when the clients began ({work})")
     return Outcome(
-        warn_if(complaints), shown,
+        warn_if(complaints), measured,
         f"{sentence(complaints)}.",
         "Warm up longer and measure longer; the run page cuts a longer warm-up off without a new run.",
         good="The window is in a steady state.",
     )  # fmt: skip
 
 
-def _warmed_late(known: OverTime, profile: Profile) -> str:
+def _warmed_late(over_time: OverTime, profile: Profile) -> str:
     """What MSER-5 says against the planned warm-up, of the throughput and of p95; empty where it makes no difference.
 
     By itself it cuts something off many a healthy run, so it counts only where what it keeps has another mean.
     """
-    for label, values in (("throughput", known.rate_ops_s), ("p95", known.p95_us)):
+    for label, values in (("throughput", over_time.rate_ops_s), ("p95", over_time.p95_us)):
         series = np.asarray(values, dtype=np.float64)
-        if series.size < known.warmup_s + 1 or not np.isfinite(series).all():
+        if series.size < over_time.warmup_s + 1 or not np.isfinite(series).all():
             continue
-        steady, mean = mser5(series.tolist()), float(series[known.warmup_s :].mean())
+        steady, mean = mser5(series.tolist()), float(series[over_time.warmup_s :].mean())
         if steady is None or not mean or abs(steady.mean_kept / mean - 1) <= profile.steady_gain:
             continue
         if steady.at_limit:
             return NO_STEADY_STATE.format(series=label)
-        if steady.truncate_s > known.warmup_s:
-            return WARMED_LATE.format(series=label, warmup_s=steady.truncate_s, cut_s=known.warmup_s)
+        if steady.truncate_s > over_time.warmup_s:
+            return WARMED_LATE.format(series=label, warmup_s=steady.truncate_s, cut_s=over_time.warmup_s)
     return ""
 
 
-def _too_short(known: OverTime | None, length: int, least: float) -> str:
-    if known is None:
+def _too_short(over_time: OverTime | None, length: int, least: float) -> str:
+    if over_time is None:
         return RATES_UNKNOWN
     return TOO_FEW_SECONDS.format(length=length, least=exact(least))
 
@@ -120,11 +120,11 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
             missing = f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
         return not_assessed(missing, f"{len(series)} s" if series else "")
     bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
-    shown = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"
+    measured = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"
     if not bad and facts.over_time and not facts.over_time.is_by_second:
-        return not_assessed("Only means over several seconds are known: they hide what single seconds do.", shown)
+        return not_assessed("Only means over several seconds are known: they hide what single seconds do.", measured)
     return Outcome(
-        warn_if(bad), shown,
+        warn_if(bad), measured,
         f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
         f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
         f"{percent(spread.down_spike_share)} away.",
@@ -158,13 +158,13 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     by_second = facts.over_time is None or facts.over_time.is_by_second
     if not complaints and not by_second:
         return not_assessed("Only means over several seconds are known: they hide short stalls.")
-    shown = []
+    measured = []
     if stalled or (enough and by_second):
-        shown = [f"{empty} s empty"]
+        measured = [f"{empty} s empty"]
     if longest_us is not None:
-        shown += [f"longest operation {latency(longest_us)}"]
+        measured += [f"longest operation {latency(longest_us)}"]
     return Outcome(
-        warn_if(complaints), ", ".join(shown),
+        warn_if(complaints), ", ".join(measured),
         f"{sentence(complaints, ' and ')}.",
         "Look at the server's log at that time: checkpoints, compactions, elections, collecting garbage.",
         good="The database never stopped answering.",

@@ -35,12 +35,12 @@ STORAGE_FACTOR: Final = 1.6
 
 def capacity_ops_s(generator: PlannedGenerator, binding: str, *, processes: int, cores_share: float) -> float | None:
     """The highest throughput of `processes` clients that may use that share of the cores; None where it is unknown."""
-    known = get_capacity(generator.capacity, binding, generator.bindings.get(binding))
+    capacity = get_capacity(generator.capacity, binding, generator.bindings.get(binding))
     bounds = []
-    if "ops_s" in known:
-        bounds.append(min(processes * known["client_ops_s"], known["ops_s"] * cores_share))
-    if "core_ops_s" in known and generator.cores:
-        bounds.append(known["core_ops_s"] * generator.cores * cores_share * MAX_CPU_SHARE)
+    if "ops_s" in capacity:
+        bounds.append(min(processes * capacity["client_ops_s"], capacity["ops_s"] * cores_share))
+    if "core_ops_s" in capacity and generator.cores:
+        bounds.append(capacity["core_ops_s"] * generator.cores * cores_share * MAX_CPU_SHARE)
     return min(bounds, default=None)
 
 
@@ -68,10 +68,10 @@ def _total(run: PlannedRun, binding: str, processes: int) -> float | None:
         is_shared = divides and generator.machine_id in database.machine_ids
         share = 0.5 if is_shared and generator.cores > 1 else 1.0
         bounds.append(capacity_ops_s(generator, binding, processes=processes, cores_share=share))
-    known = [bound for bound in bounds if bound is not None]
-    if len(known) != len(bounds):
+    limits = [bound for bound in bounds if bound is not None]
+    if len(limits) != len(bounds):
         return None
-    return sum(known)
+    return sum(limits)
 
 
 def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:

@@ -363,11 +363,11 @@ def _find_refusals(cluster: Cluster, facts: Mapping[str, str]) -> dict[str, str]
 
 
 def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
-    known = {}
+    node_facts = {}
     for name, sources in NODE_FACTS.items():
         values = [parse_number(fact(facts, source)) for source in sources]
-        known[name] = next((value for value in values if value is not None), None)
-    return {name: value for name, value in known.items() if value is not None}
+        node_facts[name] = next((value for value in values if value is not None), None)
+    return {name: value for name, value in node_facts.items() if value is not None}
 
 
 def _generator(generator: LoadGenerator) -> PlannedGenerator:

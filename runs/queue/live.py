@@ -298,10 +298,12 @@ def _share(said: Said, name: str) -> float:
 
 
 def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
-    known = [(status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status]
-    count = sum(weight for weight, _ in known)
+    measured = [
+        (status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status
+    ]
+    count = sum(weight for weight, _ in measured)
     if count:
-        return sum(weight * mean for weight, mean in known) / count
+        return sum(weight * mean for weight, mean in measured) / count
     return None
 
 

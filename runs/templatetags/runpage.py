@@ -78,10 +78,10 @@ UNITS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
 
 def common_unit(latencies_us: Iterable[float | None]) -> str:
     """The unit in which the middle one of these latencies has the fewest superfluous digits."""
-    known = sorted(value for value in latencies_us if value is not None)
+    latencies = sorted(value for value in latencies_us if value is not None)
     middle = 0.0
-    if known:
-        middle = known[len(known) // 2]
+    if latencies:
+        middle = latencies[len(latencies) // 2]
     if middle >= 1e6:
         return "s"
     if middle >= 1e3:

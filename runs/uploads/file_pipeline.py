@@ -141,12 +141,12 @@ def _keep(member: RedactedMember, file: ReadFile) -> None:
 
 def _read_before(member: RedactedMember) -> ReadFile | None:
     """The file that `_keep` stored for this member; None without one, or where a process died in the middle of it."""
-    kept = None
+    content = None
     if member.path:
-        kept = staging.read_sums(member.path)
+        content = staging.read_sums(member.path)
     try:
-        if kept is not None:
-            return msgspec.msgpack.decode(kept, type=ReadFile, dec_hook=_array)
+        if content is not None:
+            return msgspec.msgpack.decode(content, type=ReadFile, dec_hook=_array)
         return None
     except msgspec.DecodeError:
         return None
@@ -180,22 +180,24 @@ def _recognise_run(run: RunFiles) -> FoundRun:
 def redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress) -> list[RedactedFile]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
     progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
-    kept: list[RedactedFile] = []
+    redacted: list[RedactedFile] = []
     names: set[str] = set()
     for original in stored:
         with staging.opened(original.path) as stream:
             try:
                 for member in open_members(original.name, stream, progress=progress.file(original.size)):
-                    if len(kept) >= MAX_MEMBERS:
+                    if len(redacted) >= MAX_MEMBERS:
                         raise UnreadableFile(
                             f"There are more than {MAX_MEMBERS:,} files; the rest was not looked at: bring fewer."
                         )
-                    kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
-                    names.add(kept[-1].name)
+                    redacted.append(
+                        _redacted_into_storage(upload_id, len(redacted), member, own_name(member.name, names))
+                    )
+                    names.add(redacted[-1].name)
             except UnreadableFile as error:
-                kept.append(RedactedFile(name=own_name(original.name, names), size=original.size, error=str(error)))
-                names.add(kept[-1].name)
-    return kept
+                redacted.append(RedactedFile(name=own_name(original.name, names), size=original.size, error=str(error)))
+                names.add(redacted[-1].name)
+    return redacted
 
 
 def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> RedactedFile:

@@ -24,13 +24,13 @@ def without_secrets(data: bytes) -> tuple[bytes, int]:
     """Whole lines without their secrets, and how many of them held one."""
     if b",HIST" not in data:
         return _looked_at(data)
-    kept, hidden = [], 0
+    redacted, hidden = [], 0
     for is_histogram, lines in groupby(data.splitlines(keepends=True), lambda line: bool(_HISTOGRAM.fullmatch(line))):
         part = b"".join(lines)
         part, secrets = (part, 0) if is_histogram else _looked_at(part)
-        kept.append(part)
+        redacted.append(part)
         hidden += secrets
-    return b"".join(kept), hidden
+    return b"".join(redacted), hidden
 
 
 def _looked_at(data: bytes) -> tuple[bytes, int]:
@@ -41,7 +41,7 @@ def _looked_at(data: bytes) -> tuple[bytes, int]:
     # A value may stand on the line below its name.
     cued = [_has_cue(line) for line in lines]
     close = [here or above for here, above in zip(cued, [False, *cued], strict=False)]
-    kept: list[bytes] = []
+    redacted: list[bytes] = []
     hidden = hidden_keys
     for is_close, numbered in groupby(zip(close, lines, strict=True), lambda pair: pair[0]):
         part = [line for _, line in numbered]
@@ -50,16 +50,16 @@ def _looked_at(data: bytes) -> tuple[bytes, int]:
             after = redact("\n".join(before)).split("\n")
             hidden += sum(old != new for old, new in zip(before, after, strict=True))
             part = [line.encode() for line in after]
-        kept += part
-    return b"\n".join(kept), hidden
+        redacted += part
+    return b"\n".join(redacted), hidden
 
 
 def _without_keys(data: bytes) -> tuple[bytes, int]:
     """Without the lines of private keys, which hold no cue."""
     if b"-----BEGIN" not in data:
         return data, 0
-    kept = redact_keys(data.decode("utf-8", errors="replace")).encode()
-    return kept, sum(old != new for old, new in zip(data.split(b"\n"), kept.split(b"\n"), strict=True))
+    redacted = redact_keys(data.decode("utf-8", errors="replace")).encode()
+    return redacted, sum(old != new for old, new in zip(data.split(b"\n"), redacted.split(b"\n"), strict=True))
 
 
 def _has_cue(data: bytes) -> bool:

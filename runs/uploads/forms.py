@@ -82,14 +82,14 @@ class FoundRunForm(DescribedForm):
     def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int) -> None:
         self.run, self.number = run, number
         prefix, hints = f"run-{number}", run["hints"]
-        kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
+        is_kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": kept and not run.get("is_doubtful"),
+            "keep": is_kept and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
         }
-        super().__init__(posted if kept else None, prefix=prefix, initial=initial)
+        super().__init__(posted if is_kept else None, prefix=prefix, initial=initial)
         for name, label in (("keep", "Save"), ("phase", "Phase of"), ("threads", "Threads of"), ("target", "Target of"),
                             ("repeat", "Repeat of")):  # fmt: skip
             self.fields[name].widget.attrs["aria-label"] = f"{label} run {number + 1}"

@@ -200,8 +200,8 @@ def expire() -> None:
     for upload in Upload.objects.filter(created_at__lt=Now() - KEPT_FOR).exclude(state=State.SAVED):
         discard(upload)
     folders = staging.folders()  # before the rows are looked at: one that comes meanwhile is none of these
-    known = {str(key) for key in Upload.objects.exclude(state=State.SAVED).values_list("pk", flat=True)}
-    for stray in folders - known:
+    pending = {str(key) for key in Upload.objects.exclude(state=State.SAVED).values_list("pk", flat=True)}
+    for stray in folders - pending:
         staging.drop_folder(stray)
     upload_handlers.drop_strays(KEPT_FOR.total_seconds())
     keys.expire()

@@ -223,8 +223,8 @@ def _units_in_memory(part: _Part, log: IntervalLog, blocks: Sequence[int]) -> li
     for begin, end in pairwise(borders):
         for at in range(begin, end, BATCH):
             until = min(at + BATCH, end)
-            held = slice(int(log.offsets[at]), int(log.offsets[until]))
-            counts = Counts(np.diff(log.offsets[at : until + 1]), log.index[held], log.count[held])
+            entries = slice(int(log.offsets[at]), int(log.offsets[until]))
+            counts = Counts(np.diff(log.offsets[at : until + 1]), log.index[entries], log.count[entries])
             units.append(_Unit(mine[at], part.client.number, part.first + at, counts))
     return sorted(units, key=lambda unit: unit.block)
 

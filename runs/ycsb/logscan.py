@@ -75,17 +75,17 @@ def scan(
     seen: dict[str, _Seen] = {}
     last: Row | None = None
     for last in source.rows(text):
-        known = seen.get(last.name)
-        if known is None:
-            known = seen[last.name] = _Seen(text.start_times[last.name])
-        known.add(last, thorough=thorough)
+        intervals = seen.get(last.name)
+        if intervals is None:
+            intervals = seen[last.name] = _Seen(text.start_times[last.name])
+        intervals.add(last, thorough=thorough)
     truncated = text.damage is not None
     if last is not None and not truncated and _is_damaged(last.payload):
         seen[last.name].drop()
         truncated = True
     counted: dict[str, int] = {}
-    for name, known in seen.items():
-        at = known.last_counted()
+    for name, intervals in seen.items():
+        at = intervals.last_counted()
         if at is None:
             return scan(source, steps, thorough=True)
         counted[name] = at

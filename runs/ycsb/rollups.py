@@ -77,8 +77,8 @@ class Pyramid:
             if mine.all():
                 self._dense(number).add(second - number * BLOCK_S, counts)
                 return
-            kept = np.repeat(mine, counts.sizes)
-            part = Counts(counts.sizes[mine], counts.index[kept], counts.count[kept])
+            mask = np.repeat(mine, counts.sizes)
+            part = Counts(counts.sizes[mine], counts.index[mask], counts.count[mask])
             self._dense(number).add(second[mine] - number * BLOCK_S, part)
 
     def _add_one_by_one(self, first: Ints, spread: Ints, counts: Counts) -> None:
@@ -239,11 +239,11 @@ class _Block:
         index = np.concatenate([counts.index for _, counts in self.parts]).astype(np.int64)
         count = np.concatenate([counts.count for _, counts in self.parts])
         some = count > 0
-        held = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
-        keys = held.row * held.width + held.index
+        counted = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
+        keys = counted.row * counted.width + counted.index
         if (keys[1:] > keys[:-1]).all():
-            return held
-        return held.coarser(1)
+            return counted
+        return counted.coarser(1)
 
     def clear(self) -> None:
         self.values.fill(0)

@@ -186,10 +186,10 @@ def coarser(seconds: Points, level: int) -> Points:
     for column in ("covered_s", "count", "failed"):
         points[column] = np.add.reduceat(seconds[column], first)
     rate = seconds["rate_ops_s"]
-    known = np.isfinite(rate)
-    number = np.add.reduceat(known.astype(np.int64), first)
+    finite = np.isfinite(rate)
+    number = np.add.reduceat(finite.astype(np.int64), first)
     with np.errstate(invalid="ignore"):
-        points["rate_ops_s"] = np.add.reduceat(np.where(known, rate, 0.0), first) / number
+        points["rate_ops_s"] = np.add.reduceat(np.where(finite, rate, 0.0), first) / number
     # fmin and fmax pass over NaN while there is a number.
     points["rate_min_ops_s"] = np.fmin.reduceat(rate, first)
     points["rate_max_ops_s"] = np.fmax.reduceat(rate, first)

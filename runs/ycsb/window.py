@@ -155,12 +155,12 @@ def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[
     kind = workload_kind(timelines)
     reference = references(timelines)
     spans = [_span(number, timelines, kind, reference.get(number)) for number in sorted(numbers)]
-    known = [span for span in spans if isinstance(span, Span)]
+    mergeable = [span for span in spans if isinstance(span, Span)]
     missing = tuple(span for span in spans if isinstance(span, MissingClient))
-    if not known:
+    if not mergeable:
         reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
         raise MergeError(f"Nothing can be merged: {reasons}.")
-    return known, missing
+    return mergeable, missing
 
 
 def _span(

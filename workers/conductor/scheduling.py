@@ -205,8 +205,8 @@ def _contained(run_id: uuid.UUID, step: Callable[[], object]) -> bool:
 def reap() -> None:
     """End what lost its worker and free its machines. Rows only: processes are ended on their own host."""
     _end_clients(lifecycle.reap())
-    held = Lease.objects.filter(run__isnull=False)
-    release(held.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
+    leases = Lease.objects.filter(run__isnull=False)
+    release(leases.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
     _end_lost_calibrations()
 
 

@@ -251,14 +251,14 @@ def compare_sessions(
     level = Level(tuple(own), squares, len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
-    known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
+    comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
-        return _without_interval(known)
+        return _without_interval(comparison)
     later = 0.0
     if means[:-1]:
         later = fmean(means[:-1]) - fmean(level.means)
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
-    return judged(_with(replace(known, confirmed=confirmed), interval))
+    return judged(_with(replace(comparison, confirmed=confirmed), interval))
 
 
 def follow_sessions(
@@ -303,17 +303,17 @@ def follow_sessions(
     sessions = estimate.sessions if estimate else len(own)
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))
     sd = estimate.sd if estimate else 0.0
-    known = replace(blank, ratio=ratio, n_a=len(means), n_b=sessions, cv=sd or None, sds=(sd, sd))
+    comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=sessions, cv=sd or None, sds=(sd, sd))
     interval = None
     if estimate:
         interval = compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees)
     if interval is None or ratio is None:
-        return _without_interval(known)
+        return _without_interval(comparison)
     confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
-    known = replace(
-        known, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
+    comparison = replace(
+        comparison, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
     )
-    return judged(_with(known, interval))
+    return judged(_with(comparison, interval))
 
 
 def _blank_of_sessions(
@@ -403,35 +403,36 @@ def judged(comparison: Comparison) -> Comparison:
         and comparison.high is not None
         and comparison.p is not None
     )
-    shown = interval_text(comparison)
+    interval = interval_text(comparison)
     away = abs(comparison.ratio - 1)
     excludes = comparison.low > 1 or comparison.high < 1
     if excludes and away >= comparison.threshold - ROUNDING and (comparison.adjusted_p or comparison.p) < ALPHA:
         outcome = Outcome.FASTER if comparison.ratio > 1 else Outcome.SLOWER
         reason = (
-            f"The interval {shown} excludes 1, and the difference is {plain_percent(comparison.threshold)} or more."
+            f"The interval {interval} excludes 1, and the difference is {plain_percent(comparison.threshold)} or more."
         )
         return replace(comparison, outcome=outcome, reason=reason, needs_more=None)
     if comparison.low >= 1 - comparison.threshold and comparison.high <= 1 + comparison.threshold:
-        reason = f"The whole interval {shown} lies within {plain_percent(comparison.threshold)} of 1."
+        reason = f"The whole interval {interval} lies within {plain_percent(comparison.threshold)} of 1."
         return replace(comparison, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
     return _inconclusive(comparison, excludes, away)
 
 
 def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Comparison:
-    shown = interval_text(comparison)
+    interval = interval_text(comparison)
     if excludes and away >= comparison.threshold - ROUNDING:
         others = "the comparisons of this table"
         if comparison.unit == "session":
             others = "the tests of this commit"
         why = (
-            f"Alone the interval {shown} would exclude 1, but among {others} one as clear is to be expected by chance "
-            f"(adjusted p {significant(comparison.adjusted_p or 0.0, 2)})"
+            f"Alone the interval {interval} would exclude 1, but among {others} one as clear is to be expected by "
+            f"chance (adjusted p {significant(comparison.adjusted_p or 0.0, 2)})"
         )
     elif excludes:
-        why = f"There is a difference, {shown}, but whether it is {plain_percent(comparison.threshold)} or more is open"
+        threshold = plain_percent(comparison.threshold)
+        why = f"There is a difference, {interval}, but whether it is {threshold} or more is open"
     else:
-        why = f"The interval {shown} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
+        why = f"The interval {interval} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
     if comparison.look:
         following = comparison.look.following
         advice = "No look is left."

@@ -120,8 +120,8 @@ def _name(bar: Bar, row: int, bars: Sequence[Bar], frame: Frame) -> dict[str, An
         texts.append(f'<span style="font-size:0.9em">{detail}</span>')
     if bar.note and not frame.narrow:
         texts.append(escaped(f"· {bar.note}"))
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
-    return annotation("  ".join(texts), frame.theme.muted, **place)
+    position = {"x": 0, "xref": "paper", "xanchor": "left", "y": row, "yanchor": "bottom", "borderpad": 0}
+    return annotation("  ".join(texts), frame.theme.muted, **position)
 
 
 def _middle(row: int) -> float:
@@ -175,7 +175,7 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
         return []
     first, *more = (text for pattern, text in PATTERN_SAYS.items() if pattern in patterns)
     says = f"{first}{'<br>' if frame.narrow else ' · '}{' · '.join(more)}"
-    place = {
+    position = {
         "x": 1,
         "y": 0,
         "xref": "paper",
@@ -185,7 +185,7 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
         "yshift": -42,
         "align": "right",
     }
-    return [annotation(says, frame.theme.muted, **place)]
+    return [annotation(says, frame.theme.muted, **position)]
 
 
 def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:

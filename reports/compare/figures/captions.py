@@ -190,14 +190,14 @@ def _clients(points: Sequence[Point]) -> str:
 
 def _generators(points: Sequence[Point]) -> str:
     """How busy the load generators were; of points of which nobody measured it, that too."""
-    known = [point.generator_cpu for point in points if point.generator_cpu is not None]
-    if not known:
+    shares = [point.generator_cpu for point in points if point.generator_cpu is not None]
+    if not shares:
         return CPU_NOT_MEASURED
-    unknown = len(points) - len(known)
+    unknown = len(points) - len(shares)
     missing = ""
     if unknown:
         missing = f", not measured at {formatting.counted(unknown, 'point')}"
-    return GENERATORS_CPU.format(most=formatting.percent(max(known)), missing=missing)
+    return GENERATORS_CPU.format(most=formatting.percent(max(shares)), missing=missing)
 
 
 def _modes(points: Sequence[Point]) -> str:

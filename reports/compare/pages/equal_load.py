@@ -86,15 +86,15 @@ class EqualLoad:
         unknown = [side for side in self.sides if not any(operation.known for operation in side.operations)]
         more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more
-        known = len(self.sides) - len(unknown)
+        readable = len(self.sides) - len(unknown)
         column = list_percentiles(self.statistic).index(self.statistic)
-        lacking = known - sum(
+        lacking = readable - sum(
             any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
         )
         without = ""
         if lacking:
             without = f", {lacking} of them no {self.statistic_label}"
-        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency{without}"]
+        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(readable)} a latency{without}"]
         if more:
             parts.append(f"{_sides(more)} only rungs that do more")
         if less:
@@ -310,10 +310,10 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
         return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
     values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
-    known = tuple(value for value in values if value is not None)
-    if len(known) < len(values):
-        return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
-    return Latencies(known, "", error, noise_at(passes, load_ops_s))
+    latencies = tuple(value for value in values if value is not None)
+    if len(latencies) < len(values):
+        return Latencies((), f"only {len(latencies)} of {len(values)} repeats have a latency at this load")
+    return Latencies(latencies, "", error, noise_at(passes, load_ops_s))
 
 
 def rung_label(point: Point) -> str:

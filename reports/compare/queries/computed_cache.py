@@ -109,15 +109,15 @@ def build_key(team_id: uuid.UUID, *parts: object) -> str:
     return f"reports:{_sha((_code(), str(team_id), *parts))}"
 
 
-def get_or_compute(key: str, kind: Any, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
+def get_or_compute(key: str, kind: Any, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda value: True) -> T:
     """The entry of that key, of the type `kind`; made where there is none, and kept where `keep` allows it."""
-    held = cached_values({key: key}, kind)
-    if key in held:
-        return held[key]  # type: ignore[no-any-return]
-    made = make()
-    if keep(made):
-        cache_values({key: made})
-    return made
+    cached = cached_values({key: key}, kind)
+    if key in cached:
+        return cached[key]  # type: ignore[no-any-return]
+    value = make()
+    if keep(value):
+        cache_values({key: value})
+    return value
 
 
 def cached_values(keys: Mapping[Any, str], kind: Any) -> dict[Any, Any]:

@@ -76,7 +76,7 @@ def read_reduced_loads(
     highest: dict[Conditions, dict[str, ReducedLoad]] = defaultdict(dict)
     for (key, condition, *_), repeats in rungs.items():
         load = ReducedLoad(median(rate for rate, _ in repeats), condition, median(level for _, level in repeats))
-        known = highest[key].setdefault(condition, load)
-        if load.throughput_ops_s > known.throughput_ops_s:
+        highest_load = highest[key].setdefault(condition, load)
+        if load.throughput_ops_s > highest_load.throughput_ops_s:
             highest[key][condition] = load
     return {key: list(loads.values()) for key, loads in highest.items()}

@@ -72,12 +72,12 @@ def _repeats(runs: Sequence[Run]) -> dict[uuid.UUID, list[float]]:
     count, its own alone."""
     repeats: dict[uuid.UUID, list[float]] = {run.pk: [run.throughput_ops_s or 0.0] for run in runs}
     cells = {run.pk: (run.sweep_id, run.threads, run.target_ops_s) for run in runs}
-    held: dict[tuple[Any, ...], dict[uuid.UUID, float]] = defaultdict(dict)
+    values_by_cell: dict[tuple[Any, ...], dict[uuid.UUID, float]] = defaultdict(dict)
     rows = Run.objects.filter(COUNTS, sweep__in=[run.sweep_id for run in runs if run.sweep_id]).order_by("repeat")
     for pk, *cell, value in rows.values_list("pk", "sweep_id", "threads", "target_ops_s", "throughput_ops_s"):
-        held[tuple(cell)][pk] = value or 0.0
+        values_by_cell[tuple(cell)][pk] = value or 0.0
     if len(set(cells.values())) == len(runs):
-        repeats |= {pk: list(held[cell].values()) for pk, cell in cells.items() if pk in held[cell]}
+        repeats |= {pk: list(values_by_cell[cell].values()) for pk, cell in cells.items() if pk in values_by_cell[cell]}
     return repeats
 
 
@@ -92,11 +92,11 @@ def find_comparable_runs(run: Run) -> list[Run]:
         same = list(ended.filter(config_key=run.config_key).order_by("-finished_at")[:MAX_OTHERS])
     earlier = [other for other in same if run.finished_at and other.finished_at and other.finished_at < run.finished_at]
     same = earlier + [other for other in same if other not in earlier]
-    known = {other.pk for other in same}
+    same_keys = {other.pk for other in same}
     swept: list[Run] = []
     if run.sweep_id:
         rungs = ended.filter(sweep=run.sweep_id).order_by("target_ops_s", "threads", "repeat")[: 2 * MAX_OTHERS]
-        swept = sorted((other for other in rungs if other.pk not in known), key=lambda other: _far(run, other))[
+        swept = sorted((other for other in rungs if other.pk not in same_keys), key=lambda other: _far(run, other))[
             :MAX_OTHERS
         ]
     return same + swept

@@ -97,9 +97,9 @@ def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
 
     None: the check did not look at this run.
     """
-    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
-    for check_id in sorted({*held[0], *held[1]}):
-        x, y = (side.get(check_id) for side in held)
+    findings = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
+    for check_id in sorted({*findings[0], *findings[1]}):
+        x, y = (side.get(check_id) for side in findings)
         if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
             yield {"title": known.title, "check_id": check_id, "a": x, "b": y}
 

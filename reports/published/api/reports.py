@@ -167,8 +167,8 @@ def _changed(draft: Draft, change: ReportChange) -> Draft:
 
 
 def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
-    made = publication.publish_once(report, bearer_in(request).user)
-    return {**_answer(request, report), "found": made.found, "problems": made.problems}
+    built_report = publication.publish_once(report, bearer_in(request).user)
+    return {**_answer(request, report), "found": built_report.found, "problems": built_report.problems}
 
 
 def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
@@ -184,13 +184,13 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     }
 
 
-def _preview(made: Built) -> dict[str, Any]:
+def _preview(built_report: Built) -> dict[str, Any]:
     return {
-        "headline": made.content["headline"],
-        "proposed_headline": made.headline,
-        "items": made.content["order"],
-        "available": made.items,
-        "found": made.found,
-        "problems": made.problems,
-        "bytes": len(canonical(made.content)),
+        "headline": built_report.content["headline"],
+        "proposed_headline": built_report.headline,
+        "items": built_report.content["order"],
+        "available": built_report.items,
+        "found": built_report.found,
+        "problems": built_report.problems,
+        "bytes": len(canonical(built_report.content)),
     }

@@ -101,20 +101,20 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
     row = _mine(pk)
     draft = parse_draft(row.draft)
-    made = publication.built(row)
+    built_report = publication.built(row)
     form = forms.TextsForm(
         get_posted(request),
-        initial=forms.texts_initial(draft, row.title, made.headline),
+        initial=forms.texts_initial(draft, row.title, built_report.headline),
     )
     if form.is_valid():
-        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
+        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, built_report.headline)
         publication.keep(row, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
-    context = {"report": row, "form": form, "made": made, "lines": forms.get_lines(made)}
+    context = {"report": row, "form": form, "made": built_report, "lines": forms.get_lines(built_report)}
     footnotes = {
         "footnotes": forms.footnote_lines(draft),
-        "footnote_columns": forms.footnote_choices(made),
-        "footnote_sides": forms.get_sides(made),
+        "footnote_columns": forms.footnote_choices(built_report),
+        "footnote_sides": forms.get_sides(built_report),
     }
     context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
     return render(request, "reports/report/edit.html", context, status=form_status(form))
@@ -141,8 +141,8 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
         return redirect("report-publish", row.pk)
     try:
-        seen = request.POST.get("seen", "")
-        revision = publication.publish(row, get_user(request), _pictures(request), seen=seen)
+        shown_digest = request.POST.get("seen", "")
+        revision = publication.publish(row, get_user(request), _pictures(request), seen=shown_digest)
     except NumbersChanged as changed:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
@@ -170,15 +170,15 @@ def _pictures(request: HttpRequest) -> dict[str, bytes]:
 
 
 def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
-    made = built(row)
-    seen = digest(made.content)  # of all but the moment of publishing
-    cache_values({_key(row, seen): made.content})
+    built_report = built(row)
+    shown_digest = digest(built_report.content)  # of all but the moment of publishing
+    cache_values({_key(row, shown_digest): built_report.content})
     number = row.revisions.count() + 1
     context = {
         "report": row,
-        "made": made,
-        "page": get_page(made.content),
-        "notes": notes_html(made.content["notes"]),
+        "made": built_report,
+        "page": get_page(built_report.content),
+        "notes": notes_html(built_report.content["notes"]),
         # Where it would stand: it has no other address yet than the report's own page.
         "place": {
             "number": number,
@@ -187,10 +187,10 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
             "digest": "(made when it is published)",
             "alone": True,
         },
-        "seen": seen,
+        "seen": shown_digest,
         "refusal": refusal,
-        "hidden": [place for place in made.found if not place.stays],
-        "visible": [place for place in made.found if place.stays],
+        "hidden": [place for place in built_report.found if not place.stays],
+        "visible": [place for place in built_report.found if place.stays],
         "form": _access_form(request, row),
     }
     return render(request, "reports/report/publish.html", context, status=status)

@@ -130,13 +130,13 @@ def first_pass(values: Floats, max_p: float, *, least: int) -> list[int]:
 def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
     sums = distance_sums(values)
     ends = [0, values.size]
-    known: dict[tuple[int, int], tuple[int, float] | None] = {}
+    splits: dict[tuple[int, int], tuple[int, float] | None] = {}
     while True:
         candidates = []
         for part in itertools.pairwise(ends):
-            if part not in known:
-                known[part] = best_split(sums, *part, least)
-            if best := known[part]:
+            if part not in splits:
+                splits[part] = best_split(sums, *part, least)
+            if best := splits[part]:
                 candidates.append((best[1], -best[0], part))
         if not candidates:
             return ends[1:-1]

@@ -83,8 +83,8 @@ def _drawn(request: HttpRequest, svg: str) -> HttpResponse:
     """The picture, or that it is the one that the asker has."""
     content = svg.encode()
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    known = parse_etags(request.headers.get("If-None-Match", ""))
-    unchanged = "*" in known or etag in [known_etag.removeprefix("W/") for known_etag in known]
+    etags = parse_etags(request.headers.get("If-None-Match", ""))
+    unchanged = "*" in etags or etag in [known_etag.removeprefix("W/") for known_etag in etags]
     response = HttpResponse(status=304) if unchanged else HttpResponse(content, content_type=SVG)
     response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={KEPT_S}"

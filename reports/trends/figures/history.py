@@ -190,18 +190,18 @@ def _about(history: History, point: HistoryPoint, value: float | None) -> str:
     return f"<b>{escaped(f'{name} · n = {point.n}')}</b><br>{history.metric.text(value)}"
 
 
-def _line(history: History, place: Place, frame: Frame) -> Trace:
-    seen = history.followed
-    values = np.asarray([history.points[index].value for index in seen], dtype=float)
-    kept = [seen[at] for at in thinned(values).tolist()]
-    points = [history.points[index] for index in kept]
-    crowded = len(seen) > MAX_MARKERS
+def _line(history: History, locate: Place, frame: Frame) -> Trace:
+    followed = history.followed
+    values = np.asarray([history.points[index].value for index in followed], dtype=float)
+    indices = [followed[at] for at in thinned(values).tolist()]
+    points = [history.points[index] for index in indices]
+    crowded = len(followed) > MAX_MARKERS
     y = [_scaled(history, point.value or 0.0) for point in points]
     mode = "lines+markers"
     if crowded:
         mode = "lines"
     trace = scatter(
-        [place(index) for index in kept],
+        [locate(index) for index in indices],
         y,
         f"{escaped(history.metric.label)}, median",
         hover=[_about(history, point, point.value) for point in points],
@@ -219,7 +219,7 @@ def _line(history: History, place: Place, frame: Frame) -> Trace:
     return trace
 
 
-def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
+def _levels(history: History, locate: Place, frame: Frame) -> list[Trace]:
     """The median of each level, and the band of the current one."""
     levels = history.course.levels
     if not levels:
@@ -228,12 +228,12 @@ def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
     y: list[float | None] = []
     for level in levels:
         ends = (history.followed[level.start], history.followed[level.stop - 1])
-        x += [*(place(index) for index in ends), place(ends[1])]
+        x += [*(locate(index) for index in ends), locate(ends[1])]
         y += [*[_scaled(history, level.median)] * 2, None]
     dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
     median = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
     now = levels[-1]
-    first, last = place(history.followed[now.start]), place(history.followed[now.stop - 1])
+    first, last = locate(history.followed[now.start]), locate(history.followed[now.stop - 1])
     low, high = _scaled(history, now.low), _scaled(history, now.high)
     band = scatter(
         [first, last, last, first],
@@ -247,7 +247,7 @@ def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
     return [band, median]
 
 
-def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
+def _left_out(history: History, locate: Place, frame: Frame) -> list[Trace]:
     """Runs that do not count: there, but hollow."""
     out = []
     for index, point in enumerate(history.points):
@@ -264,7 +264,7 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
     ]
     return [
         scatter(
-            [place(index) for index, _, _ in out],
+            [locate(index) for index, _, _ in out],
             [_scaled(history, value) for _, value, _ in out],
             "does not count",
             hover=text,
@@ -281,7 +281,7 @@ def change_text(change: Change) -> str:
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 
-def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
+def _changes(history: History, locate: Place, frame: Frame, layout: Layout) -> list[Trace]:
     traces = []
     better, worse = frame.theme.series[:2]
     kinds = (
@@ -295,7 +295,7 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
             counts = some[0].change.counts
             traces.append(
                 scatter(
-                    [place(entry.index) for entry in some],
+                    [locate(entry.index) for entry in some],
                     [_scaled(history, entry.point.value or 0.0) for entry in some],
                     f"change, {name}",
                     hover=[_change_hover(entry) for entry in some],
@@ -309,7 +309,7 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
             )
     counted = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
-        straight(better if entry.change.better else worse, "dot", x=place(entry.index), layer="below")
+        straight(better if entry.change.better else worse, "dot", x=locate(entry.index), layer="below")
         for entry in counted
     ]
     for number, entry in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
@@ -317,7 +317,7 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
             annotation(
                 f"<b>{change_text(entry.change)}</b>",
                 better if entry.change.better else worse,
-                x=place(entry.index),
+                x=locate(entry.index),
                 y=1,
                 yref="paper",
                 yanchor="bottom",
@@ -340,10 +340,10 @@ def _change_hover(entry: HistoryChange) -> str:
     return "<br>".join(lines)
 
 
-def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
+def _marks(history: History, locate: Place, along: str, frame: Frame) -> list[Trace]:
     """What else changed, and what people wrote, at the bottom."""
     environment = [
-        (place(index), "<br>".join(["environment", *(shortened(text, 90) for text in texts[:6])]))
+        (locate(index), "<br>".join(["environment", *(shortened(text, 90) for text in texts[:6])]))
         for index, texts in history.environment
     ]
     notes = []
@@ -353,7 +353,7 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
             if note.at < instants[0]:
                 continue  # Before the first point: it says nothing about this history.
             index = min(bisect_left(instants, note.at), len(instants) - 1)
-            x = place(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
+            x = locate(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
             notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
     return [
         scatter(

@@ -153,20 +153,20 @@ def _kept_course(
 def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
     """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
     name = build_key(row.team_id, "environments", row.config_key)
-    known: dict[bytes, int]
+    kind_by_run: dict[bytes, int]
     kinds: list[dict[str, str]]
     entries = cached_values({name: name}, tuple[dict[bytes, int], list[dict[str, str]]])
-    known, kinds = entries.get(name, ({}, []))
-    wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MAX_SPECS]
-    if wanted:
+    kind_by_run, kinds = entries.get(name, ({}, []))
+    missing = [run_id for run_id in reversed(run_ids) if run_id.bytes not in kind_by_run][:MAX_SPECS]
+    if missing:
         places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
-        for run_id, environment in _read_environments(wanted):
+        for run_id, environment in _read_environments(missing):
             place = places.setdefault(tuple(environment.items()), len(kinds))
             if place == len(kinds):
                 kinds.append(environment)
-            known[run_id.bytes] = place
-        cache_values({name: (known, kinds)})
-    return [kinds[known[run_id.bytes]] if run_id.bytes in known else None for run_id in run_ids]
+            kind_by_run[run_id.bytes] = place
+        cache_values({name: (kind_by_run, kinds)})
+    return [kinds[kind_by_run[run_id.bytes]] if run_id.bytes in kind_by_run else None for run_id in run_ids]
 
 
 def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, dict[str, str]]]:

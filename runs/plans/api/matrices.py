@@ -211,9 +211,9 @@ def make_matrix(
     if draft is None:
         raise Problem.of_faults(faults)
     require_build_scope(bearer_in(request), draft.matrix.builds)
-    kept = draft.store(bearer_in(request).user)
-    response["Location"] = f"{ROOT}/matrices/{kept.pk}"
-    return Status(201, _followed(owned(team_matrices(), kept.pk)))
+    matrix = draft.store(bearer_in(request).user)
+    response["Location"] = f"{ROOT}/matrices/{matrix.pk}"
+    return Status(201, _followed(owned(team_matrices(), matrix.pk)))
 
 
 @matrices.post(

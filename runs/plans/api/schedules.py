@@ -127,9 +127,9 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
     matrix = owned(Matrix.objects.select_related("team"), plan.matrix)
     require_build_scope(bearer_in(request), matrix.builds)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
-    made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
-    response["Location"] = f"{ROOT}/schedules/{made.pk}"
-    return Status(201, made)
+    schedule = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
+    response["Location"] = f"{ROOT}/schedules/{schedule.pk}"
+    return Status(201, schedule)
 
 
 @schedules.get("/schedules/{uuid:schedule_id}", response={200: ScheduleAnswer}, auth=READ, summary="Read one schedule")

@@ -130,10 +130,10 @@ def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:
 
 def _facts(machine: Machine) -> Facts:
     values = {name: machine.facts.get(name, {}).get("value") for name in Facts.model_fields}
-    known: dict[str, Any] = {
+    facts: dict[str, Any] = {
         name: int(value) for name, value in values.items() if isinstance(value, int | float) and value >= 0
     }
-    return Facts.model_construct(**known)
+    return Facts.model_construct(**facts)
 
 
 def _database(database: Database, cluster: str) -> PlanDatabase:

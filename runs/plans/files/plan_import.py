@@ -76,17 +76,17 @@ def _database(team: Team, plan: PlanDatabase, cluster: Cluster, secrets: Mapping
     }
     same = Database.objects.filter(team=team, cluster=cluster, **columns)
     on_cluster = f"{plan.name[:60]} on {cluster.name}"[:80]
-    known = same.filter(name__in=[plan.name, on_cluster]).order_by("created_at").first()
-    if known is not None:
-        return known
+    stored = same.filter(name__in=[plan.name, on_cluster]).order_by("created_at").first()
+    if stored is not None:
+        return stored
     name = _free(Database.objects.filter(team=team), plan.name, on_cluster)
     return Database.objects.create(team=team, cluster=cluster, name=name, **columns)
 
 
 def _workload(team: Team, plan: PlanWorkload) -> Workload:
-    known = Workload.objects.filter(team=team, **plan.model_dump()).first()
-    if known is not None:
-        return known
+    stored = Workload.objects.filter(team=team, **plan.model_dump()).first()
+    if stored is not None:
+        return stored
     name = _free(Workload.objects.filter(team=team), plan.name)
     return Workload.objects.create(team=team, **{**plan.model_dump(), "name": name})
 

@@ -46,7 +46,7 @@ class Extension:
             if reason:
                 self.missing.append(f"{reason[0].upper()}{reason[1:]}.")
 
-    def _choose_workload(self, run: Run, held: Sequence[Workload]) -> None:
+    def _choose_workload(self, run: Run, workloads: Sequence[Workload]) -> None:
         stated = run.spec["workload"]
         properties = checked(stated)
         if properties is None:
@@ -56,7 +56,7 @@ class Extension:
             name=stated["name"], short_name=stated["short_name"] or "W", properties=properties,
             notes=f"As “{self.sweep.name}” states it.",
         )  # fmt: skip
-        self.kept, self.proposed = match_workloads(self.sweep.team, [workload], held)
+        self.kept, self.proposed = match_workloads(self.sweep.team, [workload], workloads)
 
     def initial(self) -> dict[str, Any]:
         """What the builder's fields begin with; what the sweep does not state is left as it is."""

@@ -11,39 +11,39 @@ _PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workl
 
 
 def match_workloads(
-    team: Team, planned: Sequence[Workload], held: Sequence[Workload]
+    team: Team, planned: Sequence[Workload], team_workloads: Sequence[Workload]
 ) -> tuple[list[Workload], list[Workload]]:
     """Those of the planned workloads that the team has already, by their properties, and the others, not stored."""
-    known = {_key(workload): workload for workload in held}
-    names = {workload.name for workload in held}
-    kept, proposed = [], []
+    stored = {_key(workload): workload for workload in team_workloads}
+    names = {workload.name for workload in team_workloads}
+    matches, proposed = [], []
     for workload in planned:
         key = _key(workload)
-        if key in known:
-            kept.append(known[key])
+        if key in stored:
+            matches.append(stored[key])
             continue
         workload.pk = uuid.uuid5(_PROPOSED, f"{team.pk} {key}")
         workload.team = team
         workload.name = _free(workload.name, names)
         names.add(workload.name)
         proposed.append(workload)
-    return kept, proposed
+    return matches, proposed
 
 
 def store_proposed(proposed: Sequence[Workload], chosen: Sequence[Workload], matrix: Matrix) -> list[Workload]:
     """The chosen workloads with the proposed ones made; the matrix' rules name them by their new keys."""
     keys = {workload.pk for workload in proposed}
-    made: dict[str, Workload] = {}
+    created: dict[str, Workload] = {}
     for workload in chosen:
         if workload.pk in keys:
-            made[str(workload.pk)] = Workload.objects.create(
+            created[str(workload.pk)] = Workload.objects.create(
                 team=workload.team, name=workload.name, short_name=workload.short_name,
                 properties=workload.properties, notes=workload.notes,
             )  # fmt: skip
     for rule in (*matrix.exclusions, *matrix.overrides):
-        if (named := rule["match"].get("workload")) in made:
-            rule["match"]["workload"] = str(made[named].pk)
-    return [made.get(str(workload.pk), workload) for workload in chosen]
+        if (named := rule["match"].get("workload")) in created:
+            rule["match"]["workload"] = str(created[named].pk)
+    return [created.get(str(workload.pk), workload) for workload in chosen]
 
 
 def _key(workload: Workload) -> tuple[tuple[str, str], ...]:

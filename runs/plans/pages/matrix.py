@@ -60,13 +60,13 @@ class GridCell:
         if len(self.runs) == 1:
             return get_mark(self.runs[0]).word
         replaced = {run.rerun_of_id for run in self.runs}
-        wanted = sum(
+        expected = sum(
             run.status == Status.SUCCEEDED or (run.pk not in replaced and run.reason not in Reason.skipped())
             for run in self.runs
         )
-        if not wanted:
+        if not expected:
             return "skipped"
-        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted} repeats measured"
+        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {expected} repeats measured"
 
     @property
     def marks(self) -> list[Mark]:

@@ -92,9 +92,9 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
 
 
 def _submit(schedule: Schedule, due_at: datetime, by: User | None) -> Matrix:
-    made = clone(schedule.matrix, name=f"{schedule.name} {due_at:%Y-%m-%d %H:%M}", by=by)
-    submit(made, by)
-    return made
+    matrix = clone(schedule.matrix, name=f"{schedule.name} {due_at:%Y-%m-%d %H:%M}", by=by)
+    submit(matrix, by)
+    return matrix
 
 
 def _still_running(schedule: Schedule) -> Matrix | None:

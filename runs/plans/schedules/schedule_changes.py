@@ -33,11 +33,11 @@ def make(matrix: Matrix, by: User, *, name: str, rule: Rule) -> Schedule:
     """A schedule that repeats the matrix. Raises ScheduleRefused."""
     if Schedule.objects.filter(team=matrix.team).count() >= MAX_SCHEDULES:
         raise ScheduleRefused(f"A team has at most {MAX_SCHEDULES} schedules: delete one that is not needed.")
-    made = Schedule.objects.create(
+    schedule = Schedule.objects.create(
         team=matrix.team, matrix=matrix, name=name, created_by=by, **_columns(rule), next_at=_next(rule)
     )
-    audit.note("schedule_made", team=made.team, actor=by, subject=name, text=in_words(rule))
-    return made
+    audit.note("schedule_made", team=schedule.team, actor=by, subject=name, text=in_words(rule))
+    return schedule
 
 
 @transaction.atomic

@@ -94,12 +94,12 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = ScheduleForm(get_posted(request), name=matrix.name)
     if form.is_valid() and "preview" not in request.POST:
         try:
-            made = schedule_changes.make(matrix, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
+            schedule = schedule_changes.make(matrix, get_user(request), name=form.cleaned_data["name"], rule=form.rule)
         except ScheduleRefused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, f"“{matrix.name}” is repeated {in_words(form.rule)}.")
-            return redirect("schedule", pk=made.pk)
+            return redirect("schedule", pk=schedule.pk)
     return _form(request, form, matrix, None)
 
 

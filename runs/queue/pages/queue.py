@@ -185,7 +185,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)
     rows = [(run, 0) for run in holding] + [(waiting[pk], place) for place, pk in placed if pk in waiting]
-    known = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
+    machines_by_id = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
         _, ends_at = forecasts[queued.id]
@@ -198,7 +198,12 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
         rows=tuple(
             QueueRow(
                 run,
-                tuple(sorted((known[pk] for pk in machines[_lane(run)] if pk in known), key=attrgetter("name"))),
+                tuple(
+                    sorted(
+                        (machines_by_id[pk] for pk in machines[_lane(run)] if pk in machines_by_id),
+                        key=attrgetter("name"),
+                    )
+                ),
                 place,
                 *forecasts[run.pk],
             )

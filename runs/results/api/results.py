@@ -42,7 +42,7 @@ def collect_operations(stored: Sequence[StoredIntervals]) -> list[tuple[str, str
 
 
 def merged_histogram(
-    kept: MeasurementSet, stored: Sequence[StoredIntervals], operation: str, kind: str
+    measurement_set: MeasurementSet, stored: Sequence[StoredIntervals], operation: str, kind: str
 ) -> Histogram | None:
     """All clients of one operation in the window of this cut; None where there is no such operation.
 
@@ -55,10 +55,10 @@ def merged_histogram(
             entries.append(entry)
     if not entries:
         return None
-    numbers = sorted({int(client["number"]) for client in kept.clients})
+    numbers = sorted({int(client["number"]) for client in measurement_set.clients})
     cut = WHOLE
-    if kept.run.phase != Phase.LOAD:
-        cut = Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
+    if measurement_set.run.phase != Phase.LOAD:
+        cut = Cut(measurement_set.warmup_s, measurement_set.window_s + ROUNDED_S, measurement_set.tail_s)
     window = window_stored(stored, numbers, cut)
     return Histogram.merged(
         entry.histogram(number, window.inside(entry.kept)) for entry in entries for number in window.ranges
@@ -275,25 +275,27 @@ class FindingsAnswer(Schema):
 )
 def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
     run = owned(team_runs(), run_id)
-    kept = _cut(run, query)
+    measurement_set = _cut(run, query)
     shares = get_key_shares(cast(RunSpec, run.spec))
     key_shares = None
     if shares is not None:
         key_shares = KeySharesAnswer.from_orm(shares)
     return MeasurementsAnswer(
         run=run.pk,
-        cut=CutAnswer.from_orm(kept),
+        cut=CutAnswer.from_orm(measurement_set),
         cuts=list(run.measurement_sets.values_list("number", flat=True)),
-        operations=kept.operations,
-        failed=kept.failed,
-        throughput_ops_s=kept.throughput_ops_s,
-        basis=kept.basis,
-        throughput_sum_ops_s=kept.throughput_sum_ops_s,
-        throughput_wall_ops_s=kept.throughput_wall_ops_s,
+        operations=measurement_set.operations,
+        failed=measurement_set.failed,
+        throughput_ops_s=measurement_set.throughput_ops_s,
+        basis=measurement_set.basis,
+        throughput_sum_ops_s=measurement_set.throughput_sum_ops_s,
+        throughput_wall_ops_s=measurement_set.throughput_wall_ops_s,
         key_shares=key_shares,
-        arrivals=kept.arrivals or None,
-        groups=kept.groups,
-        measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
+        arrivals=measurement_set.arrivals or None,
+        groups=measurement_set.groups,
+        measurements=[
+            MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=measurement_set)
+        ],
     )
 
 
@@ -317,12 +319,12 @@ def _cut(run: Run, query: CutQuery) -> MeasurementSet:
 def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Query[HistogramQuery]) -> HistogramAnswer:
     """Of its successful operations in the window. Of a run of which only summaries exist there is none."""
     run = owned(team_runs(), run_id)
-    kept = _cut(run, query)
+    measurement_set = _cut(run, query)
     try:
         stored = stored_intervals(run)
         histogram = None
         if stored:
-            histogram = merged_histogram(kept, stored, operation, query.latency_kind)
+            histogram = merged_histogram(measurement_set, stored, operation, query.latency_kind)
     except (OSError, YcsbError) as error:
         raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
     if histogram is None:
@@ -332,7 +334,7 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Que
     values = histogram.percentiles(list(PERCENTILES.values()))
     return HistogramAnswer(
         run=run.pk,
-        cut=kept.number,
+        cut=measurement_set.number,
         operation=operation,
         latency_kind=query.latency_kind,
         count=histogram.count,
@@ -407,7 +409,7 @@ def get_faults(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 
 def _numbers(column: Any) -> list[int | float | None]:
     """With null for what JSON has no number for."""
-    return [value if known else None for value, known in zip(column.tolist(), np.isfinite(column), strict=True)]
+    return [value if finite else None for value, finite in zip(column.tolist(), np.isfinite(column), strict=True)]
 
 
 @runs.get(
@@ -418,5 +420,10 @@ def _numbers(column: Any) -> list[int | float | None]:
 )
 def get_findings(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> dict[str, object]:
     run = owned(team_runs(), run_id)
-    kept = _cut(run, query)
-    return {"run": run.pk, "cut": kept.number, "verdict": run.verdict, "findings": kept.findings.all()}
+    measurement_set = _cut(run, query)
+    return {
+        "run": run.pk,
+        "cut": measurement_set.number,
+        "verdict": run.verdict,
+        "findings": measurement_set.findings.all(),
+    }

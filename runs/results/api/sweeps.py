@@ -202,11 +202,11 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     # A run that decides what the curve leaves open, after the end of the search, takes no answer away while it runs.
     decided = [step["decision"].value_ops_s for step in path]
     values = [value_ops_s for value_ops_s in decided if value_ops_s is not None]
-    known = None
+    throughput_ops_s = None
     if values and last.state != State.SEARCHING:
-        known = values[-1]
+        throughput_ops_s = values[-1]
     trials = [_trial(step["decision"], step["outcome"]) for step in path]
-    return {**answer, "throughput_ops_s": known, "trials": trials}
+    return {**answer, "throughput_ops_s": throughput_ops_s, "trials": trials}
 
 
 def _trial(decision: SearchDecision, outcome: str) -> dict[str, object]:

@@ -37,10 +37,10 @@ class Samples:
     def mean(self, *names: str) -> float:
         """The mean of the sum of these columns over time, without rows in which it is not known; NaN without a row."""
         total = np.sum([self.columns[name] for name in names], axis=0)
-        known = np.isfinite(total)
-        weights = self.columns["interval_s"][known]
-        if known.any():
-            return float(np.average(total[known], weights=weights))
+        finite = np.isfinite(total)
+        weights = self.columns["interval_s"][finite]
+        if finite.any():
+            return float(np.average(total[finite], weights=weights))
         return float("nan")
 
 

@@ -79,11 +79,11 @@ def recoveries(
     if level is None:
         return None
     next_begins_s = [*(began_s for began_s, _ in faults_s[1:]), end_s]
-    known = np.isfinite(rate_ops_s)
+    finite = np.isfinite(rate_ops_s)
     measured = []
     for (fault_s, ended_s), next_s in zip(faults_s, next_begins_s, strict=True):
         ends = seconds + 1
-        inside = known & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
+        inside = finite & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
         lasted_s = None
         if ended_s is not None:
             lasted_s = ended_s - fault_s

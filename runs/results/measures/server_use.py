@@ -70,8 +70,8 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
     if counters is None or not {HITS, MISSES} <= set(counters.columns):
         return None, None
     hits, misses = (counters.columns[name] * counters.columns["interval_s"] for name in (HITS, MISSES))
-    known = np.isfinite(hits) & np.isfinite(misses)
-    hits, misses = hits[known], misses[known]
+    finite = np.isfinite(hits) & np.isfinite(misses)
+    hits, misses = hits[finite], misses[finite]
     ratios = [
         float(part_hits.sum() / total) if (total := part_hits.sum() + part_misses.sum()) > 0 else None
         for part_hits, part_misses in zip(np.array_split(hits, PARTS), np.array_split(misses, PARTS), strict=True)

@@ -159,8 +159,8 @@ def extend_warmup(rate_ops_s: Sequence[float], p95_us: Sequence[float], *, warmu
 
 def _filled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     """Gaps bridged by straight lines; None where there are too many of them."""
-    known = np.isfinite(values)
-    if not values.size or (~known).mean() > MAX_GAPS:
+    finite = np.isfinite(values)
+    if not values.size or (~finite).mean() > MAX_GAPS:
         return None
     at = np.arange(values.size, dtype=np.float64)
-    return np.interp(at, at[known], values[known])
+    return np.interp(at, at[finite], values[finite])

@@ -270,11 +270,11 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
     kinds = ["stderr", "stdout", "server_log"]
     if run.reason in SERVER_REASONS:
         kinds = ["server_log"]
-    wanted = [a for a in artifacts if a.kind in kinds and a.size]
+    logs = [a for a in artifacts if a.kind in kinds and a.size]
     failed = ClientRun.State.FAILED
-    wanted.sort(key=lambda a: (bool(a.client_run and a.client_run.state != failed), kinds.index(a.kind)))
+    logs.sort(key=lambda a: (bool(a.client_run and a.client_run.state != failed), kinds.index(a.kind)))
     tails: list[dict[str, object]] = []
-    for artifact in wanted[:2]:
+    for artifact in logs[:2]:
         try:
             lines = open_artifact(artifact).decode("utf-8", errors="replace").splitlines()
         except OSError:

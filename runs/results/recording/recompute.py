@@ -86,15 +86,15 @@ def apply(rebuilt: Rebuilt) -> None:
         before = locked(run)
         if not run.measurement_sets.filter(pk=rebuilt.current.pk, is_current=True).exists():
             raise RecomputeSkipped("it was cut again meanwhile: recompute it once more")
-        kept = rebuilt.current
+        current = rebuilt.current
         if rebuilt.numbers:
-            kept = write_set(run, next_number(run), merged, rebuilt.findings, note=how, groups=rebuilt.groups)
-            adopt(run, kept, before)
+            current = write_set(run, next_number(run), merged, rebuilt.findings, note=how, groups=rebuilt.groups)
+            adopt(run, current, before)
         if rebuilt.series:
             write_series(run, rebuilt.collected.series, merged.reader_version)
         if rebuilt.intervals:
             store_intervals(run, rebuilt.collected.intervals)
-        note(run, kept, "recompute", f"{how}: {len(rebuilt.differences)} differences")
+        note(run, current, "recompute", f"{how}: {len(rebuilt.differences)} differences")
 
 
 def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collected) -> tuple[Merged, float]:

@@ -58,13 +58,13 @@ class WholeRun:
         return self.to_s - self.from_s
 
 
-def whole_run(kept: MeasurementSet, measurements: Iterable[Measurement]) -> WholeRun | None:
+def whole_run(measurement_set: MeasurementSet, measurements: Iterable[Measurement]) -> WholeRun | None:
     """None where nobody knows when the clients worked."""
-    times = [(client.get("started_s"), client.get("ended_s")) for client in kept.clients]
+    times = [(client.get("started_s"), client.get("ended_s")) for client in measurement_set.clients]
     if not times or any(start is None or end is None for start, end in times):
         return None
     return WholeRun(
-        clients={client["number"]: client for client in kept.clients},
+        clients={client["number"]: client for client in measurement_set.clients},
         returns={(row.operation, row.latency_kind): row.returns for row in measurements},
         from_s=max(start for start, _ in times),
         to_s=min(end for _, end in times),
@@ -97,7 +97,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
                 if other.is_current:
                     instead = ""
                 raise RecutRefused(f"That is cut {other.number}.{instead}")
-        kept = write_set(
+        measurement_set = write_set(
             run,
             next_number(run),
             merged,
@@ -106,9 +106,9 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
             note=reason[:MAX_REASON_LENGTH],
             groups=current.groups,
         )
-        adopt(run, kept, before)
-        note(run, kept, user.get_username(), reason)
-    return kept
+        adopt(run, measurement_set, before)
+        note(run, measurement_set, user.get_username(), reason)
+    return measurement_set
 
 
 def choose_set(run: Run, number: int, user: User) -> MeasurementSet:
@@ -177,16 +177,16 @@ def next_number(run: Run) -> int:
     return (most or 0) + 1
 
 
-def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
+def adopt(run: Run, measurement_set: MeasurementSet, before: frozenset[str]) -> None:
     """Copy what the current set says onto its run, which the caller has locked; `before` is what `locked` answered.
 
     A written reason for counting a rejected run was given for the checks that rejected it then. Where another one
     rejects it now, nobody has vouched for that.
     """
-    findings = list(kept.findings.all())
+    findings = list(measurement_set.findings.all())
     fields: dict[str, Any] = {
         **compute_verdict(finding.severity for finding in findings),  # type: ignore[misc]  # the column's own choices
-        "throughput_ops_s": kept.throughput_ops_s,
+        "throughput_ops_s": measurement_set.throughput_ops_s,
     }
     if not _rejecting(findings) <= before and Run.objects.filter(pk=run.pk).exclude(verdict_override="").exists():
         fields["verdict_override"] = ""
@@ -196,11 +196,12 @@ def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
         setattr(run, name, value)
 
 
-def note(run: Run, kept: MeasurementSet, actor: str, reason: str) -> None:
+def note(run: Run, measurement_set: MeasurementSet, actor: str, reason: str) -> None:
     """Add a new current set to the run's timeline."""
-    cut = f"Cut {kept.number}: {exact(kept.warmup_s)} s of warm-up, {exact(kept.tail_s)} s at the end left out."
+    warmup, tail = exact(measurement_set.warmup_s), exact(measurement_set.tail_s)
+    cut = f"Cut {measurement_set.number}: {warmup} s of warm-up, {tail} s at the end left out."
     text = f"{cut} {reason}".strip()
-    RunEvent.objects.create(run=run, kind="cut", new=str(kept.number), actor=actor[:80], text=text)
+    RunEvent.objects.create(run=run, kind="cut", new=str(measurement_set.number), actor=actor[:80], text=text)
 
 
 def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:

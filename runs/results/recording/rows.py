@@ -54,14 +54,14 @@ def write_set(
     Raises OSError where the samples of the run's servers cannot be read.
     """
     run.measurement_sets.filter(is_current=True).update(is_current=False)
-    kept = set_row(run, number, merged, created_by=created_by, note=note)
-    kept.groups = list(groups)
+    measurement_set = set_row(run, number, merged, created_by=created_by, note=note)
+    measurement_set.groups = list(groups)
     if merged.window is not None:
-        kept.server_use = compute_server_use(run, merged.window.from_s, merged.window.to_s)
-    kept.save(force_insert=True)
-    Measurement.objects.bulk_create(measurement_rows(kept, merged))
-    Finding.objects.bulk_create(finding_rows(kept, findings))
-    return kept
+        measurement_set.server_use = compute_server_use(run, merged.window.from_s, merged.window.to_s)
+    measurement_set.save(force_insert=True)
+    Measurement.objects.bulk_create(measurement_rows(measurement_set, merged))
+    Finding.objects.bulk_create(finding_rows(measurement_set, findings))
+    return measurement_set
 
 
 def set_row(
@@ -92,11 +92,11 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     }
 
 
-def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
+def measurement_rows(measurement_set: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
     """The rows of a set's operations, not yet stored."""
     return [
         Measurement(
-            measurement_set_id=kept.pk,
+            measurement_set_id=measurement_set.pk,
             latency_kind=operation.kind,
             **_copied(operation, OPERATION_FIELDS),
             returns=dict(operation.returns),
@@ -106,12 +106,12 @@ def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) ->
     ]
 
 
-def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[Finding]:
+def finding_rows(measurement_set: MeasurementSet, findings: Iterable[CheckResult]) -> list[Finding]:
     """The rows of what the checks say, not yet stored."""
     return [
         Finding(
-            measurement_set_id=kept.pk,
-            algorithm_version=kept.algorithm_version,
+            measurement_set_id=measurement_set.pk,
+            algorithm_version=measurement_set.algorithm_version,
             check_id=result.check_id,
             **_copied(result, FINDING_FIELDS),
         )
@@ -193,22 +193,22 @@ def _exact(operation: MergedOperation) -> dict[str, Any]:
 
 def _bounded(operation: SummarisedOperation) -> dict[str, Any]:
     """The percentiles that are known exactly, and the bounds of the others."""
-    known = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
-    exact = {column: known[percentile] for column, percentile in COLUMNS.items() if percentile in known}
+    percentiles = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
+    exact = {column: percentiles[percentile] for column, percentile in COLUMNS.items() if percentile in percentiles}
     return {
         **{column: bounds.low_us for column, bounds in exact.items() if bounds.is_exact},
-        "bounds": _bounds(known, operation),
+        "bounds": _bounds(percentiles, operation),
         "resolution_us": operation.resolution_us,
     }
 
 
-def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
+def _bounds(percentiles: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
     """Bounds of percentiles without a column or without an exact value."""
-    shown = {
+    bounds_by_name = {
         f"p{percentile:g}": bounds
-        for percentile, bounds in sorted(known.items())
+        for percentile, bounds in sorted(percentiles.items())
         if not bounds.is_exact or percentile not in COLUMNS.values()
     }
     if operation.mean_us is None and operation.mean_bounds_us is not None:
-        shown["mean"] = operation.mean_bounds_us
-    return {name: [bounds.low_us, bounds.high_us] for name, bounds in shown.items()}
+        bounds_by_name["mean"] = operation.mean_bounds_us
+    return {name: [bounds.low_us, bounds.high_us] for name, bounds in bounds_by_name.items()}

@@ -69,15 +69,15 @@ def _replaced(stored: Finding, fresh: Finding) -> bool:
     """Whether the finding changed; not where its run was cut again meanwhile."""
     if not any(of_findings([stored], [fresh])):
         return False
-    kept = stored.measurement_set
+    measurement_set = stored.measurement_set
     with transaction.atomic():
-        before = locked(kept.run)
+        before = locked(measurement_set.run)
         current = Finding.objects.filter(pk=stored.pk, measurement_set__is_current=True)
         if not current.update(**{name: getattr(fresh, name) for name in FINDING_FIELDS}):
             return False
-        adopt(kept.run, kept, before)
+        adopt(measurement_set.run, measurement_set, before)
         if fresh.severity != stored.severity:
             severities = f"{stored.get_severity_display()}, now {fresh.get_severity_display()}"
             text = f"V02 judged again beside the lowest rung of the sweep: {severities}."
-            RunEvent.objects.create(run=kept.run, kind="note", text=text)
+            RunEvent.objects.create(run=measurement_set.run, kind="note", text=text)
     return True

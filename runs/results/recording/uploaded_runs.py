@@ -150,10 +150,10 @@ def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Mod
     findings: list[Model] = []
     series: list[Model] = []
     for run, uploaded in zip(rows, runs, strict=True):
-        kept = set_row(run, 1, uploaded.collected.merged)
-        sets.append(kept)
-        operations += measurement_rows(kept, uploaded.collected.merged)
-        findings += finding_rows(kept, uploaded.findings)
+        measurement_set = set_row(run, 1, uploaded.collected.merged)
+        sets.append(measurement_set)
+        operations += measurement_rows(measurement_set, uploaded.collected.merged)
+        findings += finding_rows(measurement_set, uploaded.findings)
         series += series_rows(run, uploaded.collected.series, uploaded.collected.merged.reader_version)
     return sets, operations, findings, series
 

@@ -130,12 +130,12 @@ def run_cut(request: HttpRequest, run: Run) -> None:
     """Cut the run's window again, or make an older cut the current one."""
     sent, user = request.POST, get_user(request)
     if "number" in sent:
-        kept = choose_set(run, _whole(sent["number"]), user)
-        messages.success(request, f"Cut {kept.number} is the current one.")
+        measurement_set = choose_set(run, _whole(sent["number"]), user)
+        messages.success(request, f"Cut {measurement_set.number} is the current one.")
     else:
         warmup_s, tail_s = _seconds(sent.get("warmup_s", "")), _seconds(sent.get("tail_s", ""))
-        kept = recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
-        messages.success(request, f"Cut {kept.number} is the current one; the others stay as they are.")
+        measurement_set = recut(run, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
+        messages.success(request, f"Cut {measurement_set.number} is the current one; the others stay as they are.")
 
 
 def _seconds(text: str) -> float:

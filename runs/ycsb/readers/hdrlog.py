@@ -108,10 +108,10 @@ class _Kept:
         if self._size > MAX_COUNTS and self.length_s < _LENGTHS_S[-1]:
             self.length_s = next(length for length in _LENGTHS_S if length > self.length_s)
             by_name: dict[str, list[Batch]] = {}
-            for known in self.batches:
-                by_name.setdefault(known.operation, []).append(known)
+            for part in self.batches:
+                by_name.setdefault(part.operation, []).append(part)
             self.batches = [joined(batches, self.length_s) for batches in by_name.values()]
-            self._size = sum(known.counts.index.size for known in self.batches)
+            self._size = sum(part.counts.index.size for part in self.batches)
 
 
 @dataclass(slots=True)
