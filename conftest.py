@@ -195,7 +195,7 @@ def no_thread_outlives_its_test() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     # A conductor keeps the program that asks a cluster; a test that conducted a run is one.
-    if administration := sys.modules.get("workers.provision.administration.program"):
+    if administration := sys.modules.get("workers.provision.administration.admin_client"):
         administration.end_programs()
     assert left_since(before, THREAD_PATIENCE_S) == []
 

@@ -6,7 +6,7 @@ from benchsite.local.preparation import generator_environment
 from runs.models.run import Status
 from runs.queue import lifecycle
 from runs.tests.factories import make_conductor, make_load_generator, make_run, make_sweep
-from workers.conductor import conductors, scheduling
+from workers.conductor import conductor_identity, scheduling
 from workers.generator.registration import note_presence
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def test_no_dispatched_run_is_claimed_before_they_register(run, conductor):
     """It was dispatched while the site was being stopped; the conductor is up before its load generators."""
     lifecycle.dispatch([run.pk])
     start_generator()
-    assert conductors.claim_run(conductor) is None
+    assert conductor_identity.claim_run(conductor) is None
     note_presence("lab-1")
-    claimed, _ = conductors.claim_run(conductor)
+    claimed, _ = conductor_identity.claim_run(conductor)
     assert claimed == run.pk

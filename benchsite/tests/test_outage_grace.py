@@ -15,7 +15,7 @@ from runs.models.run import Status
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
 from runs.timeouts import HEARTBEAT_INTERVAL_S, RUN_SILENT_AFTER
-from workers.generator.heartbeat import OutageGrace
+from workers.conductor.heartbeat import OutageGrace
 from workers.tests.trees import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

@@ -42,6 +42,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import inserts
 from workers.conductor import scheduling
 from workers.conductor.deployment import Standing, stand
+from workers.conductor.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.conductor.page_caches import drop_page_caches
 from workers.conductor.run_faults import FaultInjector
 from workers.conductor.settling import await_settled
@@ -49,7 +50,6 @@ from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
 from workers.generator.client_commands import check_slots, order_clients, ready_deadline_s
 from workers.generator.clock import Clock
-from workers.generator.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.probe.exporter_sampler import ExporterSampler
 from workers.probe.host_sampler import FILE_NAME, HostSampler
 from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler

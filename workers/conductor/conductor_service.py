@@ -17,11 +17,11 @@ from runs.models import Conductor, Run, Status
 from runs.plans.submission import CONDUCTOR_CHANNEL
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.uploads import upload_lifecycle
-from workers.conductor import conductors, deployment
+from workers.conductor import conductor_identity, deployment
 from workers.conductor.conductor import complete_run, conduct_claimed_run
+from workers.conductor.heartbeat import stopping
 from workers.conductor.uploads import measuring_here, read_upload
 from workers.generator import liveness
-from workers.generator.heartbeat import stopping
 
 log = logging.getLogger(__name__)
 # A dispatched run is told by NOTIFY; this often the loop looks whether it must stop.
@@ -76,7 +76,7 @@ class ConductorService:
 
     def _take_runs(self) -> None:
         while self._count("run") < self.capacity:
-            claimed = conductors.claim_run(self.conductor)
+            claimed = conductor_identity.claim_run(self.conductor)
             if claimed is None:
                 return
             self._start(("run", claimed[0]), partial(conduct_claimed_run, *claimed))
@@ -85,12 +85,12 @@ class ConductorService:
         """Everything beside dispatched runs: signs of life, dead neighbours, late output, servers and uploads."""
         Conductor.objects.filter(pk=self.conductor.pk).update(last_seen_at=Now())
         liveness.touch()
-        conductors.end_lives_of_others()
-        for deployment_id in conductors.deployments_to_tidy(self.conductor):
+        conductor_identity.end_lives_of_others()
+        for deployment_id in conductor_identity.deployments_to_tidy(self.conductor):
             self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))
         if measuring_here():
             return  # Merging and reading would disturb the measurement.
-        if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S and conductors.note_host_facts():
+        if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S and conductor_identity.note_host_facts():
             self._disk_noted_at = time.monotonic()
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
         if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):

@@ -25,7 +25,7 @@ from runs.models import LoadGenerator
 from runs.queue.spec import ClientOrder
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.keys import KeyRange
-from workers.provision.administration.program import limit_driver
+from workers.provision.administration.admin_client import limit_driver
 from workers.provision.deadline import PROGRAM_TIMEOUT_S
 from workers.provision.servers import Server
 

@@ -1,7 +1,7 @@
 """Checks of servers that a team typed, outside of the threads that answer requests.
 
 A thread of its own waits for each check; what the server sends is read by a process with limits
-(`workers.provision.administration.program`). The server has SERVER_TIMEOUT_S for all its answers, to that process and
+(`administration.admin_client`). The server has SERVER_TIMEOUT_S for all its answers, to that process and
 to the clients of load generators. What else takes time has limits of its own: their starts, their work, and their wait
 for a processor. The progress lies in the cache, where every web process reads it; the password stays in the process
 that checks.

@@ -34,7 +34,7 @@ ANSWER_NOT_UNDERSTOOD = "The server's answer cannot be understood ({error})."
 
 ROWS_OF_TABLE = "the rows of table {table}"
 
-# --- administration/program.py ---
+# --- administration/admin_client.py ---
 
 OTHER_SERVER_NAMED = " The cluster names another server: {refusal}"
 LARGER_THAN_READ = "the server's answer is larger than Benchsite reads"

@@ -27,8 +27,8 @@ from runs.catalog import (
 from runs.queue.spec import BuildSpec
 from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import Administration, AdministrationError, DriverError
+from workers.provision.administration.admin_client import CheckAddress
 from workers.provision.administration.factory import administration_for, get_address
-from workers.provision.administration.program import CheckAddress
 from workers.provision.deadline import Deadline
 from workers.provision.messages import OTHER_SERVER_ANSWERS
 

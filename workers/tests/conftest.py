@@ -16,7 +16,7 @@ from benchsite.core.paths import unprivileged_account
 from benchsite.core.prerequisites import NEEDS
 from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
-from workers.provision.administration import program
+from workers.provision.administration import admin_client
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Server, ServerSpec
 
@@ -118,5 +118,5 @@ def find_processes(folder: Path) -> list[str]:
 def end_admin_programs() -> Iterator[None]:
     """Of the servers that tests did not stop: they would end with this process."""
     yield
-    while program._programs:
-        program._programs.popitem()[1].end()
+    while admin_client._programs:
+        admin_client._programs.popitem()[1].end()

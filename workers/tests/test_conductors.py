@@ -12,7 +12,7 @@ from runs.models.run import Status
 from runs.queue import lifecycle
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_client_run, make_machine, make_run, make_sweep
-from workers.conductor import conductors
+from workers.conductor import conductor_identity
 from workers.models import Lease
 
 pytestmark = pytest.mark.django_db
@@ -45,26 +45,26 @@ def running_run(conductor):
 
 
 def test_ids_are_kept_and_never_shared():
-    first, second = conductors.take_identity(), conductors.take_identity()
+    first, second = conductor_identity.take_identity(), conductor_identity.take_identity()
     assert (first.number, second.number) == (1, 2)
     assert first.id != second.id
     first.release()
-    again = conductors.take_identity()
+    again = conductor_identity.take_identity()
     assert (again.number, again.id) == (1, first.id)
 
 
 def test_copied_disk_gets_a_new_id(monkeypatch):
-    first = conductors.take_identity()
+    first = conductor_identity.take_identity()
     first.release()
     monkeypatch.setenv("BENCHSITE_MACHINE", "copy")
-    assert conductors.take_identity().id != first.id
+    assert conductor_identity.take_identity().id != first.id
 
 
 def test_restart_ends_its_own_runs_and_no_others():
-    identity, other = conductors.take_identity(), conductors.take_identity()
-    conductor, neighbour = conductors.register(identity, 2), conductors.register(other, 2)
+    identity, other = conductor_identity.take_identity(), conductor_identity.take_identity()
+    conductor, neighbour = conductor_identity.register(identity, 2), conductor_identity.register(other, 2)
     mine, theirs = running_run(conductor), running_run(neighbour)
-    conductors.register(identity, 2)
+    conductor_identity.register(identity, 2)
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.status, mine.reason) == (Status.FAILED, Reason.WORKER_LOST)
@@ -76,8 +76,8 @@ def test_restart_ends_its_own_runs_and_no_others():
 
 
 def test_neighbour_ends_the_runs_of_one_that_was_killed(tmp_path):
-    dead = conductors.take_identity()
-    conductor = conductors.register(dead, 2)
+    dead = conductor_identity.take_identity()
+    conductor = conductor_identity.register(dead, 2)
     run = running_run(conductor)
     dead.release()
     path = tmp_path / "conductors" / "1"
@@ -85,15 +85,15 @@ def test_neighbour_ends_the_runs_of_one_that_was_killed(tmp_path):
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        mine = conductors.take_identity()
+        mine = conductor_identity.take_identity()
         assert mine.number == 2
-        conductors.end_lives_of_others()
+        conductor_identity.end_lives_of_others()
         run.refresh_from_db()
         assert run.status == Status.RUNNING  # Its process lives.
     finally:
         os.kill(holder.pid, signal.SIGKILL)
         holder.communicate()
-    conductors.end_lives_of_others()
+    conductor_identity.end_lives_of_others()
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.FAILED, Reason.WORKER_LOST)
     assert not Conductor.objects.filter(pk=conductor.pk).exists()  # So its life is ended once.
@@ -101,8 +101,8 @@ def test_neighbour_ends_the_runs_of_one_that_was_killed(tmp_path):
 
 def test_notes_the_free_disk_of_its_machine(settings, tmp_path):
     settings.TARGETS_DIR = tmp_path / "targets"  # made with the first server
-    machine = make_machine(host_key=conductors.host_key())
-    conductors.note_host_facts()
+    machine = make_machine(host_key=conductor_identity.host_key())
+    conductor_identity.note_host_facts()
     machine.refresh_from_db()
     sizes = {name: machine.facts[name]["value"] for name in ("data_disk_free_bytes", "data_disk_total_bytes")}
     assert 0 < sizes["data_disk_free_bytes"] <= sizes["data_disk_total_bytes"]

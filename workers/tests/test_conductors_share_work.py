@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from runs.models import Conductor, Deployment, Run
 from runs.models.run import Status
 from runs.tests.factories import make_cluster, make_conductor, make_database, make_machine, make_run, make_sweep
-from workers.conductor import conductors
+from workers.conductor import conductor_identity
 
 
 def dispatched(host, provisioner="process"):
@@ -21,7 +21,7 @@ def dispatched(host, provisioner="process"):
 
 
 def claimed_by(conductor):
-    claimed = conductors.claim_run(conductor)
+    claimed = conductor_identity.claim_run(conductor)
     return claimed[0] if claimed else None
 
 
@@ -63,10 +63,10 @@ def test_servers_are_removed_by_their_own_conductor():
         cluster=run.cluster, database=run.sweep.database, matrix=run.matrix, mode="off", state="up", conductor=first
     )
     Run.objects.filter(pk=run.pk).delete()
-    assert conductors.deployments_to_tidy(second) == conductors.deployments_to_tidy(elsewhere) == []
-    assert conductors.deployments_to_tidy(first) == [deployment.pk]
+    assert conductor_identity.deployments_to_tidy(second) == conductor_identity.deployments_to_tidy(elsewhere) == []
+    assert conductor_identity.deployments_to_tidy(first) == [deployment.pk]
     Deployment.objects.update(state="down", conductor=None)
-    assert conductors.deployments_to_tidy(second) == [deployment.pk]
+    assert conductor_identity.deployments_to_tidy(second) == [deployment.pk]
 
 
 @pytest.mark.slow

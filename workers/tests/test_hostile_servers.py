@@ -18,9 +18,9 @@ from benchsite.tests.hostile_protocols import COUCHBASE_LOGIN, PROTOCOLS
 from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
 from workers.probe.target_checks import SERVER_TIMEOUT_S, TargetChecks, check_target
+from workers.provision.administration.admin_client import MAX_RECEIVED_BYTES
 from workers.provision.administration.base import COUNTERS_TIMEOUT_S, AdministrationError
 from workers.provision.administration.factory import administration_for
-from workers.provision.administration.program import MAX_RECEIVED_BYTES
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec

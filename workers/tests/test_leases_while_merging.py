@@ -12,7 +12,7 @@ from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 from workers.conductor.conductor import Conductor
-from workers.generator.heartbeat import Heartbeat
+from workers.conductor.heartbeat import Heartbeat
 from workers.generator.host_identity import host_key
 from workers.models import Lease
 

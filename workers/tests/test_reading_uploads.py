@@ -19,7 +19,7 @@ from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
 from runs.uploads import upload_lifecycle
-from workers.conductor import conductors, uploads
+from workers.conductor import conductor_identity, uploads
 from workers.conductor.conductor_service import ConductorService
 from workers.generator.host_identity import host_key
 from workers.models import Lease
@@ -90,7 +90,7 @@ def test_a_child_reads_and_saves(waiting, children):
 @pytest.mark.django_db(transaction=True)
 def test_conductor_reads_an_upload_only_while_no_run_measures(waiting, children):
     _, upload = waiting
-    service = ConductorService(conductors.register(conductors.take_identity(), 1))
+    service = ConductorService(conductor_identity.register(conductor_identity.take_identity(), 1))
     lease = measure_here()
     service._do_chores()
     assert service._count("upload") == 0

@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.queue.database_retries import retry
 from runs.results.artifacts import check_storage
-from workers.conductor import conductors
+from workers.conductor import conductor_identity
 from workers.conductor.conductor_service import ConductorService
-from workers.generator.heartbeat import stopping
+from workers.conductor.heartbeat import stopping
 
 
 class Command(BaseCommand):
@@ -38,5 +38,5 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
-        identity = conductors.take_identity()
-        ConductorService(retry(lambda: conductors.register(identity, options["capacity"]))).serve()
+        identity = conductor_identity.take_identity()
+        ConductorService(retry(lambda: conductor_identity.register(identity, options["capacity"]))).serve()

@@ -23,8 +23,8 @@ from runs.results import deletion
 from runs.uploads import upload_lifecycle
 from workers.conductor import scheduling
 from workers.conductor.delivery_loop import Deliverer
+from workers.conductor.heartbeat import OutageGrace
 from workers.generator import liveness, redis_users
-from workers.generator.heartbeat import OutageGrace
 
 TICK_INTERVAL_S: Final = 5.0
 log = logging.getLogger(__name__)

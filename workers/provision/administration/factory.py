@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from runs.catalog import System
+from workers.provision.administration.admin_client import CheckAddress, ProgramAdministration, cluster_nodes
 from workers.provision.administration.admin_program import direct_administration
 from workers.provision.administration.base import Address, Administration
-from workers.provision.administration.program import CheckAddress, ProgramAdministration, cluster_nodes
 from workers.provision.deadline import Deadline
 
 
