@@ -26,7 +26,8 @@ MAX_WAITING_RUNS = 200  # on the page of the queue
 @team_required("GET")
 def load_generators(request: HttpRequest) -> HttpResponse:
     """A page of them, and of all how many are in which state."""
-    team, chosen = get_team(request), FleetFilter(request.GET)
+    team = get_team(request)
+    chosen = FleetFilter(request.GET)
     fleet = get_fleet(team)
     rows = chosen.apply(fleet)
     if not request.htmx:  # type: ignore[attr-defined]

@@ -212,7 +212,8 @@ def _random(length: int) -> str:
 
 def _checksum(text: str) -> str:
     """CRC-32 in the token's own alphabet."""
-    number, checksum = zlib.crc32(text.encode()), ""
+    number = zlib.crc32(text.encode())
+    checksum = ""
     for _ in range(_CHECKSUM):
         number, digit = divmod(number, len(_ALPHABET))
         checksum += _ALPHABET[digit]

@@ -103,7 +103,8 @@ class Answer:
             self._has_head = True
             self.unsent += data
             return
-        waiting, sent = len(self.unsent), 0
+        waiting = len(self.unsent)
+        sent = 0
         with contextlib.suppress(BlockingIOError):
             sent = self._sock.sendmsg((self.unsent, data), (), socket.MSG_DONTWAIT)
         self._sent += sent
@@ -227,7 +228,8 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """In a thread: its answer goes as far as the kernel takes it, `finish_request` has the rest sent."""
-        sock, conn.sock = conn.sock, Answer(conn.sock, self.downloads)
+        sock = conn.sock
+        conn.sock = Answer(conn.sock, self.downloads)
         try:
             is_kept = super().handle_request(req, conn)
             conn.sock.sendall(b"")

@@ -164,7 +164,8 @@ def size(number_of_bytes: Number) -> str:
     """A size in binary units: "1.50 GiB"."""
     if number_of_bytes is None or is_missing(number_of_bytes):
         return NOTHING
-    value, step = float(number_of_bytes), 0
+    value = float(number_of_bytes)
+    step = 0
     while abs(value) >= 1023.5 and step < len(SIZE_UNITS) - 1:
         value, step = value / 1024, step + 1
     return f"{significant(value)}{THIN}{SIZE_UNITS[step]}"

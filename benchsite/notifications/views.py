@@ -120,7 +120,8 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @never_cache
 def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another secret, off, on, or gone."""
-    hook, me = get_object_or_404(Webhook.objects.select_related("team"), pk=pk), get_user(request)
+    hook = get_object_or_404(Webhook.objects.select_related("team"), pk=pk)
+    me = get_user(request)
     if "rotate" in request.POST:
         secret = webhooks.rotate(hook, me)
         hook.refresh_from_db()

@@ -137,7 +137,8 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
     summary="Change a webhook, pause it or switch it on",
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
-    webhook, me = _webhook(webhook_id), bearer_in(request).user
+    webhook = _webhook(webhook_id)
+    me = bearer_in(request).user
     values = {name: getattr(webhook, name) for name in ("name", "url", "kinds", "shape")}
     changes = {key: value for key in values if (value := getattr(change, key)) is not None}
     with transaction.atomic():

@@ -93,7 +93,8 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
     for curve, ceiling in ceilings:
         is_highest_measured = not (ceiling.is_lower_bound or ceiling.bracket or ceiling.is_estimate)
         if ceiling.status is not Status.BRACKETED and not is_highest_measured:
-            says, name = ladder_says(ceiling), (labels or {}).get(curve.sweep_id, curve.label)
+            says = ladder_says(ceiling)
+            name = (labels or {}).get(curve.sweep_id, curve.label)
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
     every = len(ceilings)
     whole = "both ceilings"

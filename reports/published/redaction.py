@@ -148,7 +148,8 @@ class Redactor:
         if names not in self._compiled:
             self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE) if names else None
         known, at = self._compiled[names], 0
-        name, other = known.search(text) if known else None, _LOOKS_LIKE.search(text)
+        name = known.search(text) if known else None
+        other = _LOOKS_LIKE.search(text)
         while name or other:
             if name and (other is None or name.start() <= other.start()):
                 match, kind = name, Kind.NAME

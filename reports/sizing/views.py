@@ -354,7 +354,8 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
         if by_measurement is None:
             return _refuse(curve, "no_more_by_nodes", sizes=list(sizes), largest=largest)
-        sizing, bound = compute_sizing(need, by_measurement.nodes), by_measurement.bound
+        sizing = compute_sizing(need, by_measurement.nodes)
+        bound = by_measurement.bound
         extrapolated = by_measurement.extrapolated
     if sizing is None:
         return _refuse(curve, "nothing_within")
@@ -366,7 +367,8 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
 
 @team_required("GET")
 def sizing(request: HttpRequest) -> HttpResponseBase:
-    team, form = get_team(request), QuestionForm(request.GET)
+    team = get_team(request)
+    form = QuestionForm(request.GET)
     form.fields["workload"].offer(measured_workloads(team))
     context: dict[str, Any] = {"form": form}
     if form.is_answerable:

@@ -97,7 +97,8 @@ def _places(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, in
 def _note(row: History, alerts: Sequence[Alert]) -> bool:
     # The throughput before all others; of latencies the one that changed most.
     metric, first = max(alerts, key=lambda alert: (alert[0] == THROUGHPUT_METRIC, abs(alert[1].change.relative or 0)))
-    subject, path = f"{row}: {_in_words(metric, first)}", reverse("history-series", args=[row.config_key])
+    subject = f"{row}: {_in_words(metric, first)}"
+    path = reverse("history-series", args=[row.config_key])
     if len(alerts) > 1:
         subject += f", and {len(alerts) - 1} more"
     if metric != THROUGHPUT_METRIC:

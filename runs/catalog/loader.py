@@ -137,7 +137,8 @@ def _explain(fault: ErrorDetails, table: Any) -> str:
         case "missing":
             message = f"{key} is missing"
         case "value_error":
-            tables, message = places, str(fault["ctx"]["error"])
+            tables = places
+            message = str(fault["ctx"]["error"])
         case "string_pattern_mismatch":
             message = DOES_NOT_MATCH.format(key=key, value=fault["input"], pattern=fault["ctx"]["pattern"])
         case _:

@@ -215,7 +215,8 @@ def _lost_lines(client: ClientFacts, profile: Profile) -> str:
     stated = None
     if client.evidence is not None:
         stated = client.evidence.properties.get("status.interval")
-    stated_s, apart_s = parse_number(stated), client.status_interval_s
+    stated_s = parse_number(stated)
+    apart_s = client.status_interval_s
     if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
         return STATUS_LINES_APART.format(apart=duration(apart_s), stated=duration(stated_s))
     return ""

@@ -248,7 +248,8 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
             for client in facts.clients
             if client.evidence is not None and name in client.evidence.written
         ]
-        total, known = sum(parts), stated or 0
+        total = sum(parts)
+        known = stated or 0
         is_whole = len(parts) == len(facts.clients)
         # Threads are always known; no target is one, too.
         if parts and (stated or name == "target") and (total != known if is_whole else total > known):

@@ -96,7 +96,8 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not facts.target_ops_s:
         return None
-    share, mean_us = busy_share(facts), mean_service_us(facts.service)
+    share = busy_share(facts)
+    mean_us = mean_service_us(facts.service)
     ratio = facts.reached_share
     if share is None or mean_us is None or ratio is None:
         return not_assessed(_unknown(facts))

@@ -56,7 +56,8 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
     means, weights = [fmean(values) for values in logs], [float(len(values)) for values in logs]
     ascending, descending = _distances(means, weights), _distances(means[::-1], weights[::-1])[::-1]
     distance = min(map(sum, zip(ascending, descending, strict=True)))
-    chances, degrees = _level_probabilities(len(logs))[1:-1], range(len(logs) - 1, 0, -1)
+    chances = _level_probabilities(len(logs))[1:-1]
+    degrees = range(len(logs) - 1, 0, -1)
     tails = (chi_square_tail(df, distance / variation**2) for df in degrees)
     if math.fsum(map(mul, chances, tails)) >= SIGNIFICANCE:
         return True

@@ -37,7 +37,8 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         if facts.made_elsewhere and facts.phase != "load":
             return not_assessed("The workload's proportions are not known.")
         return None
-    total, done = facts.total_operations, _done(facts)
+    total = facts.total_operations
+    done = _done(facts)
     if not total or done is None:
         missing = "There are no operations."
         if total or done is None:

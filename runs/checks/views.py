@@ -56,10 +56,12 @@ class ThresholdForm(DescribedForm):
 
 @team_required("GET")
 def thresholds(request: HttpRequest) -> HttpResponse:
-    team, purpose = get_team(request), request.GET.get("purpose")
+    team = get_team(request)
+    purpose = request.GET.get("purpose")
     if purpose not in PURPOSES:
         purpose = Purpose.MEASURED
-    ours, default = get_thresholds(team, purpose), profile(purpose)
+    ours = get_thresholds(team, purpose)
+    default = profile(purpose)
     kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
     overrides = {override.threshold: override for override in kept.order_by("purpose")}
@@ -84,7 +86,8 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     """One threshold; "restore" in the form takes the team's value for that purpose away."""
     if name not in THRESHOLDS:
         raise Http404(f"There is no threshold {name}.")
-    about, team = THRESHOLDS[name], get_team(request)
+    about = THRESHOLDS[name]
+    team = get_team(request)
     kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
     if request.method == "POST" and "restore" in request.POST:
         return _restore(request, name, request.POST["restore"])

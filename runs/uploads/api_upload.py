@@ -106,7 +106,8 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
             row.utc_offsets = request.manifest.utc_offsets
-            row.stated, row.recognised = judged.metadata.model_dump(mode="json"), dict(NOTHING)
+            row.stated = judged.metadata.model_dump(mode="json")
+            row.recognised = dict(NOTHING)
             files = upload_lifecycle.make_file_rows(judged.reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 

@@ -158,7 +158,8 @@ class _Merge:
 
     def _check_threads(self) -> None:
         """A number for all of several runs that none of them had may be that of one run of several clients."""
-        stated, of_files = self.manifest.threads, [hints.threads for hints in self.hints_of_runs]
+        stated = self.manifest.threads
+        of_files = [hints.threads for hints in self.hints_of_runs]
         is_said_of_each = any(run.threads for run in self.manifest.runs)
         if stated is None or is_said_of_each or len(of_files) < 2 or None in of_files or stated in of_files:
             return
@@ -174,7 +175,8 @@ class _Merge:
 
         Of a single run the defaults are its entry.
         """
-        manifest, alone = self.manifest, len(self.from_files) == 1
+        manifest = self.manifest
+        alone = len(self.from_files) == 1
         entry, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
         threads = stated.threads or entry.threads or hints.threads or manifest.threads
         if threads is None:

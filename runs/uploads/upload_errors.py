@@ -29,7 +29,8 @@ class ResultRefused(Exception):
     """These files are not saved. `slug` is the kind of problem."""
 
     def __init__(self, slug: str, message: str, faults: Sequence[tuple[Place, str]] = ()) -> None:
-        self.slug, self.faults = slug, list(faults)
+        self.slug = slug
+        self.faults = list(faults)
         super().__init__(message)
 
 

@@ -136,7 +136,8 @@ def _stated(operation: ReadOperation) -> dict[str, _Limits]:
     by_name: dict[str, _Limits] = {}
     buckets = select_buckets(operation)
     for name, value in operation.percentiles_us.items():
-        stated, holding = _bucket(operation, value), _holding(buckets, float(name))
+        stated = _bucket(operation, value)
+        holding = _holding(buckets, float(name))
         if holding is None or not _excludes(stated, holding):
             by_name[name] = stated
     return by_name

@@ -46,7 +46,9 @@ def _beta_lower(x: float, a: float, b: float) -> float:
 
 def _log_beta_term(x: float, a: float, b: float) -> float:
     """ln(x^a (1 - x)^b / B(a, b)); by Stirling's series where gamma functions of large numbers would cancel."""
-    small, large, total = min(a, b), max(a, b), a + b
+    small = min(a, b)
+    large = max(a, b)
+    total = a + b
     powers = a * math.log(x) + b * math.log1p(-x)
     if large < MIN_STIRLING:
         return powers + math.lgamma(total) - math.lgamma(a) - math.lgamma(b)
@@ -108,10 +110,12 @@ def chi_square_tail(df: int, x: float) -> float:
         return 1.0
     half = x / 2
     if df % 2:
-        total, term = math.erfc(math.sqrt(half)), math.exp(-half) * math.sqrt(half) / math.gamma(1.5)
+        total = math.erfc(math.sqrt(half))
+        term = math.exp(-half) * math.sqrt(half) / math.gamma(1.5)
         steps = range(3, df + 1, 2)
     else:
-        total, term = 0.0, math.exp(-half)
+        total = 0.0
+        term = math.exp(-half)
         steps = range(2, df + 1, 2)
     for step in steps:
         total += term

@@ -190,7 +190,8 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     if bad.any():
         # Runs of zeros so absurd that their sum would turn negative and look harmless.
         raise _beyond(payloads, borders, ends[bad])
-    steps, counts = _STEPS.take(data), _COUNTS.take(data)
+    steps = _STEPS.take(data)
+    counts = _COUNTS.take(data)
     steps[ends], counts[ends] = 0, numbers > 0
     counted = np.flatnonzero(counts)
     count = (data.take(counted) >> 1).astype(np.int64)
@@ -229,8 +230,10 @@ def _beyond(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> Hist
 def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints]:
     """Where the numbers of several bytes begin and end: with a byte without the high bit, or the ninth in a row."""
     high = np.flatnonzero(data >= 0x80)
-    apart, edge = np.diff(high) > 1, high[:1] >= 0
-    starts, ends = high[np.concatenate((edge, apart))], high[np.concatenate((apart, edge))] + 1
+    apart = np.diff(high) > 1
+    edge = high[:1] >= 0
+    starts = high[np.concatenate((edge, apart))]
+    ends = high[np.concatenate((apart, edge))] + 1
     lasts = borders[1:][np.diff(borders) > 0] - 1
     broken = data[lasts] >= 0x80
     if broken.any() or int((ends - starts).max(initial=0)) >= _MAX_LEB_BYTES - 1:

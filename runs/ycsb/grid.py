@@ -68,7 +68,8 @@ class Grid:
     def counts(self, entry: Timeline) -> dict[int, Ints]:
         """For every client the values counted in each second; the parts of a long interval add up to its total."""
         placed = self.place(entry)
-        totals, rows = entry.totals[placed.interval], self.rows(placed)
+        totals = entry.totals[placed.interval]
+        rows = self.rows(placed)
         parts = np.rint(1.0 / placed.weight).astype(np.int64)
         shares = totals * (placed.nth + 1) // parts - totals * placed.nth // parts
         client = entry.client[placed.interval]

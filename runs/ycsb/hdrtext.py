@@ -62,7 +62,8 @@ class LogText:
         """The lines that end within this piece."""
         cut = piece.rfind(b"\n") + 1
         if cut:
-            whole, self._rest = b"".join([*self._rest, piece[:cut]]), []
+            whole = b"".join([*self._rest, piece[:cut]])
+            self._rest = []
             # Of bytes this splits at line feeds and carriage returns, and nothing else.
             yield from self._rows(whole.splitlines())
         if cut < len(piece):
@@ -71,7 +72,8 @@ class LogText:
 
     def done(self) -> Iterator[Row]:
         """The last line, where nothing ends it."""
-        rest, self._rest = b"".join(self._rest), []
+        rest = b"".join(self._rest)
+        self._rest = []
         yield from self._rows([rest])
         if not self.start_times and not self._is_log:
             raise self.damage or HistogramError("this is not a histogram log: it has neither a heading nor an interval")
@@ -108,14 +110,18 @@ class LogText:
             return True
         if not text.startswith(b"#"):
             return False
-        name, start, base = _NAME.match(text), _START_TIME.match(text), _BASE_TIME.match(text)
+        name = _NAME.match(text)
+        start = _START_TIME.match(text)
+        base = _BASE_TIME.match(text)
         if self._origin_s is not None and (name or start or base or text.startswith(_VERSION)):
             # A heading after lines: another log begins.
             self._name = self._start_time_s = self._base_time_s = self._origin_s = None
         if name:
-            self._name, self._is_log = name[1].decode("utf-8", errors="replace"), True
+            self._name = name[1].decode("utf-8", errors="replace")
+            self._is_log = True
         elif start:
-            self._start_time_s, self._is_log = _number(start[1]), True
+            self._start_time_s = _number(start[1])
+            self._is_log = True
         elif base:
             self._base_time_s = _number(base[1])
         return True

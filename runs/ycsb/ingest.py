@@ -141,7 +141,8 @@ class _Reading:
         self._found = window
         self._inside = window.inside(timeline)
         self._window: dict[int, Histogram] = {}
-        self._batches, self._batch = Batches(window.batches), window.batch(timeline)
+        self._batches = Batches(window.batches)
+        self._batch = window.batch(timeline)
         self._second = np.zeros(len(timeline), dtype=np.int64)
         self.pyramid: Pyramid | None = None
         if grid is not None:
@@ -192,7 +193,9 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
         return
     text = LogText(part.log.source.operation)
     waiting: list[Payload] = []
-    size, first, end = 0, part.first, part.first + len(part.log.start_s)
+    size = 0
+    first = part.first
+    end = part.first + len(part.log.start_s)
     for row in part.log.source.rows(text):
         if row.name != part.log.operation:
             continue

@@ -62,7 +62,8 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
         heads = clients
         if duration_s:
             expected = int(operation_count(properties, duration_s) * float(values["insertproportion"]) * 2)
-    records, constant = int(values["recordcount"]), float(values[ZIPFIAN_CONSTANT])
+    records = int(values["recordcount"])
+    constant = float(values[ZIPFIAN_CONSTANT])
     match values[DISTRIBUTION]:
         case "zipfian":
             # YCSB has a place too many; Benchsite's client, which has other constants, has not.
@@ -71,10 +72,8 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
         case "latest":
             return _shares(records, _gray_shares(max(records - 1, 1), constant), heads)
         case "exponential":
-            range_share, range_records = (
-                float(values["exponential.percentile"]) / 100,
-                float(values["exponential.frac"]),
-            )
+            range_share = float(values["exponential.percentile"]) / 100
+            range_records = float(values["exponential.frac"])
             rate = -math.log1p(-range_share) / (records * range_records)
             return _shares(records, lambda count: np.expm1(-rate * count) / math.expm1(-rate * records), heads)
         case "hotspot":

@@ -98,7 +98,8 @@ def _client(
     failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
     summary = statement.summary or Summary(None, None, {})
-    runtime_ms, cleanup = summary.runtime_ms, summary.operations.get("CLEANUP")
+    runtime_ms = summary.runtime_ms
+    cleanup = summary.operations.get("CLEANUP")
     init_s = None
     if runtime_ms is not None:
         init_s = max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0)
@@ -210,6 +211,7 @@ def window_stored(stored: Sequence[StoredIntervals], numbers: Sequence[int], cut
 
 
 def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:
-    inside, batches = windows.inside(entry.kept), Batches(windows.batches)
+    inside = windows.inside(entry.kept)
+    batches = Batches(windows.batches)
     entry.add_to(batches, windows.batch(entry.kept), inside)
     return counted_in(windows, entry.timeline, lambda number: entry.histogram(number, inside), batches)

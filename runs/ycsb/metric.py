@@ -230,7 +230,8 @@ class MetricDraft:
 
     def _count(self, digits: str) -> int | None:
         """A count, rounded where it is a fraction: only people and scripts that average runs write such."""
-        count, number = whole(digits), finite(digits)
+        count = whole(digits)
+        number = finite(digits)
         if count is None and number is not None:
             self.is_average = True
             return round(number)
@@ -278,7 +279,8 @@ class _Rows:
 
     def take(self, key: str, text: str) -> None:
         value, comma, rate = text.partition(",")
-        number, per_second = finite(value), finite(rate) if comma else None
+        number = finite(value)
+        per_second = finite(rate) if comma else None
         if key.startswith(">"):
             count = whole(value)
             if not comma and count is not None:

@@ -243,7 +243,8 @@ def _shares(part: _Rows, points: Points, grid: Grid, level: int) -> tuple[Ints, 
     # A line that counts nothing says nothing about latencies.
     says = (part.count != 0)[placed.interval] & ~np.isnan(part.columns["mean_us"][placed.interval])
     seconds = grid.seconds[grid.rows(placed)[says]]
-    row, interval = np.searchsorted(points["second"], seconds // level * level), placed.interval[says]
+    row = np.searchsorted(points["second"], seconds // level * level)
+    interval = placed.interval[says]
     pairs, inverse = np.unique((row * part.count.size + interval).astype(np.int64), return_inverse=True)
     share = np.zeros(pairs.size)
     np.add.at(share, inverse, placed.weight[says])

@@ -176,7 +176,8 @@ class _Counted:
 
     def coarser(self, number: int) -> "_Counted":
         """So many neighbouring rows added up; 1 only brings them into order."""
-        rows, width = int(self.row.max(initial=-1)) // number + 1, self.width
+        rows = int(self.row.max(initial=-1)) // number + 1
+        width = self.width
         total = np.zeros_like(self.count, shape=rows * width)
         np.add.at(total, self.row // number * width + self.index, self.count)
         table: npt.NDArray[Any] = total.reshape(rows, width)

@@ -61,7 +61,9 @@ class IntervalWriter:
 
     def _close(self, client: int) -> None:
         firsts, numbers, parts = zip(*self._open.pop(client), strict=True)
-        first, number, counts = np.concatenate(firsts), np.concatenate(numbers), Counts.joined(parts)
+        first = np.concatenate(firsts)
+        number = np.concatenate(numbers)
+        counts = Counts.joined(parts)
         index, total = Histogram.of_sparse(counts.index, counts.count).sparse()
         head = first.astype("<i4").tobytes() + number.astype("<i4").tobytes()
         self._pairs(_SUM, client, first.size, head, index, total)
@@ -200,7 +202,8 @@ def _read(data: bytes) -> tuple[str, list[_Frame]]:
     version, header, at = read_heading(data, MAGIC, FORMAT_VERSION)
     if version == 1:
         return _read(_from_version_1(header, data[at:]))
-    frames, view = [], memoryview(data)
+    frames = []
+    view = memoryview(data)
     while at < len(data):
         kind, client, intervals, number, width, size = _FRAME.unpack_from(data, at)
         at += _FRAME.size + size
@@ -216,7 +219,8 @@ def _from_version_1(header: Mapping[str, Any], packed: bytes) -> bytes:
     at = number * 28
     index = np.cumsum(np.frombuffer(body, dtype="<i4", count=counted, offset=at)).astype(np.int32)
     count = np.frombuffer(body, dtype="<i8", count=counted, offset=at + counted * 4).astype(np.int64)
-    out, ends = BytesIO(), np.cumsum(sizes)
+    out = BytesIO()
+    ends = np.cumsum(sizes)
     writer = IntervalWriter(out.write, str(header["name"]), 1)
     for owner in np.unique(client).tolist():  # whose intervals are neighbours
         rows = np.flatnonzero(client == owner)

@@ -59,7 +59,8 @@ def variance_inflation(batches: Batches, indices: Ints) -> Floats:
     """
     counted = batches.from_indices(np.concatenate(([0], indices))).astype(float)
     totals, beyond = counted[0], counted[1:]
-    size, total = len(batches), totals.sum()
+    size = len(batches)
+    total = totals.sum()
     share = beyond.sum(axis=1) / total
     deviations = beyond - share[:, None] * totals
     squares = np.vecdot(deviations, deviations)

@@ -52,7 +52,8 @@ def choose(
     slot, and none of these is busy. Older reservations come first, then the team that was served longest ago; within a
     team priority, then age, then the place in the matrix. Only the first candidate of a team has a reservation.
     """
-    machines, choice = _Machines(busy, slots, now), Choice()
+    machines = _Machines(busy, slots, now)
+    choice = Choice()
     teams: dict[UUID, deque[Candidate]] = defaultdict(deque)
     for candidate in sorted(candidates, key=_age):
         teams[candidate.team_id].append(candidate)

@@ -67,7 +67,10 @@ def binomial_interval(hits: int, tries: int) -> tuple[float, float]:
 
 def parse_probes(lines: Iterable[str]) -> Staleness:
     """The results of `benchsite.StalenessClient`. Raises StalenessError where it made no probe."""
-    stale, ages_us, regressions, probes = [0] * len(OFFSETS_MS), [], 0, 0
+    stale = [0] * len(OFFSETS_MS)
+    ages_us = []
+    regressions = 0
+    probes = 0
     read: Counter[int] = Counter()
     for line in lines:
         kind, *numbers = line.split()

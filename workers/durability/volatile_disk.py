@@ -145,7 +145,8 @@ class VolatileDisk:
         self._leave(folder, name)
 
     def rename(self, folder: Folder, name: str, to: Folder, new_name: str, flags: int = 0) -> None:
-        node, target = self.lookup(folder, name), to.children.get(new_name)
+        node = self.lookup(folder, name)
+        target = to.children.get(new_name)
         if flags & ~RENAME_NOREPLACE:
             raise OSError(errno.EINVAL, new_name)
         if target is node:
@@ -291,7 +292,8 @@ class VolatileDisk:
         if isinstance(before, Folder) or (before is not None and isinstance(node, Folder)):
             self._remove_durable(folder, name)
             before = None
-        path, draft = f"{self._durable_path(folder)}/{name}", self._path("draft")
+        path = f"{self._durable_path(folder)}/{name}"
+        draft = self._path("draft")
         if isinstance(node, Folder):
             os.rename(self._durable_path(node), path)
             if node.durable_location is not None:
@@ -311,7 +313,8 @@ class VolatileDisk:
             self._note_removed(before)
 
     def _remove_durable(self, folder: Folder, name: str) -> None:
-        node, path = folder.durable_children.pop(name), f"{self._durable_path(folder)}/{name}"
+        node = folder.durable_children.pop(name)
+        path = f"{self._durable_path(folder)}/{name}"
         if isinstance(node, Folder):
             node.durable_location = None
             os.rename(path, self._durable_path(node))

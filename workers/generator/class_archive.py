@@ -38,7 +38,8 @@ def archive_options(manifest: Manifest, client_folder: Path, *, is_load: bool) -
 
 def store_archive(manifest: Manifest, client_folder: Path) -> None:
     """Keeps what a load has written, in place of what older builds left."""
-    draft, archive = client_folder / DRAFT, archive_path(manifest)
+    draft = client_folder / DRAFT
+    archive = archive_path(manifest)
     if not draft.exists():
         return
     with draft.open("rb") as file:

@@ -440,7 +440,8 @@ class Client:
                 counts = {name: operation.count or 0 for name, operation in run.operations.items()}
         except (OSError, YcsbError):
             return {}
-        inserted, failed = counts.get("INSERT", 0), counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
+        inserted = counts.get("INSERT", 0)
+        failed = counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
         facts = {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
         if float(self.order["properties"].get(DELETES, "0")) > 0:
             deleted = counts.get("DELETE", 0)

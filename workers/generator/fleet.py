@@ -124,7 +124,8 @@ def add_activity(team: Team, generators: Iterable[Any]) -> list[Any]:
     leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
     by_machine = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
     for row in rows:
-        client, lease = busy.get(row.pk), by_machine.get(row.machine_id)
+        client = busy.get(row.pk)
+        lease = by_machine.get(row.machine_id)
         row.tone = TONES[row.state]
         row.silent_s = row.busy_with = row.held_by = None
         if row.silence is not None:

@@ -83,7 +83,8 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
     assert folder.result is not None  # The process has ended.
     pk, claim = folder.client_run_id, folder.claim
     patience_end = time.monotonic() + ENDED_RUN_TIMEOUT_S
-    shelf, too_large = settings.WORK_DIR / TOO_LARGE / str(pk), dict[Path, str]()
+    shelf = settings.WORK_DIR / TOO_LARGE / str(pk)
+    too_large = dict[Path, str]()
     try:
         site.note_stopped(pk, claim)
         for kind, path in folder.files():

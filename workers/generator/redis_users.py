@@ -59,7 +59,8 @@ def keys(name: str) -> list[str]:
 
 def rules(name: str, secret_sha256: str, commands: Iterable[str] = COMMANDS) -> list[str]:
     """The rules of `ACL SETUSER` for the load generator `name`, from none on."""
-    patterns, granted = (f"~{key}" for key in keys(name)), (f"+{command}" for command in commands)
+    patterns = (f"~{key}" for key in keys(name))
+    granted = (f"+{command}" for command in commands)
     return ["reset", "on", f"#{secret_sha256}", *patterns, *granted]
 
 

@@ -88,7 +88,8 @@ class SiteClient:
 
     def clock_offset_s(self, clock: Clock) -> float:
         """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""
-        best_trip, best_offset = float("inf"), 0.0
+        best_trip = float("inf")
+        best_offset = 0.0
         for _ in range(CLOCK_SAMPLES):
             before = clock.local_s()
             now = float(self._request("GET", "clock")["now"])
@@ -129,11 +130,14 @@ class SiteClient:
         with path.open("rb") as file:
             content: IO[bytes] = file
             if kind == "hdr":
-                digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
                 file.seek(0)
             else:
                 text = redact(file.read().decode("utf-8", errors="replace")).encode()
-                digest, size, content = hashlib.sha256(text).hexdigest(), len(text), io.BytesIO(text)
+                digest = hashlib.sha256(text).hexdigest()
+                size = len(text)
+                content = io.BytesIO(text)
             query = urlencode({"claim": claim, "sha256": digest, "size": size})
             self._request(
                 "PUT",

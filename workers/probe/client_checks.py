@@ -67,7 +67,8 @@ def build_order(server: Server, digest: str, number: int, timeout_s: float, *, w
     """Of a client whose server has `timeout_s`: as many threads as the first ladder has read the record with this
     `number`; where it `writes`, one of them inserts and updates it before.
     """
-    system, duration_s = server.spec.system, math.ceil(timeout_s)
+    system = server.spec.system
+    duration_s = math.ceil(timeout_s)
     workload = RECORD | {"recordcount": str(number + 1)}
     binding_properties = limit_driver(system, server.client_properties(workload), timeout_s)
     properties = client_properties_for_run(
@@ -126,7 +127,8 @@ def send(generator: LoadGenerator, client_order: ClientOrder, timeout_s: float) 
 
 def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> list[ClientResult]:
     """Those of load generators that answer; of the others, the results that were `sent` along."""
-    results, claims_end = dict(sent), time.monotonic() + CLAIM_TIMEOUT_S
+    results = dict(sent)
+    claims_end = time.monotonic() + CLAIM_TIMEOUT_S
     waiting = set(sent)
     while waiting and time.monotonic() < deadline:
         for check in tuple(waiting):

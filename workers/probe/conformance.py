@@ -133,9 +133,11 @@ class Conformance:
                     raise CheckSkipped("An earlier check failed.")
                 status, detail = "passed", check()
             except CheckSkipped as reason:
-                status, detail = "skipped", str(reason)
+                status = "skipped"
+                detail = str(reason)
             except (CheckFailed, AdministrationError, DataNotOwned, ProvisionError, StartError, OSError) as error:
-                status, detail = "failed", str(error)
+                status = "failed"
+                detail = str(error)
                 writable = writable and name not in ("connect", "mode in force", "data set", "load")
             yield CheckResult(name, status, detail, round(time.monotonic() - started, 2))  # type: ignore[arg-type]
 
@@ -247,7 +249,8 @@ class Conformance:
         workload = CORE_WORKLOADS[letter]
         if scans(workload) and not self.system.binding.scans:
             raise CheckSkipped(NO_SCANS)
-        target, inserts = self.target(), float(workload["insertproportion"]) > 0
+        target = self.target()
+        inserts = float(workload["insertproportion"]) > 0
         target.prepare_writes(inserts=inserts)
         # New records are numbered from `recordcount` on.
         properties = {**workload, "recordcount": str(RECORDS + self.inserted * inserts), "dataintegrity": "false"}

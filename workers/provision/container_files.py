@@ -69,5 +69,8 @@ def put_files(
 
 def _member(name: str, owner: Account, mode: int) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
-    member.uid, member.gid, member.mode, member.mtime = owner.uid, owner.gid, mode, int(time.time())
+    member.uid = owner.uid
+    member.gid = owner.gid
+    member.mode = mode
+    member.mtime = int(time.time())
     return member

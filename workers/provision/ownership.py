@@ -113,7 +113,8 @@ class DataTarget:
         Answers what remains of other data, as a sentence; empty where the target was empty. Raises DataNotOwned.
         """
         text = self._read_marker()
-        marker, content = Marker.parse(text), text or self._read_content()
+        marker = Marker.parse(text)
+        content = text or self._read_content()
         if not self.confirmed:
             self._refuse_foreign_data(marker, text, content)
         if not content:

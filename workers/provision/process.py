@@ -90,7 +90,8 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
     if recipe is None:
         raise ExecutableNotFound(f"Benchsite starts no {system.name} as a process: use a server of yours.")
     if recipe.program == "postgres":
-        major, stated = None, version.split(".")[0]
+        major = None
+        stated = version.split(".")[0]
         if stated.isdigit():
             major = int(stated)
         return choose_postgresql(site.account, major=major, shelf=site.shelf).postgres, None
@@ -419,13 +420,15 @@ class ProcessProvisioner(StartingProvisioner):
 
     def _process(self) -> dict[str, object]:
         nodes = self._select(None)
-        first, pids = nodes[0], [node.pid for node in nodes]
+        first = nodes[0]
+        pids = [node.pid for node in nodes]
         return {"pid": first.pid, "pids": pids, "started": first.started, "token": first.token}
 
     def _start_others(self, program: Path, port: int, password: str) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
-            folder, rendered = self.node_folder(node), self._render(port, password, node)
+            folder = self.node_folder(node)
+            rendered = self._render(port, password, node)
             make_folder(folder, self.site.account)
             self._initialise(program, rendered, folder)
             if self.recipe.replica is not None:

@@ -35,7 +35,8 @@ class ReadBack:
         return tuple(self._difference(name) for name in self.wrong)
 
     def _difference(self, name: str) -> str:
-        expected, answer = self.expected[name], self.found.get(name)
+        expected = self.expected[name]
+        answer = self.found.get(name)
         if name == REPLICAS:
             return TOO_FEW_REPLICAS.format(expected=expected, connected=answer)
         if name == REPLICATION_FACTOR:
@@ -85,12 +86,14 @@ def _judge(
         if name not in values or not same_value(system.settings[name], value, values[name])
     ]
     if mode.replicas_needed and replicas is not None:
-        values[REPLICAS], expected[REPLICAS] = str(replicas), f"at least {mode.replicas_needed}"
+        values[REPLICAS] = str(replicas)
+        expected[REPLICAS] = f"at least {mode.replicas_needed}"
         if replicas < mode.replicas_needed:
             wrong.append(REPLICAS)
     factor = topology.get(REPLICATION_FACTOR)
     if copies is not None and factor not in (None, str(copies)):
-        values[REPLICATION_FACTOR], expected[REPLICATION_FACTOR] = plain_text(factor), str(copies)
+        values[REPLICATION_FACTOR] = plain_text(factor)
+        expected[REPLICATION_FACTOR] = str(copies)
         wrong.append(REPLICATION_FACTOR)
     return ReadBack(expected=expected, found=values, topology=topology, wrong=tuple(wrong))
 

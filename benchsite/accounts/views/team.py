@@ -109,7 +109,8 @@ def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another role, or out of the team; everybody may leave."""
     member = get_object_or_404(Membership.objects.select_related("user", "team"), team=get_team(request), pk=pk)
-    me, role = get_user(request), request.POST.get("role", "")
+    me = get_user(request)
+    role = request.POST.get("role", "")
     leaves = "remove" in request.POST and member.user == me
     if not leaves and not has_role(request, Role.ADMIN):
         return HttpResponse("This needs the role admin in your team.", status=403)

@@ -199,7 +199,8 @@ class Command(BaseCommand):
                 names = ", ".join(name for name, fault in FAULT_NAMES.items() if fault in bench.faults)
                 raise CommandError(f"On {counted(nodes, 'node')} {system.name} has only: {names}.")
             for fault in bench.faults:
-                number, trials = numbers.get(fault, 0), []
+                number = numbers.get(fault, 0)
+                trials = []
                 failure: BaseException | None = None
                 for position, moment_s in enumerate(bench.moments_s(number), 1):
                     try:

@@ -257,7 +257,8 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
 
     Saturated where the last rung gained less than 5 % per doubling or lies below X_max, retrograde below 0.95 X_max.
     """
-    last, highest_ops_s = ladder[-1], max(rung.throughput_ops_s for rung in ladder)
+    last = ladder[-1]
+    highest_ops_s = max(rung.throughput_ops_s for rung in ladder)
     if last.throughput_ops_s < NEAR_CEILING * highest_ops_s:
         return Ladder.RETROGRADE
     has_gained = len(ladder) == 1 or gain_per_doubling(ladder[-2], last) >= MIN_GAIN_PER_DOUBLING
@@ -268,7 +269,9 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
 
 def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
     """What the first and the last rung show beyond noise; without repeats only whether the last one is the highest."""
-    first, last, measured = ladder[0], ladder[-1], end_as_measured(ladder)
+    first = ladder[0]
+    last = ladder[-1]
+    measured = end_as_measured(ladder)
     if len(ladder) > 1 and (highest is first or (top and alike[0] is first and 0 in top.places)):
         return Ladder.FIRST
     if top is None:

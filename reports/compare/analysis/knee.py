@@ -83,7 +83,9 @@ def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | N
     electable = find_knee_candidates(ladder, stated)
     if not electable or stated is None:
         return None
-    top, last, most = electable[-1], len(ladder) - 1, stated.throughput_ops_s
+    top = electable[-1]
+    last = len(ladder) - 1
+    most = stated.throughput_ops_s
     powers = [power(rung) for rung in ladder]
     peak = max(electable, key=lambda index: (powers[index], index))
     if len(ladder) < MIN_RUNGS:
@@ -110,7 +112,8 @@ def _is_above(ladder: Sequence[Rung], peak: int, end: int) -> bool:
     vary as their latency does, are judged by the largest variation that single runs are taken to have.
     """
     gap = math.log(power(ladder[peak]) / power(ladder[end]))
-    others, pair = len(ladder) - 2, (ladder[peak], ladder[end])
+    others = len(ladder) - 2
+    pair = (ladder[peak], ladder[end])
     if ladder[peak].target_ops_s or min(len(rung.repeats_ops_s) for rung in pair) < MIN_REPEATS:
         return gap > quantile(math.inf, others) * math.sqrt(2) * 2 * MAX_SINGLE_SD
     squares, df = _squares_within(ladder)

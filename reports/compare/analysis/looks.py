@@ -96,7 +96,8 @@ def levels(looks: Sequence[int], alpha: float = ALPHA) -> tuple[float, ...]:
     spent, before, of_looks = 0.0, 0.0, []
     for look in looks:
         share = look / looks[-1]
-        budget, sd = alpha * math.log1p((math.e - 1) * share) - spent, math.sqrt(share - before)
+        budget = alpha * math.log1p((math.e - 1) * share) - spent
+        sd = math.sqrt(share - before)
         low, high = 0.0, MAX_Z
         for _ in range(BISECTIONS):
             z = (low + high) / 2

@@ -14,7 +14,8 @@ def holm(ps: Sequence[float]) -> list[float]:
     """
     if any(not (math.isfinite(p) and 0 <= p <= 1) for p in ps):
         raise ValueError("p-values lie between 0 and 1")
-    adjusted_ps, least = [0.0] * len(ps), 0.0
+    adjusted_ps = [0.0] * len(ps)
+    least = 0.0
     for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
         least = adjusted_ps[i] = max(least, min(ps[i] * (len(ps) - rank), 1.0))
     return adjusted_ps

@@ -70,7 +70,8 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
     `doublings` are log2 of the threads, ascending; `least_gain` is the logarithm of the gain per doubling below which
     more threads bring nothing. None where the passes do not vary.
     """
-    passes, last = len(ladder[0]), len(ladder) - 1
+    passes = len(ladder[0])
+    last = len(ladder) - 1
     noise = two_way(ladder)
     if noise is None:
         return None
@@ -100,7 +101,8 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
 
 def _confirmed(ladder: Logs, error: float) -> list[list[int]]:
     """For each pass the rungs within one standard error of the highest mean of the other passes."""
-    sums, others = [sum(rung) for rung in ladder], len(ladder[0]) - 1
+    sums = [sum(rung) for rung in ladder]
+    others = len(ladder[0]) - 1
     selected = []
     for j in range(others + 1):
         means = [(total - rung[j]) / others for total, rung in zip(sums, ladder, strict=True)]

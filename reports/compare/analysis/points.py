@@ -26,7 +26,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     kept = tuple([float(value) for value in values if math.isfinite(value)])
     if not kept:
         return None
-    ordered, n = sorted(kept), len(kept)
+    ordered = sorted(kept)
+    n = len(kept)
     middle = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
     return Spread(middle, ordered[0], ordered[-1], n, kept)
 

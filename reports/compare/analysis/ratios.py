@@ -68,7 +68,9 @@ def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
     """Of "all variances are equal", two or more with their degrees of freedom, none of them 0 (Bartlett 1937)."""
     from scipy.special import chdtrc
 
-    pairs, df, groups = list(zip(dfs, variances, strict=True)), sum(dfs), len(dfs)
+    pairs = list(zip(dfs, variances, strict=True))
+    df = sum(dfs)
+    groups = len(dfs)
     pooled = sum(df * variance for df, variance in pairs) / df
     statistic = df * math.log(pooled) - sum(df * math.log(variance) for df, variance in pairs)
     correction = 1 + (sum(1 / df for df in dfs) - 1 / df) / (3 * (groups - 1))

@@ -246,7 +246,8 @@ def compare_sessions(
     sign = 1 if higher_is_better else -1
     used, _ = look(len(new))
     means = _log_means(new, sign)[-used:]
-    own, older = _log_means(base, sign), find_level(_log_means(history, sign))
+    own = _log_means(base, sign)
+    older = find_level(_log_means(history, sign))
     squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
     level = Level(tuple(own), squares, len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)

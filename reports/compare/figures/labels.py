@@ -170,7 +170,8 @@ def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | No
 def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame: Frame) -> list[Trace]:
     """Draws the lines into the layout and returns where they meet the curves: an x on each, named in its hover."""
     load, limit = lines_shown(drawn, choice)
-    shapes, traces = layout.setdefault("shapes", []), []
+    shapes = layout.setdefault("shapes", [])
+    traces = []
     if load is not None:
         shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, **_movable("load", frame)))
         x = coordinate(layout["xaxis"], load)

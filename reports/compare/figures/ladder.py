@@ -113,7 +113,8 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
 def _traces(curve: Curve, look: Look, targets: bool, labels: Sequence[str]) -> list[Trace]:
     drawn = []
     for point in curve.points:
-        ops_s, x = point.throughput_ops_s, float(_load(point, targets))
+        ops_s = point.throughput_ops_s
+        x = float(_load(point, targets))
         drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
     hollow = [d for d in drawn if not d.point.counts]
     for d in drawn:

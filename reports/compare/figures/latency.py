@@ -216,7 +216,9 @@ def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, An
 
 
 def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: bool) -> list[Trace]:
-    look, counted, two = side.look, side.counted, len(choice.operations) > 1
+    look = side.look
+    counted = side.counted
+    two = len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
         dash = "solid"

@@ -243,7 +243,9 @@ def _hover(side: Side, look: Look) -> str:
 
 def _intervals(side: Side, look: Look, across: LossAxis) -> list[Trace]:
     """The 95 % interval of the ceiling upright, and the loss from its median to its maximum across."""
-    x, y, ceiling = across.place(side.worst_s), rounded(side.ceiling_ops_s), side.curve.ceiling
+    x = across.place(side.worst_s)
+    y = rounded(side.ceiling_ops_s)
+    ceiling = side.curve.ceiling
     line = {"color": look.colour, "width": 1.5}
     traces = []
     if ceiling and ceiling.low_ops_s is not None and ceiling.high_ops_s is not None:

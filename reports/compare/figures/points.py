@@ -183,7 +183,8 @@ def curve_traces(
     Crossed out are points that the checks reject and that count by a written reason. `among` are the labels of all
     curves.
     """
-    traces, xs = [], [d.x for d in counted]
+    traces = []
+    xs = [d.x for d in counted]
     if any(d.repeats > 1 for d in counted):
         # The least and most of the repeats, as one closed shape.
         ys = [*(d.high_y for d in counted), *(d.low_y for d in reversed(counted))]

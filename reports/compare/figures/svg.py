@@ -105,7 +105,8 @@ class Axis:
             marks = [math.log10(part * 10.0**exponent) for exponent, part in product(exponents, parts)]
             return [(mark, _tick_text(10**mark)) for mark in marks if low <= mark <= high]
         # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
-        length, is_across = abs(self.end_px - self.begin_px), self.end_px > self.begin_px
+        length = abs(self.end_px - self.begin_px)
+        is_across = self.end_px > self.begin_px
         ticks = self.layout.get("nticks") or min(max(length / TICK_PX[is_across], 4), 9) + 1
         rough = (high - low) / ticks
         unit = DAY_S if self.is_date else 10.0 ** math.floor(math.log10(rough))
@@ -134,7 +135,8 @@ def _instant(text: str) -> float | None:
 
 def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title: str) -> str:
     """A document; without a width or a height it has the ordinary one. `title` is for those who do not see it."""
-    layout, traces = figure["layout"], [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
+    layout = figure["layout"]
+    traces = [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]
     width_px, height = width_px or WIDTH, height_px or HEIGHT
     margin = layout["margin"]
@@ -231,7 +233,8 @@ def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
 
 
 def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iterator[str]:
-    is_lying, marker = trace.get("orientation") == "h", trace["marker"]
+    is_lying = trace.get("orientation") == "h"
+    marker = trace["marker"]
     names, values = (up, across) if is_lying else (across, up)
     half = abs(names.px(float(trace.get("width", 0.8))) - names.px(0)) / 2
     start = values.px(values.low if values.is_log else max(min(0.0, values.high), values.low))

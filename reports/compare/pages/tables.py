@@ -98,7 +98,8 @@ def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
 
 
 def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ...]:
-    ceiling, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
+    ceiling = curve.ceiling
+    side = (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if ceiling is None:
         return (*side, *[None] * 8, "no point counts" if curve.points else "nothing was measured", None)
     return (

@@ -29,7 +29,10 @@ def runs_with_matrix() -> QuerySet[Run]:
 def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
     """Both runs as plain values, called A and B. Nine queries."""
     runs = [a, b]
-    points, findings, java, repeats = run_points(runs), _findings(runs), _java(runs), _repeats(runs)
+    points = run_points(runs)
+    findings = _findings(runs)
+    java = _java(runs)
+    repeats = _repeats(runs)
     uses = dict(MeasurementSet.objects.filter(run__in=runs, is_current=True).values_list("run_id", "server_use"))
 
     def side(run: Run, label: str) -> RunSide:

@@ -159,7 +159,8 @@ def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = selection_in(request)
     comparison = compared(get_team(request), selection)
-    state, curves = pinned(selection, comparison), comparison.curves
+    state = pinned(selection, comparison)
+    curves = comparison.curves
     drawn = latency_picture(state, curves)
     charts = [chart for chart in more_pictures(state, curves) if drawn is None or chart.key != drawn.key]
     figures = [picture_link(chart, curves) for chart in charts]
@@ -317,7 +318,8 @@ def build_context(
     choices: Mapping[str, Sequence[Any]],
     floors: Mapping[str, SessionSpread],
 ) -> dict[str, Any]:
-    offered, curves = menus(selection, choices, studies()), comparison.curves
+    offered = menus(selection, choices, studies())
+    curves = comparison.curves
     workload_menu = find_workload_menu(offered)
     other_menus = [menu for menu in offered if menu is not workload_menu]
     state = pinned(selection, comparison)
@@ -467,7 +469,8 @@ def judged(
     """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
         return {"answer": find_answer(curves, None, get_labels)}
-    sides, profile = sides_by_sweep(curves), get_profile(team, curves)
+    sides = sides_by_sweep(curves)
+    profile = get_profile(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
         "answer": find_answer(curves, judging, get_labels),

@@ -43,7 +43,9 @@ class LiveFigure(RunSeriesFigure):
         self.stream = series
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        figure, clients, window = super().draw(frame), self.stream.clients, self.window
+        figure = super().draw(frame)
+        clients = self.stream.clients
+        window = self.window
         if len(clients) > 1:
             figure["data"] = [_client_line(client, frame) for client in clients] + figure["data"]
         if window.end_s and not (self.stream.seconds and self.stream.seconds[-1] > window.end_s):

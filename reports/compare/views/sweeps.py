@@ -137,7 +137,8 @@ def _by_and_by(rows: QuerySet[M], lines: Callable[[Sequence[M]], Iterator[object
 
 @team_required("GET")
 def sweeps(request: HttpRequest) -> HttpResponseBase:
-    team, chosen = get_team(request), SweepFilter(request.GET)
+    team = get_team(request)
+    chosen = SweepFilter(request.GET)
     sort = chosen.values["sort"]
     rows = chosen.apply(team).select_related("matrix", "workload", "database")
     page = get_page(request, rows)

@@ -118,7 +118,8 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
 )
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     """For whoever began it, and admins of the team. Its link answers 410 from now on."""
-    report, user = _mine(report_id), bearer_in(request).user
+    report = _mine(report_id)
+    user = bearer_in(request).user
     if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
     publication.delete(report, user)

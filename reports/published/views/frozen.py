@@ -189,7 +189,8 @@ def opening(
     @require_safe
     @wraps(view)
     def wrapped(request: HttpRequest, /, token: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        number, signature = kwargs.pop("number", None), bool(kwargs.pop("signature", False))
+        number = kwargs.pop("number", None)
+        signature = bool(kwargs.pop("signature", False))
         try:
             opened = open_report(token, number if isinstance(number, int) else None)
         except LinkUnknown as unknown:
@@ -275,7 +276,8 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     theme = "light"
     if request.GET.get("theme") == "dark":
         theme = "dark"
-    narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
+    narrow = request.GET.get("narrow") == "1"
+    medium = medium_named(request.GET.get("medium", ""))
     parts = ("figure", name, theme, narrow, medium, opened.token)
 
     def drawn() -> bytes:

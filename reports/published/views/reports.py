@@ -68,7 +68,8 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link, is_mine = links.find_link(row), rights.may_delete(row, get_user(request))
+    link = links.find_link(row)
+    is_mine = rights.may_delete(row, get_user(request))
     form = form or _access_form(request, row)
     revisions = list(get_revisions(row))
     address = ""

@@ -72,7 +72,8 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
     measured = GaugeMetricFamily("benchsite_code_timestamp_seconds", "Of the commit, else of its run.", labels=TEST)
     code = InfoMetricFamily("benchsite_code", "What was measured.", labels=TEST)
     for line in lines:
-        point, labels = line.newest, _label_test(line.row)
+        point = line.newest
+        labels = _label_test(line.row)
         assert point is not None  # Others were left out.
         for name, family in values.items():
             family.add_metric(labels, getattr(point, name))

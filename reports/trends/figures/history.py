@@ -126,7 +126,8 @@ class HistoryFigure(Figure):
     @property
     def table(self) -> Table:
         """A row per point, newest last."""
-        points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
+        points = self.history.points
+        changes = {entry.index: entry for entry in self.history.changes}
         environment = {index: "; ".join(texts) for index, texts in self.history.environment}
         first = 0
         if not self.whole:

@@ -54,7 +54,8 @@ def baselines(request: HttpRequest) -> HttpResponseBase:
 @team_required("POST", role=Role.RUNNER)
 def set_to(request: HttpRequest) -> HttpResponseBase:
     """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
-    team, name = get_team(request), request.POST.get("name", "").strip()
+    team = get_team(request)
+    name = request.POST.get("name", "").strip()
     runs, chosen, back = _chosen(request)
     try:
         baseline = set_baseline(team, get_user(request), name, runs, chosen=chosen)
@@ -90,7 +91,8 @@ def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """A page of its own, and the card that a run's page loads."""
     run = get_object_or_404(runs_with_sweep().select_related("team"), pk=pk)
-    wanted, problem = request.GET.get("baseline", "")[:80].replace("\0", ""), ""
+    wanted = request.GET.get("baseline", "")[:80].replace("\0", "")
+    problem = ""
     try:
         verdict = verdict_of_run(run, baseline=wanted)
     except BaselineUnknown:

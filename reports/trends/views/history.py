@@ -125,7 +125,8 @@ def query_in(request: HttpRequest) -> HistoryQuery:
 
 @team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
-    team, chosen = get_team(request), HistoryFilter(request.GET)
+    team = get_team(request)
+    chosen = HistoryFilter(request.GET)
     page = get_page(request, chosen.apply(team), PER_PAGE)
     chosen.offer_values(History.objects.filter(team=team), "system", "mode", "workload", "cluster")
     context = {
@@ -140,7 +141,8 @@ def histories(request: HttpRequest) -> HttpResponseBase:
 @team_required("GET")
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
-    row, query = get_object_or_404(History, config_key=config_key), query_in(request)
+    row = get_object_or_404(History, config_key=config_key)
+    query = query_in(request)
     followed = follow(row, query.metric, query.branch)
     history = followed.history
     # What the address asks for and this history does not have.
@@ -182,7 +184,8 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
 @team_required("POST", role=Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     """What one change is."""
-    row, query = get_object_or_404(History, config_key=config_key), query_in(request)
+    row = get_object_or_404(History, config_key=config_key)
+    query = query_in(request)
     try:
         run_id = uuid.UUID(request.POST.get("run", ""))
         state = record_decision(
@@ -220,7 +223,9 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
-    row, query, team = get_object_or_404(History, config_key=config_key), query_in(request), get_team(request)
+    row = get_object_or_404(History, config_key=config_key)
+    query = query_in(request)
+    team = get_team(request)
     try:
         if "delete" in request.POST:
             # Delete a note of this history, or one on all of them; whether there was one.

@@ -91,7 +91,8 @@ def _build_field(name: str, declared: Property) -> forms.Field:
     widget: forms.Widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     longest = MAX_TEXT_LENGTH
     if declared.type == "pem":
-        widget, longest = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "mono"}), MAX_PEM_LENGTH
+        widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "mono"})
+        longest = MAX_PEM_LENGTH
     elif declared.secret:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=True)
     return forms.CharField(

@@ -144,7 +144,8 @@ def get_schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
     summary="Change a schedule, pause it or switch it on",
 )
 def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> Schedule:
-    schedule, me = _schedule(schedule_id), bearer_in(request).user
+    schedule = _schedule(schedule_id)
+    me = bearer_in(request).user
     with transaction.atomic():
         if any(value is not None for value in (change.name, change.every, change.at, change.hours, change.days)):
             rule = _rule(

@@ -59,7 +59,8 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     roles = {str(row.pk): role for role, row in chain(databases.items(), workloads.items())}
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
-    usual, used = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
+    usual = profile(matrix.purpose)
+    used = get_thresholds(matrix.team, matrix.purpose)
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
     search = None
     if matrix.search:
@@ -144,7 +145,8 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
     except UnknownSystem:
         properties = {}  # Nobody knows which of them is an address or a secret.
     else:
-        hidden, addresses = secret_properties(system), system.binding.endpoint.addresses
+        hidden = secret_properties(system)
+        addresses = system.binding.endpoint.addresses
         secrets = [name for name in hidden if properties.get(name)]
         left_out = {*hidden, *addresses}
         kept = {name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)}

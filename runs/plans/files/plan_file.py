@@ -113,14 +113,16 @@ def refuse_plan(text: str, path: Sequence[str], message: str) -> PlanRefused:
 def locate(text: str, path: Sequence[str], message: str) -> str:
     """The message with the line and the table of a key."""
     *table, key = path
-    line, where = find_line(text, table, key), ".".join(table) or "the plan"
+    line = find_line(text, table, key)
+    where = ".".join(table) or "the plan"
     return f"line {line}, {where}: {message}" if line else f"{where}: {message}"
 
 
 def find_line(text: str, path: Sequence[str], key: str) -> int | None:
     """The line on which a key stands, as far as a look can tell; else that of its table."""
     table, header = "", None
-    wanted, inline = ".".join(path), re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+    wanted = ".".join(path)
+    inline = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
     for number, line in enumerate(text.splitlines(), 1):
         if match := _HEADER.fullmatch(line):
             table = match[1].replace('"', "")

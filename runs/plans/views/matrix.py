@@ -103,7 +103,8 @@ def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
 @team_required("POST", role=Role.RUNNER)
 def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Submits the same plan with the databases as they are now; the runs that failed name the matrix."""
-    matrix, user = _matrix_or_404(pk), get_user(request)
+    matrix = _matrix_or_404(pk)
+    user = get_user(request)
     failed = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE, status=Status.FAILED, reruns__isnull=True)
     try:
         with transaction.atomic():

@@ -117,7 +117,8 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Submitted now, off, on, or gone."""
-    schedule, me = get_object_or_404(_schedules(), pk=pk), get_user(request)
+    schedule = get_object_or_404(_schedules(), pk=pk)
+    me = get_user(request)
     if "run" in request.POST:
         try:
             occasion = due_schedules.run_now(schedule, get_user(request))

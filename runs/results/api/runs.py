@@ -144,7 +144,8 @@ def get_run(request: HttpRequest, run_id: UUID) -> Run:
     summary="Change a run's labels and notes, or leave it out with a reason",
 )
 def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
-    run, user = owned(team_runs(), run_id), bearer_in(request).user
+    run = owned(team_runs(), run_id)
+    user = bearer_in(request).user
     with transaction.atomic():
         if change.labels is not None:
             annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))

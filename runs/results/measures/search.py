@@ -324,7 +324,9 @@ def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
     """
     measured = [math.log(ops_s) for ops_s in _measured(probe_ops_s, trials)]
     reached = [math.log(trial.throughput_ops_s) for trial in trials if trial.sustained]
-    standard, mean, deviation = statistics.NormalDist(), statistics.fmean(measured), RUN_CV
+    standard = statistics.NormalDist()
+    mean = statistics.fmean(measured)
+    deviation = RUN_CV
     for _ in range(MAX_ITERATIONS):
         ends = [(value - mean) / deviation for value in reached]
         above = [_mean_above(z, standard) for z in ends]

@@ -53,7 +53,8 @@ def busiest_sentence(uses: Sequence[Mapping[str, Any]]) -> str:
     """ "Busiest: disk of node 1 (db-1), 97 % utilised; CPU 41 %, network 3 %." Empty without samples."""
     if not uses:
         return ""
-    busiest, nodes = uses[0], {use["node"] for use in uses}
+    busiest = uses[0]
+    nodes = {use["node"] for use in uses}
     where = busiest["machine"] if len(nodes) == 1 else f"node {busiest['node']} ({busiest['machine']})"
     own = [use for use in uses[1:] if use["node"] == busiest["node"]]
     others = [f"{use['resource']} {percent(round(use['share'], 3))}" for use in own]

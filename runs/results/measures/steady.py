@@ -78,7 +78,8 @@ def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
     """
     values = np.asarray(series, dtype=np.float64)
     batches = values.size // BATCH
-    mean, half = float(values.mean()), values.size // 2
+    mean = float(values.mean())
+    half = values.size // 2
     first, second = float(values[:half].mean()), float(values[half:].mean())
     if mean == 0 or first == 0:
         return Drift(0.0, 0.0, 0.0, 0.0)

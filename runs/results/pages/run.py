@@ -161,7 +161,8 @@ def _host_use(host: HostSamples) -> dict[str, object]:
     columns = host.columns
     means = {name: host.mean(name) for name in (*HOST_COLUMNS, "cpu_pressure", "disk_busy") if name in columns}
     memory = columns.get("memory_available_bytes")
-    busy, other_cores = [f"core{core}_busy" for core in range(host.cores)], []
+    busy = [f"core{core}_busy" for core in range(host.cores)]
+    other_cores = []
     if host.is_attributed:
         busy = [*OWN, FOREIGN[0]]
         other_cores = [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))]
@@ -279,7 +280,8 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
             lines = open_artifact(artifact).decode("utf-8", errors="replace").splitlines()
         except OSError:
             continue  # The page still has the reason and the detail; the list of artifacts names the file.
-        text, is_cut = "\n".join(lines[-LAST_LINES:]), len(lines) > LAST_LINES
+        text = "\n".join(lines[-LAST_LINES:])
+        is_cut = len(lines) > LAST_LINES
         tails.append({"artifact": artifact, "text": text, "cut": is_cut})
     return tails
 

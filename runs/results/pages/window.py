@@ -85,7 +85,8 @@ class Rates:
         base_s = min(samples.base_s for samples in series)
         first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
         size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
-        rate, p95 = np.zeros(size), {}
+        rate = np.zeros(size)
+        p95 = {}
         for samples in series:
             at = samples.points["second"] // interval_s + round((samples.base_s - base_s) / interval_s) - first
             inside = (at >= 0) & (at < size)

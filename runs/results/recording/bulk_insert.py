@@ -71,7 +71,8 @@ def _statement(
     """The statement, the columns of its document, what reads them off a row, and what is filled in before."""
     fields = [concrete_field for concrete_field in model._meta.concrete_fields if concrete_field.attname not in left]
     quoted = connection.ops.quote_name
-    names, table = ", ".join(quoted(str(column.column)) for column in fields), quoted(model._meta.db_table)
+    names = ", ".join(quoted(str(column.column)) for column in fields)
+    table = quoted(model._meta.db_table)
     statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
     # Most kinds of fields only give what stands in the row.
     filled = [field for field in fields if type(field).pre_save is not Field.pre_save]

@@ -128,7 +128,8 @@ def run_override(request: HttpRequest, run: Run) -> None:
 @row_action(Run, RecutRefused, anchor="#window")
 def run_cut(request: HttpRequest, run: Run) -> None:
     """Cut the run's window again, or make an older cut the current one."""
-    sent, user = request.POST, get_user(request)
+    sent = request.POST
+    user = get_user(request)
     if "number" in sent:
         measurement_set = choose_set(run, _whole(sent["number"]), user)
         messages.success(request, f"Cut {measurement_set.number} is the current one.")

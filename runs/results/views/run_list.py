@@ -102,7 +102,8 @@ def _read_latency(operation: tuple[str, str], name: str, run: Run) -> Any:
 
 @team_required("GET")
 def runs_list(request: HttpRequest) -> HttpResponse:
-    team, chosen = get_team(request), RunFilter(request.GET)
+    team = get_team(request)
+    chosen = RunFilter(request.GET)
     runs = chosen.apply(team)
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
@@ -166,7 +167,8 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
 
 
 def _bulk(request: HttpRequest, runs: list[Run]) -> str:
-    user, action = get_user(request), request.POST.get("action", "")
+    user = get_user(request)
+    action = request.POST.get("action", "")
     if not runs:
         raise annotations.AnnotationRefused(NO_RUN_SELECTED)
     if action == "tag":

@@ -192,7 +192,8 @@ def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[M
     except UnreadableFile as error:
         yield Member(name, b"", Refused(error), limits.longest_line)
         return
-    packing, is_archive = detect_packing(head), is_zip(head) or is_tar(head)
+    packing = detect_packing(head)
+    is_archive = is_zip(head) or is_tar(head)
     whole = Rewound(head, source)
     if packing is None and not is_archive:
         yield Member(name, head, whole, limits.longest_line)

@@ -321,10 +321,12 @@ class LiveReports:
     def _status(self) -> StatusLine:
         counts = {name: line.count for name, line in self._report.items()}
         takes_s = max(line.takes_s for line in self._report.values())
-        done, length_s = _done(counts), takes_s - self._takes_s
+        done = _done(counts)
+        length_s = takes_s - self._takes_s
         operations = {}
         for name, line in self._report.items():
-            read, count = line.read(), line.count - self._counts.get(name, 0)
+            read = line.read()
+            count = line.count - self._counts.get(name, 0)
             operations[_in_words_of_ycsb(name)] = StatusOperation(
                 count=count, max=read.max_us, avg=read.mean_us, p99=read.percentiles_us.get("99")
             )

@@ -177,7 +177,9 @@ def joined(batches: Sequence[Batch], length_s: int) -> Batch:
     count = np.concatenate([batch.counts.count for batch in batches])
     keys, order = np.unique((np.repeat(group, sizes) << _INDEX_BITS) | index, return_inverse=True)
     groups = int(group.max(initial=-1)) + 1
-    firsts, lasts, longest = np.full(groups, np.inf), np.full(groups, -np.inf), np.zeros(groups)
+    firsts = np.full(groups, np.inf)
+    lasts = np.full(groups, -np.inf)
+    longest = np.zeros(groups)
     np.minimum.at(firsts, group, start)
     np.maximum.at(lasts, group, end)
     np.maximum.at(longest, group, np.concatenate([batch.max_us for batch in batches]))

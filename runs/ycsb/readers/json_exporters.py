@@ -54,7 +54,8 @@ class ExporterReader(TextReader):
         if opened < 0 or len(rest) - opened > _MAX_OBJECT_BYTES:
             opened = len(rest)
         self._between(rest[:opened], line, is_cut=block.unterminated and opened == len(rest))
-        self._rest, self._rest_line = rest[opened:], line + rest.count(b"\n", 0, opened)
+        self._rest = rest[opened:]
+        self._rest_line = line + rest.count(b"\n", 0, opened)
 
     def done(self) -> tuple[ReadRun, ...]:
         if self._has_objects and (self._rest or (self._is_array and not self._is_closed)):

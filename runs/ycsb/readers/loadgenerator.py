@@ -138,7 +138,8 @@ class _Operation:
         elif (match := _PERCENTILE.fullmatch(key)) and latency is not None:
             self._percentiles[match[1]] = latency
         elif (match := _BUCKET.fullmatch(key)) and count is not None:
-            from_us, to_us = latency_us(match[1] or match[3]) or 0.0, latency_us(match[2] or "")
+            from_us = latency_us(match[1] or match[3]) or 0.0
+            to_us = latency_us(match[2] or "")
             self._buckets[from_us] = Bucket(from_us, to_us, count)
         else:
             self._extra.setdefault(key, value)

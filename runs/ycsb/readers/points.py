@@ -167,7 +167,8 @@ class _Counts:
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         firsts = changes(keys)
-        self.keys, self._counts = keys[firsts], np.add.reduceat(counts[order], firsts)
+        self.keys = keys[firsts]
+        self._counts = np.add.reduceat(counts[order], firsts)
 
     def log(self, name: str, numbers: Ints, start_time_s: float, start_s: Floats, length_s: Floats) -> IntervalLog:
         """The intervals with these numbers; those without any value are there too: nothing ended in them."""

@@ -105,13 +105,16 @@ class YamlLines:
             return [*ended, *(self._take(quote, text)[0] or [""])]
         self._is_block = _FOLDED.fullmatch(text) is not None
         if self._is_block:
-            self._quote, self._indent = "", len(indent)
+            self._quote = ""
+            self._indent = len(indent)
             if key:
                 self._indent += len(dashes)
             return ended or [""]
         if not dashes or _ENTRY.match(line, len(indent) + len(dashes)):
             return [*ended, line]
-        self._quote, self._indent, self._text = "", len(indent), text
+        self._quote = ""
+        self._indent = len(indent)
+        self._text = text
         return ended or [""]
 
     def _continues(self, line: str) -> bool:

@@ -141,7 +141,8 @@ class AdminProgram:
                 if deadline is not None:
                     limit_s += deadline.program_left_s
                 self._write({**call, "timeout_s": limit_s})
-                begin, worked_s = self._await_connection(deadline), 0.0
+                begin = self._await_connection(deadline)
+                worked_s = 0.0
                 worked_before_s = processor_time_s(self._popen.pid)
                 while not self._read_line(time.monotonic() + RECEIVED_INTERVAL_S):
                     if deadline is not None:
@@ -403,7 +404,8 @@ class ProgramAdministration(Administration):
 
     def _start(self) -> AdminProgram:
         """Raises AdministrationError where the binding is not installed."""
-        address, properties = self.address, dict(self.properties)
+        address = self.address
+        properties = dict(self.properties)
         if self.deadline is not None:
             properties = limit_driver(self.system, properties, self.deadline.left_s)
         order: dict[str, object] = {
@@ -433,7 +435,8 @@ class ProgramAdministration(Administration):
 
 def limit_driver(system: System, properties: Mapping[str, str], timeout_s: float) -> dict[str, str]:
     """The clients' properties, with a timeout of the driver that ends before this one."""
-    limited, timeout_ms = dict(properties), round(1000 * DRIVER_TIMEOUT_SHARE * timeout_s)
+    limited = dict(properties)
+    timeout_ms = round(1000 * DRIVER_TIMEOUT_SHARE * timeout_s)
     for name, record in load_catalog().system(system.slug).binding.properties.items():
         if name.partition(".")[2] == "timeout_ms":
             stated_ms = int(limited.get(name) or record.default or timeout_ms)

@@ -155,7 +155,8 @@ class RedisClusterAdministration(RedisAdministration):
 
     def _for_keys(self, command: str, keys: Sequence[str]) -> int:
         """The sum of what the command answers for the keys. A command takes keys of one slot alone."""
-        holders, by_slot = self._holders(), defaultdict(list)
+        holders = self._holders()
+        by_slot = defaultdict(list)
         for key in keys:
             by_slot[key_slot(key.encode())].append(key)
         total = 0
