@@ -73,12 +73,14 @@ def enrolment(request: HttpRequest) -> HttpResponse:
     except ValidationError:
         messages.error(request, "The name of a load generator has letters, digits, hyphens and underscores only.")
         return redirect("load-generators")
+
     if "revoke" in request.POST:
         if revoke(name, user):
             messages.success(request, f"The credential of {name} is revoked.")
         else:
             messages.success(request, f"{name} has no valid credential.")
         return redirect("load-generators")
+
     response = render(request, "workers/enrolment.html", {"name": name, "code": make_code(name, user)})
     response["Cache-Control"] = "no-store"
     return response

@@ -48,10 +48,12 @@ class GuardedSignIn(forms.Form):
         name, password = (str(self.cleaned_data.get(field, "")) for field in ("username", "password"))
         if request is None or not name or not password:
             return super().clean() or {}
+
         keys = _keys(request, name)
         if not counted(list(zip(keys, (MAX_PER_NAME, MAX_PER_ADDRESS), strict=True)), WINDOW_S):
             log.warning("Too many wrong passwords from %s: it has to wait.", request.META.get("REMOTE_ADDR"))
             raise forms.ValidationError(TOO_MANY_TEXT, code=TOO_MANY)
+
         is_wrong = False
         try:
             return super().clean() or {}

@@ -59,6 +59,7 @@ def invite(team: Team, by: User, *, role: str, note: str = "") -> str:
     """The token of a new invitation, which is nowhere but in the answer. Raises MembershipRefused."""
     if open_invitations(team).count() >= MAX_OPEN_INVITATIONS:
         raise MembershipRefused(TOO_MANY_INVITATIONS.format(limit=MAX_OPEN_INVITATIONS))
+
     token = secrets.token_urlsafe(TOKEN_BYTES)
     Invitation.objects.create(
         team=team,
@@ -93,15 +94,18 @@ def accept(token: str, user: User) -> Team:
     invitation = find_invitation(token)
     with all_teams():
         is_accepted = _find_open(token).update(accepted_at=Now(), accepted_by=user)
+
     if invitation is None or not is_accepted:
         raise MembershipRefused(
             "This invitation was used already, withdrawn, or is older than a week. Ask for a new one."
         )
+
     membership, is_new = Membership.objects.get_or_create(
         user=user, team=invitation.team, defaults={"role": invitation.role}
     )
     if not is_new:
         raise MembershipRefused(f"You are a member of {invitation.team} already, as {membership.role}.")
+
     audit.note("joined", team=invitation.team, actor=user, subject=user.get_username(), text=f"as {invitation.role}")
     return invitation.team
 

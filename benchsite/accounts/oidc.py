@@ -114,6 +114,7 @@ class VerifyingAdapter(views.OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
             response = session.get(self.openid_config["jwks_uri"])
             response.raise_for_status()
             keys = jwt.PyJWKSet.from_dict(response.json()).keys
+
         header = jwt.get_unverified_header(id_token)
         named = [key for key in keys if header.get("kid") in (None, key.key_id)]
         [key] = [key for key in named if key.algorithm_name == header["alg"] and header["alg"] in ALGORITHMS]
@@ -128,6 +129,7 @@ class VerifyingAdapter(views.OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         )
         if claims.get("azp", app.client_id) != app.client_id:
             raise OAuth2Error(ID_TOKEN_OF_OTHER_CLIENT)
+
         return claims
 
 

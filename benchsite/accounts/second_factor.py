@@ -69,10 +69,12 @@ class GuardedCode(forms.Form):
             raise forms.ValidationError(TOO_MANY_CODES.format(minutes=WINDOW_S // 60), code=TOO_MANY)
         if not counted([(f"{guesses}:{digits}", 1)], CODE_LIFE_S):
             raise forms.ValidationError(CODE_USED)
+
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except CannotOpen:
             raise forms.ValidationError(KEY_CHANGED) from None
+
         Counter.objects.filter(key=guesses).delete()
         return code
 
@@ -127,4 +129,5 @@ def encrypt_again() -> int:
             authenticator.data[name] = seal(unseal(authenticator.data[name], SECOND_FACTORS), SECOND_FACTORS)
             authenticator.save(update_fields=["data"])
             changed += 1
+
     return changed

@@ -87,6 +87,7 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
         raise TokenRefused(BEYOND_ROLE.format(role=membership.role, scopes=", ".join(sorted(beyond))))
     if not timedelta(0) < life <= MAX_LIFE:
         raise TokenRefused(LIFE_TOO_LONG.format(days=MAX_LIFE.days))
+
     limits.lock(team)
     limits.refuse_beyond("tokens-per-team", live_tokens(team) + 1)
     text, _ = _insert(team, maker, name=name, scopes=sorted(scopes), life=life)
@@ -130,18 +131,22 @@ def find_bearer(text: str) -> Bearer | None:
     parts = _parts(text)
     if parts is None:
         return None
+
     key, secret = parts
     token, makers_role = _found(key)
     # Compared in any case, so that the answer takes as long for an unknown key.
     if not compare_digest(digest(secret), token.secret_sha256 if token else digest("")) or token is None:
         return None
+
     now = timezone.now()
     if token.revoked_at or token.expires_at <= now or not token.maker.is_active or makers_role is None:
         return None
+
     if token.last_used_at is None or now - token.last_used_at > SEEN_EVERY:
         unseen = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - SEEN_EVERY)
         with all_teams():
             ApiToken.objects.filter(unseen, pk=token.pk).update(last_used_at=now)
+
     return Bearer(token, frozenset(token.scopes) & {str(scope) for scope in allowed_scopes(makers_role)})
 
 
@@ -151,12 +156,15 @@ def _found(key: str) -> tuple[ApiToken | None, str | None]:
     with connection.cursor() as cursor:
         cursor.execute(sql, [key])
         row = cursor.fetchone()
+
     if row is None:
         return None, None
+
     rows, at = [], 1
     for model, names in widths:
         rows.append(model.from_db(connection.alias, names, row[at : at + len(names)]))
         at += len(names)
+
     token, team, maker = rows
     token.team, token.maker = team, maker
     return token, row[0]
@@ -171,6 +179,7 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
     columns: list[str] = []
     for model in models:
         columns += [f'"{model._meta.db_table}"."{field.column}"' for field in model._meta.concrete_fields]
+
     token, team, maker, member = (model._meta.db_table for model in (*models, Membership))
     sql = (
         f"SELECT {member}.role, {', '.join(columns)} FROM {token}"

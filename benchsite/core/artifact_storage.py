@@ -32,9 +32,11 @@ def artifact_storage(folder: Path) -> dict[str, Any]:
                 "directory_permissions_mode": 0o700,
             },
         }
+
     access, secret = env_str("BENCHSITE_S3_ACCESS_KEY", ""), env_str("BENCHSITE_S3_SECRET_KEY", "")
     if bool(access) != bool(secret):
         raise ImproperlyConfigured("BENCHSITE_S3_ACCESS_KEY and BENCHSITE_S3_SECRET_KEY belong together: set both.")
+
     endpoint = env_str("BENCHSITE_S3_ENDPOINT", "")
     return {
         "BACKEND": "benchsite.core.s3.ArtifactsInS3",

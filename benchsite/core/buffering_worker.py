@@ -103,10 +103,12 @@ class Answer:
             self._has_head = True
             self.unsent += data
             return
+
         waiting = len(self.unsent)
         sent = 0
         with contextlib.suppress(BlockingIOError):
             sent = self._sock.sendmsg((self.unsent, data), (), socket.MSG_DONTWAIT)
+
         self._sent += sent
         del self.unsent[:sent]
         self.unsent += memoryview(data)[max(0, sent - waiting) :]
@@ -182,6 +184,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             arrived = None
         except OSError:
             arrived = b""  # The thread meets the same error and closes the connection.
+
         data, ended = data + (arrived or b""), arrived == b""
         arrival = measure(data)
         if len(data) < arrival.needed and not ended:
@@ -190,9 +193,11 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             else:
                 self._wait(conn, arrival.needed - len(data) + len(arrived or b""))
             return
+
         if getattr(conn, "deadline", None):  # of a request that waited: the next one on this connection has its own
             conn.deadline = None
             conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
         conn.data_ready = True
         if arrival.is_of_health:
             answered = self.health_pool.submit(self.handle, conn)
@@ -201,6 +206,7 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
         if not arrival.streamed:
             super().enqueue_req(conn)
             return
+
         streams = self.streams[arrival.is_of_generator]
         if len(streams.reading) < streams.limit:
             self._stream(conn, streams)
@@ -217,10 +223,12 @@ class BufferingWorker(ThreadWorker):  # type: ignore[misc]
             streams.reading.discard(conn)
             if streams.queued and len(streams.reading) < streams.limit:
                 self._stream(streams.queued.popleft(), streams)
+
         self._limit_downloads()
         if not getattr(conn, "unsent", b"") or conn.sock.fileno() < 0:
             self._end_answer(conn, fs)
             return
+
         self._poll_rest(conn, fs)
         waiting = [each for each in self.pending_conns if getattr(each, "unsent", b"")]
         while sum(len(each.unsent) for each in waiting) > MAX_UNSENT_BYTES:

@@ -61,6 +61,7 @@ def read_document(name: str) -> Document:
     """The document of this name; a KeyError for a name that is not in `names()`."""
     if name not in names():
         raise KeyError(name)
+
     first, _, body = (FOLDER / f"{name}.md").read_text("utf-8").partition("\n")
     tokens = _MARKDOWN.parse(body)
     for index, token in enumerate(tokens):
@@ -71,6 +72,7 @@ def read_document(name: str) -> Document:
             token.attrs["class"] = "table"
         for child in token.children or ():
             _resolve_address(child, name)
+
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     html = html.replace("<table ", '<div class="table-wrap" tabindex="0"><table ').replace("</table>", "</table></div>")
     html = html.replace("<pre>", '<pre class="log log--whole" tabindex="0">')
@@ -88,9 +90,11 @@ def _resolve_address(token: Token, name: str) -> None:
     attribute = {"link_open": "href", "image": "src"}.get(token.type)
     if attribute is None:
         return
+
     path, hash_sign, anchor = str(token.attrs[attribute]).partition("#")
     if not path or ":" in path:
         return
+
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
     if target.startswith("images/"):
         token.attrs[attribute] = static(f"docs/{target.removeprefix('images/')}")

@@ -175,11 +175,13 @@ def duration(seconds: Number) -> str:
     """A length of time by its two largest parts: "12.0 ms", "0.40 s", "2 s", "45 s", "4 min 12 s", "3 h 5 min"."""
     if seconds is None or is_missing(seconds):
         return NOTHING
+
     sign, seconds = (MINUS, -seconds) if seconds < 0 else ("", seconds)
     if 0 < seconds < 0.0995:
         return f"{sign}{latency(seconds * 1e6)}"
     if seconds < 9.95 and seconds != round(seconds):
         return f"{sign}{significant(seconds, 2)}{THIN}s"
+
     whole = round(seconds)
     for upper, upper_unit, lower, lower_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= upper:
@@ -190,6 +192,7 @@ def duration(seconds: Number) -> str:
             if low:
                 tail = f" {low}{THIN}{lower_unit}"
             return f"{sign}{high}{THIN}{upper_unit}{tail}"
+
     return f"{sign}{whole}{THIN}s"
 
 

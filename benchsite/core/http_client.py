@@ -47,6 +47,7 @@ def parse_target(url: str) -> Target:
     """The parts of an http(s) URL. Raises ValueError, with a sentence that says what to write instead."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("Write the URL in plain ASCII, a name with other letters as xn--…")
+
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
         raise ValueError("Write a URL such as https://host.example.org/path.")
@@ -54,10 +55,12 @@ def parse_target(url: str) -> Target:
         raise ValueError("Leave user and password out of the URL: they would be sent and shown plainly.")
     if parts.fragment:
         raise ValueError("Leave out what follows #: it would not be sent.")
+
     try:
         port = parts.port
     except ValueError:
         raise ValueError("The port after the host is a number between 1 and 65535.") from None
+
     encrypted = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if port is None:
@@ -107,8 +110,10 @@ def _request(
             if connection.was_cut_off or (answer.length and len(content) <= max_bytes):
                 raise TimeoutError
             return status, content
+
         with contextlib.suppress(OSError, http.client.HTTPException):
             answer.read(MAX_READ)
+
         return status, b""
     except (OSError, http.client.HTTPException, ValueError) as error:
         if connection.was_cut_off or isinstance(error, TimeoutError):

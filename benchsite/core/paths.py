@@ -153,11 +153,13 @@ def django_database(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres"):
         raise ValueError(f"DATABASE_URL must begin with postgresql://, not {parts.scheme or 'nothing'}://")
+
     options: dict[str, Any] = dict(parse_qsl(parts.query))
     host = options.pop("host", None) or parts.hostname or ""
     if host and not host.startswith("/"):
         options = {**TCP_LIVENESS, **options}
         options["options"] = f"{TCP_LIVENESS_OF_SERVER} {options.get('options', '')}".rstrip()
+
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

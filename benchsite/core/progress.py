@@ -53,6 +53,7 @@ class Step:
         now = time.monotonic()
         if now - self._ticked < self._interval_s:
             return
+
         self._ticked = now
         self._ticks += 1
         at = ""
@@ -108,6 +109,7 @@ def run_logged(step: Step, argv: Sequence[str], log: Path, **options: Any) -> No
             if names := FETCHED.findall(block.decode(errors="replace")):
                 detail = "".join(names[-1]).rsplit("/", 1)[-1]
             step.tick(detail)
+
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, argv)
 

@@ -72,6 +72,7 @@ class CountRequests(Middleware):
             page = f"{method} /" + PLACEHOLDER.sub(r"{\1}", match.route)
         else:
             page = match.view_name or match.func.__name__
+
         COUNT.labels(method, page, f"{response.status_code // 100}xx").inc()
         SECONDS.labels(page).observe(time.perf_counter() - began)
         return response

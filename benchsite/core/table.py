@@ -144,6 +144,7 @@ def _said(cell: Cell) -> str:
         if text in ("-0", ""):
             return "0"
         return text
+
     return str(cell)
 
 

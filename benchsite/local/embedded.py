@@ -87,10 +87,12 @@ class EmbeddedServers:
                     f"The account {places.account.name}, as which root runs the servers, cannot reach {places.base}: "
                     "let it pass (chmod o+x on the folders above), or set BENCHSITE_VAR to a folder that it reaches."
                 )
+
             make_log_folder(self.logs)
             make_folders(self.registry)
             for folder in (places.sockets, places.redis):
                 own_folder(folder, places.account)
+
             # One life at a time per `var/`. The lock goes with this process, however it ends.
             path = self.places.base / "embedded.lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -103,6 +105,7 @@ class EmbeddedServers:
                     f"The servers in {self.places.base} are already run by process {holder or 'unknown'}: "
                     "stop that one first (make down), or give this one another folder with BENCHSITE_VAR."
                 ) from None
+
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
             self._lock = lock
@@ -150,6 +153,7 @@ class EmbeddedServers:
         argv = [str(program.path)]
         for name, value in options.items():
             argv += (f"--{name}", value)
+
         log = self.logs / "redis.log"
         places.redis_socket.unlink(missing_ok=True)
         self.redis = self._start("redis", argv, log, signal.SIGTERM)
@@ -184,6 +188,7 @@ class EmbeddedServers:
         argv = [str(binaries.postgres), "-D", str(data)]
         for option in options:
             argv += ("-c", option)
+
         # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for every client to leave.
         self.postgresql = self._start("postgresql", argv, log, signal.SIGINT)
         wait_until_ready(self.postgresql, "PostgreSQL", log, self._ensure_database)
@@ -207,6 +212,7 @@ class EmbeddedServers:
         data = self.places.postgresql
         if data.exists() and any(data.iterdir()):
             raise EmbeddedError(f"{data} is neither empty nor a data folder of PostgreSQL: move it away.")
+
         draft = data.with_name(f"{data.name}.new")
         shutil.rmtree(draft, ignore_errors=True)
         own_folder(draft, self.places.account)
@@ -222,6 +228,7 @@ class EmbeddedServers:
         if making.wait(READY_PATIENCE_S) != 0:
             making.kill()
             raise EmbeddedError(f"PostgreSQL's initdb failed. The end of {log}:\n{log_tail(log)}")
+
         if data.exists():
             data.rmdir()
         draft.rename(data)
@@ -295,6 +302,7 @@ def check_own(folder: Path, uid: int | None = None, *, forbidden: int = 0o022) -
         wrong = f"is open to others (mode {mode:04o})"
     else:
         return
+
     raise EmbeddedError(f"{folder} {wrong}: remove it, and it will be made anew.")
 
 

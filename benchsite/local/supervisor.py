@@ -87,14 +87,18 @@ def stop_running_site() -> RunningSite | None:
     site = running_site()
     if site is None:
         return None
+
     with contextlib.suppress(ProcessLookupError):
         os.kill(site.pid, signal.SIGTERM)
+
     end = time.monotonic() + DOWN_PATIENCE_S
     while site.lives and time.monotonic() < end:
         time.sleep(READY_CHECK_S)
+
     if site.lives:
         os.kill(site.pid, signal.SIGKILL)  # Its guardians then end everything that it had started.
         end_earlier_lives(Path(settings.VAR_DIR) / "supervised")
+
     return site
 
 
@@ -211,6 +215,7 @@ class Site:
                 component.start(self.registry)
             for component in self.components:
                 self._wait_until_ready(component, step)
+
         self._up = True
 
     def _wait_until_ready(self, component: Component, step: Step) -> None:
@@ -275,6 +280,7 @@ class Site:
         # A second Ctrl-C must not leave half of it running; every wait below is bounded.
         for stop_signal in STOP_SIGNALS if self._handlers else ():
             signal.signal(stop_signal, signal.SIG_IGN)
+
         signal.setitimer(signal.ITIMER_REAL, 0)
         components.stop_all(self.components)
         self.components = []
@@ -286,8 +292,10 @@ class Site:
             state_file().unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
+
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+
         self._handlers = {}
 
 
@@ -317,8 +325,10 @@ def in_child(task: str, *arguments: Any, tick: Callable[[str], None] = lambda de
         child.kill()
         child.join()
         receiver.close()
+
     if error is not None:
         raise error
+
     return value
 
 
@@ -326,6 +336,7 @@ def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: i
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Or it would keep the lock of a killed supervisor.
     if os.getppid() != parent:
         return
+
     try:
         django.setup()
         import_module("benchsite.accounts.tenancy").serve_all_teams()
@@ -337,6 +348,7 @@ def _answer(task: str, arguments: tuple[Any, ...], sender: Connection, parent: i
         # Its class may be of a module with models, which the supervisor cannot import.
         traceback.print_exc()
         answer = (None, SiteError(f"{type(error).__name__}: {error}"))
+
     sender.send(answer)
 
 

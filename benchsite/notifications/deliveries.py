@@ -57,6 +57,7 @@ def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
     ]
     if not wanted:
         return []
+
     with transaction.atomic():
         # Another loop may have taken some meanwhile.
         taken = list(
@@ -67,6 +68,7 @@ def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
         )
         for delivery in taken:
             claim(delivery)
+
     return taken
 
 
@@ -74,6 +76,7 @@ def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
     """What is due the longest: one at a time to each receiver, and few of a team, however slow its receivers are."""
     if len(under_way) >= at_once:
         return []
+
     of_team = Counter(delivery.notice.team_id for delivery in under_way)
     full = [team for team, count in of_team.items() if count >= MAX_PER_TEAM]
     # The first of each receiver: no more rows than there are receivers, whatever waits for them.
@@ -90,6 +93,7 @@ def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
         if of_team[team] < MAX_PER_TEAM and of_team.total() < at_once:
             of_team[team] += 1
             chosen.append(key)
+
     return chosen
 
 
@@ -144,16 +148,19 @@ class NeverArrives(RequestFailed):
 def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     if not webhook.is_active and not _is_test(delivery):
         raise NeverArrives("The webhook was switched off.")
+
     try:
         target, address = webhooks.check_url(webhook.url, LOOKUP_TIMEOUT_S)
     except webhooks.WebhookRefused as refused:
         raise RequestFailed(str(refused)) from None
+
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     body = build_body(notice, webhook.shape)
     try:
         signed = webhooks.signed_headers(webhook, str(notice.pk), body)
     except CannotOpen as error:
         raise RequestFailed(str(error)) from None
+
     headers = {"Content-Type": "application/json", "User-Agent": "Benchsite", **signed}
     return post(target, address, body, headers)
 
@@ -167,12 +174,14 @@ def _tell_member(delivery: Delivery) -> int | None:
         raise NeverArrives("The member has no e-mail address, or their account has ended.")
     if not member.user.has_confirmed_email:
         raise NeverArrives("The address is not confirmed.")
+
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     try:
         build_message(notice, member.user.email).send()
     except (OSError, smtplib.SMTPException, ValueError) as error:
         log.warning("E-mail of notice %s was not sent: %s", notice.pk, error)
         raise RequestFailed("The mail server did not take it; the site's log says why.") from None
+
     return None
 
 
@@ -218,6 +227,7 @@ def _failed(delivery: Delivery, failure: RequestFailed) -> None:
         webhook = Webhook.objects.filter(pk=delivery.webhook_id).first()
     if not changed or webhook is None or isinstance(failure, NeverArrives):
         return
+
     failures = webhook.failures + (1 if ends and not is_test else 0)
     Webhook.objects.filter(pk=webhook.pk).update(last_at=Now(), last_status=why, failures=failures)
     if gone:

@@ -57,6 +57,7 @@ def message_to(user: User) -> EmailMessage:
         f"If that is you, open this link within {LIFE.days} days and press the button:\n{link}\n\n"
         "If not, do nothing: no notice is sent here."
     )
+
     return EmailMessage(
         subject="Confirm your e-mail address",
         body=body,

@@ -37,9 +37,11 @@ def mail_server(url: str) -> MailServer:
         return MailServer(NOWHERE)
     if url == "console:":
         return MailServer(CONSOLE)
+
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
         raise ValueError("EMAIL_URL: write smtp+starttls://user:password@host:587, smtps://…, smtp://… or console:")
+
     return MailServer(
         SMTP,
         parts.hostname,

@@ -91,6 +91,7 @@ def note(
             with all_teams():  # A key is unique on the site.
                 if Notice.objects.filter(key=key).exists():
                     return None
+
         notice = Notice.objects.create(
             team=team,
             kind=kind,
@@ -113,6 +114,7 @@ def note(
                 *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
             ]
         )
+
     return notice
 
 

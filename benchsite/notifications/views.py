@@ -26,6 +26,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
     if keep_team(request, request.GET.get("team", "")):
         return redirect("notifications")
+
     member = get_membership(request)
     form = PreferencesForm(get_posted(request), member=member)
     if form.is_valid():
@@ -37,6 +38,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
         return redirect("notifications")
+
     return _page(request, form, WebhookForm(), status=form_status(form))
 
 
@@ -130,12 +132,14 @@ def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         webhooks.delete(hook, me)
         messages.success(request, f"“{hook.name}” is deleted, and is told nothing more.")
         return redirect("notifications")
+
     if "pause" in request.POST:
         webhooks.pause(hook, me)
         messages.success(request, f"“{hook.name}” is told nothing until somebody switches it on.")
     elif "resume" in request.POST:
         webhooks.resume(hook, me)
         messages.success(request, f"“{hook.name}” is told of what happens from now on.")
+
     return redirect("webhook", pk=pk)
 
 
@@ -149,6 +153,7 @@ def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, sta
     if has_role(request, Role.ADMIN):
         for webhook in team.webhooks.all():
             rows.append((webhook, [KINDS.get(kind, kind) for kind in webhook.kinds]))
+
     unconfirmed = ""
     if not user.has_confirmed_email:
         unconfirmed = user.email

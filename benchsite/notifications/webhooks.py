@@ -40,9 +40,11 @@ def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Ta
         target = parse_target(url)
     except ValueError as error:
         raise WebhookRefused(str(error), "url") from None
+
     hosts = settings.WEBHOOK_HOSTS
     if hosts and target.host not in hosts:
         raise WebhookRefused(HOSTS_ALLOWED.format(hosts=", ".join(hosts)), "url")
+
     own = get_servers((settings.DATABASE_URL, settings.REDIS_URL))
     try:
         address = refuse_webhook_address(
@@ -56,6 +58,7 @@ def check_url(url: str, timeout_s: float = REQUEST_LOOKUP_TIMEOUT_S) -> tuple[Ta
         )
     except AddressRefused as refused:
         raise WebhookRefused(str(refused), "url") from None
+
     return target, address
 
 
@@ -184,6 +187,7 @@ def seal_again() -> int:
                 continue  # Each sending says so.
             _keep(webhook, secret, before, until=webhook.old_until)
             changed += 1
+
     return changed
 
 

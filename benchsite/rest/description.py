@@ -29,6 +29,7 @@ class DescribedApi(NinjaAPI):
         for address, path in described["paths"].items():
             for operation in path.values():
                 _complete(operation, scopes.get(operation["operationId"]), names_a_row="{" in address)
+
         problem = ProblemDocument.model_json_schema(ref_template=REF_TEMPLATE)
         problem.pop("$defs", None)
         described["components"]["schemas"].setdefault("ProblemDocument", problem)
@@ -68,6 +69,7 @@ def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: b
         operation["description"] = (
             f"{operation['description']}\n\n{sentence}" if operation.get("description") else sentence
         )
+
     if names_a_row:
         refusing.add(404)
     if operation["parameters"] or "requestBody" in operation:
@@ -77,9 +79,11 @@ def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: b
     responses: dict[int, Any] = {int(status): response for status, response in operation["responses"].items()}
     for status in refusing - set(responses):
         responses[status] = {"description": HTTPStatus(status).phrase}
+
     for status, sentence in responses.items():
         if status >= 400:
             sentence["content"] = PROBLEM
+
     operation["responses"] = {str(status): responses[status] for status in sorted(responses)}
 
 

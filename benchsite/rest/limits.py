@@ -120,12 +120,14 @@ def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
     """What is used of each policy then, and whether this was counted."""
     if not policies:
         return []
+
     now = time.time()
     keys = [_key(policy.name, policy.owner, int(now // policy.window_s)) for policy in policies]
     answers = _charge_in_redis(policies, keys)
     if not answers:
         earlier = _read_used(keys)
         answers = [_charge_in_database(*each) for each in zip(policies, keys, earlier, strict=True)]
+
     return [
         (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
         for policy, (used, is_counted) in zip(policies, answers, strict=True)
@@ -137,6 +139,7 @@ def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tu
     global _away_until, _full_until
     if time.monotonic() < max(_away_until, _full_until):
         return []
+
     numbers = chain.from_iterable((policy.quota, policy.window_s) for policy in policies)
     try:
         return cast(list[tuple[int, int]], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
@@ -146,6 +149,7 @@ def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tu
     except RedisError as error:
         _away_until = time.monotonic() + AWAY_S
         log.warning("Redis does not count (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
+
     return []
 
 

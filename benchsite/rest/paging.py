@@ -63,9 +63,11 @@ def get_page(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], quer
                 errors=[{"pointer": "query.cursor", "detail": "not a cursor of this list", "code": "cursor"}],
             ) from None
         rows = rows.filter(_beyond(columns, after, "lt" if order[0].startswith("-") else "gt"))
+
     items = list(rows.order_by(*order)[: query.limit + 1])
     if len(items) <= query.limit:
         return Slice(items, None, None)
+
     items = items[: query.limit]
     values = (getattr(items[-1], name) for name in columns)
     cursor = signing.dumps(

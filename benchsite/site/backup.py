@@ -50,6 +50,7 @@ def copy_to(folder: Path, tick: Tick) -> tuple[int, int]:
         place = folder / get_path(digest)
         if place.exists():
             continue
+
         place.parent.mkdir(exist_ok=True)
         draft = place.with_name(f".{place.name}.{os.getpid()}")
         try:
@@ -58,8 +59,10 @@ def copy_to(folder: Path, tick: Tick) -> tuple[int, int]:
         except FileNotFoundError:
             lost += 1
             continue
+
         draft.rename(place)
         copied += 1
+
     return copied, lost
 
 
@@ -75,6 +78,7 @@ def copy_from(folder: Path, tick: Tick) -> tuple[int, int]:
     put = lost = 0
     if any(folder.glob("??/*")) and not any(digests()):
         raise DatabaseNotRestored
+
     artifacts.mark_storage()
     for digest in _follow(tick):
         if artifacts.storage().exists(get_path(digest)):
@@ -86,6 +90,7 @@ def copy_from(folder: Path, tick: Tick) -> tuple[int, int]:
             lost += 1
             continue
         put += 1
+
     return put, lost
 
 

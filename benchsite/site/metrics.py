@@ -46,8 +46,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
         # A proxy on this machine would ask from here for everybody, but by the site's public name.
         host = request.get_host().rsplit(":", 1)[0]
         may_read = is_loopback(str(request.META.get("REMOTE_ADDR", ""))) and is_loopback(host)
+
     if not may_read:
         raise Http404
+
     registry = CollectorRegistry()
     registry.register(SiteCollector())
     text = generate_latest(registry) + generate_latest(requests())
@@ -111,8 +113,10 @@ def _runs() -> Iterator[Metric]:
             oldest = max(float(wait_s), 0.0)
         if status == Status.RUNNING:
             silent = max(float(silence_s), 0.0)
+
     for status, count in {**live, **_ended()}.items():
         by_status.add_metric([status], count)
+
     yield by_status
     yield _gauge("queue_runs", "Runs that wait for their machines.", live[Status.QUEUED])
     yield _gauge("queue_oldest_wait_seconds", "How long the oldest of them has waited.", oldest)
@@ -151,6 +155,7 @@ def _generators() -> Iterator[Metric]:
         if age_s is not None:
             ages.add_metric([name], max(float(age_s), 0.0))
             alive += on and age_s <= GENERATOR_SILENT_AFTER.total_seconds() + float(extra_s)
+
     yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
     yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages

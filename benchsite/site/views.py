@@ -67,6 +67,7 @@ def build_home_context(team: Team) -> dict[str, object]:
     fleet = get_fleet(team)
     generators = add_activity(team, troubled_first(fleet)[:MAX_GENERATORS])
     matrices = latest_matrices()
+
     return {
         "going": going,
         "queue": [line for line in lines if not line["row"].holds],  # the team's first ones that wait
@@ -121,6 +122,7 @@ def latest_sweeps() -> tuple[Sweep, ...]:
     for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
+
     keys = list(newest)[:LATEST]
     rejected = Q(runs__verdict="reject", runs__verdict_override="")
     counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
@@ -167,6 +169,7 @@ def search_changes(team: Team, since: datetime) -> dict[str, object]:
     changes = []
     for line in lines:
         changes += [(line, change) for change in line.changes if change.point.at >= since]
+
     return {
         "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),
         "searched": len(lines),

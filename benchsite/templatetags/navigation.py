@@ -84,6 +84,7 @@ def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, obje
             places = [href, *(reverse(beside) for beside in BESIDE.get(name, ()))]
             links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
         groups.append({"label": group, "links": links, "here": any(link["here"] for link in links)})
+
     return {"groups": groups, "folded": folded, "home": path == "/"}
 
 

@@ -17,6 +17,7 @@ def sparkline(values: Sequence[float], label: str = "") -> SafeString:
     """{% sparkline live.rate_ops_s "Throughput of the last 90 seconds" %}"""
     if len(values) < 2:
         return format_html('<span class="muted small">{}</span>', "no line yet")
+
     # The newest values as SVG coordinates, on a scale from 0 to their highest.
     shown = list(values)[-MAX_POINTS:]
     highest = max(shown, default=0.0) or 1.0
@@ -24,6 +25,7 @@ def sparkline(values: Sequence[float], label: str = "") -> SafeString:
     points = " ".join(
         f"{i * step:.1f},{HEIGHT - EDGE - value / highest * (HEIGHT - 2 * EDGE):.1f}" for i, value in enumerate(shown)
     )
+
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
         '<polygon points="0,{} {} {},{}"/>'

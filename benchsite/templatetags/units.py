@@ -122,6 +122,7 @@ def signed_percent(value: object, better: str = "") -> SafeString:
     number = as_number(value)
     if number is None or formatting.is_missing(number):
         return MISSING
+
     arrow = ""
     if number:
         arrow = "▲ " if number > 0 else "▼ "
@@ -130,6 +131,7 @@ def signed_percent(value: object, better: str = "") -> SafeString:
         tone = "worse"
         if (number > 0) == (better == "higher"):
             tone = "better"
+
     return format_html(
         '<span class="nowrap {}" title="{}">{}{}</span>', tone, number, arrow, formatting.signed_percent(number)
     )

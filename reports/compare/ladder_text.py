@@ -54,6 +54,7 @@ def bound_reason(ceiling: Ceiling) -> str:
         return LAST_SUSTAINED
     if ceiling.bracket:
         return ALL_SUSTAINED
+
     return LADDER_TOO_SHORT
 
 
@@ -96,10 +97,12 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
             says = ladder_says(ceiling)
             name = (labels or {}).get(curve.sweep_id, curve.label)
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
+
     every = len(ceilings)
     whole = "both ceilings"
     if every != 2:
         whole = f"all {every} ceilings"
+
     return [
         f"{says} ({whole if len(names) == every > 1 else formatting.listed(names, MAX_NAMES)})"
         for says, names in groups.items()
@@ -129,6 +132,7 @@ def ladder_says(ceiling: Ceiling) -> str:
         return f"unconfirmed: {says}, {SINGLE}"
     if ceiling.is_estimate:
         return LADDER_SAYS[ceiling.ladder]
+
     return f"{MEASURED_ONCE} (n = {max(len(ceiling.repeats_ops_s), 1)})"
 
 
@@ -136,17 +140,20 @@ def bracket_says(ceiling: Ceiling) -> str:
     """ "target 75.0k, 100k failed": the last target that was sustained, and the next; empty of threads."""
     if not ceiling.bracket:
         return ""
+
     low, high = ceiling.bracket
     sustained = "no target"
     if low:
         sustained = f"target {formatting.short(low)}"
     if high is None:
         return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
+
     says = "not known" if NOT_KNOWN in ceiling.notes else "failed"
     if CLIENT_LIMITED in ceiling.notes:
         says = ABOVE_CLIENTS_LIMIT
     elif THREAD_LIMITED in ceiling.notes:
         says = "lacked threads"
+
     uneven = ", non-monotone" if NON_MONOTONE in ceiling.notes else ""
     return f"{sustained}, {formatting.short(high)} {says}{uneven}"
 

@@ -161,6 +161,7 @@ class Selection:
         for name in NAMES[1:]:
             if name not in without:
                 pairs += [(name, value) for value in values[name] if value]
+
         return pairs
 
     def query(self) -> str:
@@ -191,6 +192,7 @@ def read(parameters: Parameters) -> Selection:
     if since and until and until < since:
         problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
         since = until = None
+
     limit_ms = _number(parameters, "within", "ms", MAX_MS, problems)
     facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
     facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
@@ -199,6 +201,7 @@ def read(parameters: Parameters) -> Selection:
     limit_us = None
     if limit_ms is not None:
         limit_us = limit_ms * 1e3
+
     return Selection(
         matrix=matrix if matrix in ("", ALL) else str(_id(matrix, NO_MATRIX, problems) or ""),
         sweeps=_ids(parameters, "sweep", problems),
@@ -282,12 +285,15 @@ def _number(
     text = last_value(parameters, name)
     if not text:
         return None
+
     try:
         value = float(f"{float(text):.10g}")
     except ValueError:
         value = math.nan
+
     if least <= value <= most:
         return value
+
     above = "above 0" if least else "from 0"
     problems.append(f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5.")
     return None

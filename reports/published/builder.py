@@ -45,26 +45,31 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
         text = export_plan(matrix)
     except PlanRefused:
         return ""
+
     document = tomllib.loads(text)
     # What the server of each database answered, where it was the same all the time. One query.
     rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
     by_name: dict[str, set[str]] = defaultdict(set)
     for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
         by_name[str(name)].add(str(version or ""))
+
     seen_here = {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
     for database in document.get("databases", {}).values():
         # A repetition needs the measured version if none is stated.
         database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
+
     roles = set(chain.from_iterable(document.get(table, {}) for table in ROLES))
     seen = redactor.walk(document, WHERE, roles)
     if seen == tomllib.loads(text):
         return text
+
     comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
     clean = f"{comments}\n{tomli_w.dumps(seen)}"
     try:
         read_plan(clean)
     except PlanRefused:
         return ""
+
     return clean
 
 
@@ -139,6 +144,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         content["plan"] = plan
         if matrix.search:
             content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
+
     content = _without_secrets(content, material)
     sided = [part for part in frozen if part["table"]["columns"][:1] == ["side"]]
     return Built(
@@ -244,6 +250,7 @@ def _without_secrets(content: Content, material: Material) -> Content:
     clean = dict(content)
     for name in ("title", "headline", "notes"):
         clean[name] = redactor.clean(str(clean[name]), name, written=True)
+
     clean["disclosures"] = {
         name: redactor.clean(text, "disclosures", written=True)
         for name, text in cast(dict[str, str], content["disclosures"]).items()
@@ -251,11 +258,13 @@ def _without_secrets(content: Content, material: Material) -> Content:
     for table in content["tables"]:
         for note in table["footnotes"]:
             note["text"] = redactor.clean(note["text"], "footnotes", written=True)
+
     for name, where in (
         ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
         ("demonstration", "first sentence"),
     ):  # fmt: skip
         clean[name] = redactor.walk(clean[name], where)
+
     clean["sources"] = [
         {**source, "name": redactor.clean(source["name"], "names of runs")} for source in content["sources"]
     ]

@@ -99,9 +99,11 @@ def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
     names = ("table", "side", "column", "text")
     if not isinstance(stored, list | tuple):
         return ()
+
     whole = [
         note for note in stored if isinstance(note, dict) and all(isinstance(note.get(name), str) for name in names)
     ]
+
     return tuple(
         DraftFootnote(
             table=_kept(note["table"], MAX_NAME_LENGTH),

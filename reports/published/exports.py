@@ -56,6 +56,7 @@ def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -
     for figure in content["figures"]:
         if figure["drawn"] and not figure["empty"]:
             drawings[figure["name"]] = {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
+
     context: dict[str, Any] = {
         "page": get_page(content),
         "notes": notes_html(content["notes"]),
@@ -116,6 +117,7 @@ def as_zip(content: Content, digest: str, imported: str = "") -> bytes:
             cells = Cells(columns=[column or "name" for column in cells["columns"]], rows=cells["rows"])
             stem = _stem(f"{number:02d} {name}")
             files.writestr(ZipInfo(f"{stem}.csv"), build_table(cells).as_csv())
+
     return archive.getvalue()
 
 

@@ -37,6 +37,7 @@ def encoded_anew(png: bytes) -> Picture:
         )
     if not png.startswith(SIGNATURE):
         raise PictureRefused("This is no PNG.")
+
     try:
         with warnings.catch_warnings(action="error"), Image.open(io.BytesIO(png), formats=["PNG"]) as opened:
             # The size stands in the first bytes: nothing is decoded of what claims too much.

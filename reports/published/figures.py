@@ -23,6 +23,7 @@ def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigu
     drawn = {}
     if not sheet.empty:
         drawn = {name: sheet.answer(theme=theme, narrow=narrow)["figure"] for name, (theme, narrow) in DRAWINGS.items()}
+
     return {
         "name": name,
         "title": title,

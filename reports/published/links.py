@@ -173,6 +173,7 @@ def open_link(token: str) -> ReportLink:
         raise LinkRevoked("This link was revoked by the team that published the report. Ask them for another.")
     if link.report.has_expired:
         raise LinkRevoked("This link has expired. Ask the team that published the report to extend it.")
+
     return link
 
 

@@ -235,10 +235,12 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
     for run in runs:
         if not run.sha256:
             continue
+
         quiet = {"pass": "passed", "not_assessed": "not assessed"}
         for severity, words in quiet.items():
             if same := [finding.check_id for finding in run.findings if finding.severity == severity]:
                 rows.append((run.row.name, run.row.verdict, ", ".join(same), words, "", "", ""))
+
         rows += [
             (
                 run.row.name,
@@ -254,6 +256,7 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
         ]
         if not run.findings:
             rows.append((run.row.name, run.row.verdict or "not judged", "", "", "", "", "no check said anything of it"))
+
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))
 
 

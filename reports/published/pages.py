@@ -65,6 +65,7 @@ def get_page(content: Content) -> dict[str, Any]:
     for key, label in DISCLOSED:
         text = str(content["disclosures"].get(key, "")).strip()
         disclosed.append((label, text or NOT_STATED, bool(text)))
+
     return {
         "title": content["title"],
         "headline": content["headline"],
@@ -127,6 +128,7 @@ def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
     signs: dict[tuple[int, int], list[int]] = {}
     for sign, note in enumerate(footnotes, 1):
         signs.setdefault((note["row"], note["column"]), []).append(sign)
+
     return Grid(
         tuple(zip(columns, numeric, strict=True)),
         tuple(
@@ -167,6 +169,7 @@ def abreast(cells: Cells) -> list[Cells]:
         if rows:
             return [cells]
         return []
+
     return [
         {
             "columns": [columns[0], *columns[at : at + SIDES_ABREAST]],

@@ -48,12 +48,14 @@ def write_revision(report: Report, content: Content, user: User | None) -> Repor
     """The report's next revision. Raises ContentRefused for what is no content or too large."""
     if content["format"] != FORMAT:
         raise ContentRefused(f"This says that it is “{content['format']}”, and not {FORMAT}.")
+
     raw = canonical(content)
     if len(raw) > MAX_BYTES:
         raise ContentRefused(
             f"The report has {formatting.size(len(raw))}, and at most {MAX_BYTES // 2**20} MB can be published. "
             "Leave figures or tables out, or compare fewer sweeps."
         )
+
     with transaction.atomic():
         # Two who publish at once get two numbers.
         Report.objects.select_for_update().get(pk=report.pk)
@@ -170,6 +172,7 @@ def _publish(report: Report, user: User | None, built_report: Built, pictures: M
             encoded[name] = encoded_anew(pictures[name])
         except PictureRefused:
             continue  # A report stands without its pictures: they are for those who are sent a link.
+
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
@@ -182,6 +185,7 @@ def _publish(report: Report, user: User | None, built_report: Built, pictures: M
         text = f"revision {revision.number}, {report.access}"
         audit.note(kind, team=report.team, actor=user, subject=report.title, text=text)
         report.save(update_fields=["changed_at"])
+
     return revision
 
 
@@ -201,6 +205,7 @@ def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: 
             return
         if access == Report.Access.PUBLIC and not may_keep_public(present, by):
             raise NotAllowed(PUBLIC_REFUSED)
+
         report.access, report.expires_at = Report.Access(access), expires_at
         report.save(update_fields=["access", "expires_at", "changed_at"])
         until = ""

@@ -133,8 +133,10 @@ class Redactor:
                 parts += [without[after:begins], self._found[match][1]]
                 done = begins + len(match)
             cached = self._clean[(text, written)] = "".join([*parts, without[done:]]), tuple(names)
+
         for name in cached[1]:
             self._found[name][2][where] = None
+
         return cached[0]
 
     def _names_near(self, text: str) -> frozenset[str]:
@@ -177,6 +179,7 @@ class Redactor:
             if tells:
                 return BECOMES[kind]
             return text
+
         return BECOMES[kind]
 
     def walk(self, value: Any, where: str, own: Collection[str] = ()) -> Any:
@@ -216,14 +219,17 @@ def safe_value(name: str, value: object) -> str:
     text = " ".join(str(value).split())
     if text and is_secret(name):
         return HIDDEN
+
     is_unsafe = _UNSAFE_NAME.search(name) and not is_allowed(name)
     if not text or is_unsafe or len(text) > MAX_VALUE_LENGTH:
         if text:
             return NOT_SHOWN
         return ""
+
     parts = re.split(r"[\s,;]+", text)
     if all(_SAFE_VALUE.fullmatch(part) for part in parts):
         return text
+
     return NOT_SHOWN
 
 

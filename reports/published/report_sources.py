@@ -162,9 +162,11 @@ def gather(team: Team, draft: Draft) -> Material:
             vary=selection.vary,
             anyway=selection.anyway,
         )
+
     matrix_id = None
     if len(matrices) == 1:
         matrix_id = matrices.pop()
+
     return Material(
         selection=selection,
         curves=curves,

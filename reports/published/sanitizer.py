@@ -51,6 +51,7 @@ def notes_html(markdown: str) -> SafeString:
             style = str(token.attrs.pop("style", ""))
             if style.startswith("text-align:"):
                 token.attrs["align"] = style.removeprefix("text-align:")
+
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     return mark_safe(
         nh3.clean(

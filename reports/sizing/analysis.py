@@ -104,6 +104,7 @@ def nodes_by_measurement(
     sizes = sorted(nodes for nodes, value in throughputs.items() if nodes > 0 and value > 0)
     if len(sizes) < 2:
         return None
+
     at, reached = 0, 0.0
     for nodes in sizes:
         if required_ops_s <= throughputs[nodes]:
@@ -115,15 +116,18 @@ def nodes_by_measurement(
         # A size that brought less than a smaller one is no step towards more.
         if throughputs[nodes] > reached:
             at, reached = nodes, throughputs[nodes]
+
     before, last = sizes[-2:]
     gain = (throughputs[last] - throughputs[before]) / (last - before)
     if gain <= 0:
         return None
+
     beyond = _up(last + (required_ops_s - throughputs[last]) / gain)
     if before in lower_bounds:
         return ByMeasurement(beyond, True, "open")
     if last in lower_bounds:
         return ByMeasurement(beyond, True, "at most")
+
     return ByMeasurement(beyond, True, "")
 
 

@@ -55,6 +55,7 @@ class NumberField(forms.CharField):
         text = super().clean(value)
         if not text:
             return self.initial
+
         number = math.nan
         if match := _NUMBER.fullmatch(_SEPARATOR.sub("", text)):
             number = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()]
@@ -62,6 +63,7 @@ class NumberField(forms.CharField):
             self._refuse("number" if self.limit == MAX_NUMBER else "limit", text)
         if not self.is_whole:
             return number
+
         if number != int(number):
             self._refuse("whole", text)
         return int(number)

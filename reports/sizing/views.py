@@ -209,10 +209,12 @@ def answer(
         if measured.nodes in series[key]:
             key = (*key, curve.sweep_id)
         series[key][measured.nodes] = _reduce(measured, measurements, at_faults.get(get_conditions(curve), ()))
+
     sized = [_answer(sizes, question) for sizes in series.values()]
     answers = [result for result in sized if isinstance(result, Answer)]
     refused += [result for result in sized if not isinstance(result, Answer)]
     answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
+
     return {
         "answers": answers,
         "refused": refused,
@@ -257,6 +259,7 @@ def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     first = next(iter(answers), None)
     if first is None or "storage" not in first.sizing.parts:
         return []
+
     rows = []
     for answer in answers[1:]:
         throughput_ratio = first.node_ops_s / answer.node_ops_s
@@ -271,6 +274,7 @@ def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
                 "binding": binding_ratio(storage_ratio, throughput_ratio),
             }
         )
+
     return rows
 
 
@@ -290,6 +294,7 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         lost = [EVENTS[event] for event in question["survives"] if not survives[event]]
         if lost:
             return _refuse(curve, "not_survived", lost=lost)
+
     if not curve.counted:
         return _refuse(curve, "no_point")
     if not nodes:
@@ -302,21 +307,25 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         label = ceiling_label([ceiling])
         at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(ceiling)}"
         return Reached(curve, nodes, ceiling.throughput_ops_s, at, "", bound_reason(ceiling))
+
     kind, limit_us = curve.latency_kind, question["within"] * 1000
     names = [question["op"]]
     if not question["op"]:
         operations = chain.from_iterable(point.operations for point in curve.counted)
         names = sorted({operation.operation for operation in operations if operation.kind == kind})
+
     statistic = STATISTICS[question["stat"]]
     readings = {name: most_within(curve, name, question["stat"], kind, limit_us) for name in names}
     lacking = [name for name, reading in readings.items() if reading.how is How.NOT_REACHED]
     if lacking or not readings:
         return _refuse(curve, "not_measured", statistic=statistic, operation=next(iter(lacking), "any operation"))
+
     name, worst = min(readings.items(), key=lambda item: item[1].throughput_ops_s or 0.0)
     if worst.throughput_ops_s is None:
         return _refuse(
             curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=worst.between[0]
         )
+
     at_least = ""
     if worst.at_least and ceiling:
         at_least = bound_reason(ceiling)
@@ -357,8 +366,10 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
         sizing = compute_sizing(need, by_measurement.nodes)
         bound = by_measurement.bound
         extrapolated = by_measurement.extrapolated
+
     if sizing is None:
         return _refuse(curve, "nothing_within")
+
     price = question["price"]
     if price is None and setup.price_per_hour:
         price = setup.price_per_hour / largest.nodes

@@ -68,6 +68,7 @@ def signed_change(said: HistoryChange) -> SafeString:
         tone = "worse"
         if change.better:
             tone = "better"
+
     return format_html(
         '<span class="{} nowrap" title="p = {}">{}</span>',
         tone,

@@ -112,6 +112,7 @@ def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", 
         raise BadgeRefused("This run belongs to no test that could be followed.")
     if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MAX_LINKS:
         raise BadgeRefused(f"A team has at most {MAX_LINKS} badges: revoke some.")
+
     link = BadgeLink.objects.create(
         token=secrets.token_urlsafe(TOKEN_BYTES),
         team=team,

@@ -63,6 +63,7 @@ def set_baseline(
     locked = list(Run.objects.select_for_update().filter(team=team, pk__in=[run.pk for run in runs]).order_by("pk"))
     if len(locked) < len({run.pk for run in runs}):
         raise BaselineRefused("runs", "One of these runs has just been deleted. Choose again.")
+
     baseline.pins.all().delete()
     BaselineRun.objects.bulk_create(BaselineRun(baseline=baseline, run=run) for run in locked)
     audit.note("baseline_set", team=team, actor=by, subject=name, text=f"{len(locked)} runs. {chosen[:300]}")
@@ -105,6 +106,7 @@ def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | Non
         raise BaselineRefused("runs", f"{why} Only runs that count can be a baseline.")
     if len(thresholds or {}) > MAX_THRESHOLDS:
         raise BaselineRefused("thresholds", f"At most {MAX_THRESHOLDS} thresholds can be given.")
+
     for metric, share in (thresholds or {}).items():
         if not METRIC.fullmatch(metric):
             message = f"“{metric[:70]}” is no metric: use throughput, mean, p99, or an operation's, as in READ p99."

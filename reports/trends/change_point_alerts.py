@@ -63,10 +63,12 @@ def _look_at(row: History) -> bool:
             announced = before.known.get(str(metric), [])
         new, known[str(metric)] = _news(course, announced)
         alerts += [(metric, change) for change in new]
+
     with transaction.atomic():
         made = bool(alerts) and _note(row, alerts)
         values = {"runs": row.runs, "last_at": row.last_at, "known": known}
         HistoryLook.objects.update_or_create(history=row, defaults=values)
+
     return made
 
 
@@ -137,6 +139,7 @@ def _data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
     unit = "ops/s"
     if metric.operation:
         unit = "us"
+
     return {
         "metric": str(metric),
         "unit": unit,

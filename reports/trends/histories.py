@@ -142,6 +142,7 @@ def _point(group: Sequence[Measured]) -> HistoryPoint:
     if len(group) == 1 and first.usable:  # Most of a long history, and five thousand of them are to be quick.
         value, only = first.value, first.run_id
         return HistoryPoint(label, first.at, first.commit, first.branch, value, value, value, 1, only, only, (only,))
+
     counted = [run for run in group if run.usable]
     values = [run.value for run in counted if run.value is not None]
     return HistoryPoint(
@@ -302,6 +303,7 @@ def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> lis
         if texts:
             changes.append((index, texts))
         before = {**before, **now}
+
     return changes
 
 

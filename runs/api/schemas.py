@@ -134,6 +134,7 @@ class RunAnswer(OnPage):
         matrix = None
         if run.matrix_id:
             matrix = f"{ROOT}/matrices/{run.matrix_id}"
+
         return RunLinks(
             self=own,
             page=page_address(run),

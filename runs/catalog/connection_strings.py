@@ -28,10 +28,12 @@ def parse_connection_string(text: str, systems: Iterable[System]) -> tuple[dict[
     url = text.strip().removeprefix(_JDBC)
     if not _SCHEME.match(url):
         return None
+
     scheme, _, rest = url.partition("://")
     system = next((system for system in systems if scheme.lower() in system.binding.endpoint.schemes), None)
     if system is None:
         return None
+
     # Several hosts, each with a port, are more than urlsplit takes for one.
     location = re.split(r"[/?#]", rest, maxsplit=1)[0]
     parts = urlsplit(f"//host{rest[len(location) :]}")
@@ -47,6 +49,7 @@ def parse_connection_string(text: str, systems: Iterable[System]) -> tuple[dict[
             values["ssl"] = _read_tls(system, value)
         elif plain in names:
             values[names[plain]] = value
+
     addresses = ", ".join(_HOST.findall(hosts))
     values = {name: value for name, value in values.items() if value and name in fields}
     return {"system": system.slug, "address": addresses, **values}, scheme.lower().endswith(_DNS_RECORD)

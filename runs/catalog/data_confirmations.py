@@ -28,6 +28,7 @@ def target_rows(cluster: Cluster) -> list[TargetRow]:
     """Every target into which the team's matrices could load on this cluster; none unless it is external."""
     if cluster.provisioner != Provisioner.EXTERNAL:
         return []
+
     default = WORKLOAD_PROPERTIES["table"].default
     tables = {
         str(table or default)
@@ -38,10 +39,12 @@ def target_rows(cluster: Cluster) -> list[TargetRow]:
         system = load_catalog().get(slug, flavour)
         if system and system.has_client:
             systems |= {data_target(system, cluster.address, properties, table): system for table in tables}
+
     confirmations = {
         confirmation.target: confirmation
         for confirmation in cluster.data_confirmations.select_related("confirmed_by").order_by("target")
     }
+
     return [
         TargetRow(target, systems.get(target), confirmations.get(target))
         for target in sorted(systems.keys() | confirmations.keys())

@@ -84,6 +84,7 @@ def quarantine(client_run: ClientRun) -> None:
         reason = f"{client} was not started within {CLIENT_UNCLAIMED_AFTER.seconds} s."
     else:
         reason = f"{client} gave no sign of life for {CLIENT_SILENT_AFTER.seconds} s."
+
     LoadGenerator.objects.filter(client_runs=client_run).update(
         quarantined_at=Coalesce("quarantined_at", Now()), quarantine_reason=reason
     )
@@ -135,6 +136,7 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
     cores = sum((client.cpu_percent or 0.0) / 100 for client in clients)
     if cores < MIN_CLIENT_CORES or any(client.cpu_percent is None for client in clients):
         return
+
     binding, digest = clients[0].order["binding"], clients[0].order["digest"]
     fields = Capacity(digest=digest, core_ops_s=throughput_ops_s / cores, run=str(clients[0].run_id))
 
@@ -144,6 +146,7 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
     pks = {client.load_generator.pk for client in clients if client.load_generator and is_higher(client.load_generator)}
     if not pks:
         return
+
     for generator in LoadGenerator.objects.select_for_update(of=("self",)).filter(pk__in=pks).order_by("pk"):
         if is_higher(generator):
             _update(generator, binding, fields)

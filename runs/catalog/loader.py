@@ -90,6 +90,7 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
         if system.slug in systems:
             raise CatalogError(f"{name}: another file already describes {system.slug}")
         systems[system.slug] = system
+
     return Catalog(systems, digest.hexdigest())
 
 
@@ -99,12 +100,15 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
         system = System.model_validate_json(_toml_as_json(text, file))
     except ValidationError as error:
         raise CatalogError(f"{file}{_explain(error.errors()[0], System)}") from None
+
     if system.own_client:  # YCSB's own client knows nothing of Benchsite's properties.
         binding = system.binding
         properties = {**binding.properties, **shared}
         system = system.model_copy(update={"binding": binding.model_copy(update={"properties": properties})})
+
     for problem in _find_problems(system):
         raise CatalogError(f"{file}, {problem}")
+
     modes = {slug: mode.model_copy(update={"slug": slug}) for slug, mode in system.modes.items()}
     return system.model_copy(update={"modes": modes})
 
@@ -143,6 +147,7 @@ def _explain(fault: ErrorDetails, table: Any) -> str:
             message = DOES_NOT_MATCH.format(key=key, value=fault["input"], pattern=fault["ctx"]["pattern"])
         case _:
             message = f"{key} is {fault['input']!r}; {fault['msg'].replace('Input should', 'it must')}"
+
     return "".join(f", {table}" for table in tables) + f": {message}"
 
 
@@ -172,9 +177,11 @@ def _find_problems(system: System) -> Iterator[str]:
         yield from _check_values(system.settings, mode.server_settings, f"{place}: server")
         yield from _check_values(system.settings, mode.readback, f"{place}: readback")
         yield from _check_values(system.binding.properties, mode.client_properties, f"{place}: client")
+
     for name, client in (("stock", system.stock), ("go", system.go)):
         if client is not None:
             yield from _find_client_problems(system, client, name)
+
     if system.process is not None:
         yield from _find_process_problems(system, system.process)
     if system.image is not None:
@@ -230,15 +237,18 @@ def _find_node_problems(
     for place, node in nodes.items():
         if node is None:
             continue
+
         if process.config_name in node.files:
             yield CONFIGURATION_FILE.format(place=place, name=process.config_name)
         for name in node.fixed:
             if name in system.settings:
                 yield FIXED_AND_DECLARED.format(place=place, name=name)
+
         try:
             render_config(process.config_format, node.fixed)
         except PropertyError as error:
             yield f"{place}: fixed: {error}"
+
         texts = (*node.argv, *node.init_argv, *node.fixed.values(), node.config_head)
         yield from _check_placeholders(texts, words, place)
 

@@ -99,19 +99,23 @@ class MeasuredLoss:
         """How the measurement contradicts the record of its mode; empty where it does not, or the disk was faulty."""
         if not self.with_loss or self.disk.lying:
             return ""
+
         survives = record.survives
         stated = {Fault.PROCESS_CRASH: survives["process_crash"]} | dict.fromkeys(NODE_LOSSES, survives["node_loss"])
         stated |= dict.fromkeys(NETWORK_CUTS, record.ack != "none")  # no process ends
         if self.nodes > 1 and survives["node_loss"]:
             # Its window is that of one node, which the other copies outlive.
             stated[Fault.POWER_CUT] = survives["power_loss"]
+
         if self.fault in stated:
             if stated[self.fault]:
                 return RECORD_SURVIVES
             return ""
+
         window_s = record.worst_loss_window_s or record.loss_window_s
         if window_s is None or self.oldest_lost_max_s is None or self.oldest_lost_max_s <= window_s:
             return ""
+
         return RECORD_LOSES_LESS.format(window_s=exact(window_s), measured_s=significant(self.oldest_lost_max_s))
 
 

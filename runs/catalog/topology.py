@@ -52,6 +52,7 @@ def build_topology(database: Database, system: System | None) -> Topology | None
     servers = database.count_servers()
     if not nodes or not servers:
         return None
+
     is_started = database.cluster.provisioner != Provisioner.EXTERNAL
     has_primary = bool(is_started and servers > 1 and system and system.process and system.process.replica)
     boxes = []
@@ -62,4 +63,5 @@ def build_topology(database: Database, system: System | None) -> Topology | None
             role = "replica" if number else "primary"
         name = node.address or f"node {number + 1}"
         boxes.append(Box(name, node.machine.name, role, number * (BOX_PX + GAP_PX)))
+
     return Topology(tuple(boxes), servers, database.replication_factor)

@@ -62,6 +62,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
         )  # fmt: skip
     if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
         return not_assessed("No latencies are known.", measured)
+
     silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
     if silent and not doubts:
@@ -69,6 +70,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
             f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.",
             measured,
         )  # fmt: skip
+
     return Outcome(
         warn_if(doubts), measured,
         " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
@@ -139,6 +141,7 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
             f"The printed numbers contradict each other ({'; '.join(wrong)}).",
             "Output is missing or was edited: read the raw files, and run it again.",
         )  # fmt: skip
+
     doubts = [
         f"client {client.number}: {doubt}"
         for client in facts.clients
@@ -150,6 +153,7 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
             f"Status lines are missing ({'; '.join(doubts)}), so the course over time is not that of the run.",
             "Upload the whole standard error of every client.",
         )  # fmt: skip
+
     unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
     if unknown or not facts.clients:
         who = ", ".join(unknown) or "any"
@@ -157,6 +161,7 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.whole_runs:
             subject = "run time, throughput or counts"
         return not_assessed(f"There is no {subject} of client {who}.")
+
     return Outcome(
         "pass", f"summaries: {len(facts.clients)}",
         "Every client's throughput is its operations by its run time."
@@ -187,6 +192,7 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
             return SUMMARY_AND_LOG_DIFFER.format(operation=name, printed=grouped(number), logged=grouped(logged))
         if logged is None and number:
             return NO_LOG_OF_OPERATION.format(operation=name, printed=grouped(number))
+
     if client.runtime_ms is not None and client.runtime_ms < 0:
         return CLOCK_SET_BACK.format(runtime_ms=grouped(client.runtime_ms))
     if client.runtime_ms == 0 and (client.operations or 0) > 0:
@@ -196,6 +202,7 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
         return f"{counted}, and the summary {grouped(client.operations or 0)}"
     if not client.runtime_ms or client.printed_throughput_ops_s is None or not printed:
         return ""
+
     stated = client.printed_throughput_ops_s
     computed = [number / client.runtime_ms * 1000 for number in _counted_in_throughput(printed, phase)]
     nearest = min(computed, key=lambda value: abs(value - stated))
@@ -205,6 +212,7 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
         rounded = 0.05
     if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
         return THROUGHPUT_DIFFERS.format(printed_ops_s=grouped(stated, 1), computed_ops_s=grouped(nearest, 1))
+
     return ""
 
 

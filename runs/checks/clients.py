@@ -44,6 +44,7 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
     paused = collecting is not None and collecting > profile.gc_warn
     if shares is None and not paused:
         return not_assessed("Not every client's CPU time and cores are known.")
+
     messages: list[str] = []
     measured: list[str] = []
     severity: Severity = "pass"
@@ -52,10 +53,12 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
         severity = graded(share, profile.cpu_warn, profile.cpu_reject)
         measured.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
+
     if collecting is not None:
         severity = find_worst([severity, warn_if(paused)])
         measured.append(f"{percent(collecting)} collecting garbage")
         messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
+
     return Outcome(
         severity, ", ".join(measured),
         sentence(messages, " and ")
@@ -86,6 +89,7 @@ def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
     probe = facts.probe
     if probe is None or facts.target_ops_s or not facts.throughput_ops_s:
         return None
+
     gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
     bound = gain > profile.probe_gain
     return Outcome(
@@ -112,10 +116,12 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if facts.clients_expected < 2 or len(facts.clients) < 2:
         return None
+
     starts = [client.started_s for client in facts.clients if client.started_s is not None]
     ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
     if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
         return _undated(facts)
+
     spread = max(max(starts) - min(starts), max(ends) - min(ends))
     little = facts.overlap is not None and facts.overlap < profile.overlap_warn
     severity: Severity = "pass"
@@ -126,6 +132,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
     overlap = ""
     if facts.overlap is not None:
         overlap = f", {percent(facts.overlap)} in common"
+
     return Outcome(
         severity,
         f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
@@ -143,6 +150,7 @@ def _undated(facts: RunFacts) -> Outcome:
     if len(lasted) == len(facts.clients) and min(lasted) < max(lasted):
         # A shorter run is no longer in common than it lasted.
         longest = f"at most {percent(min(lasted) / max(lasted))} in common by their run times"
+
     return Outcome(
         "warn", longest or f"no times of client {', '.join(undated)}",
         f"The files do not show when client {', '.join(undated)} began and ended, so the throughputs that were added "
@@ -162,11 +170,13 @@ def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
         return None
+
     copies = [
         f"client {client.number} has the numbers of client {client.evidence.copy_of}"
         for client in facts.clients
         if client.evidence is not None and client.evidence.copy_of is not None
     ]
+
     return Outcome(
         "reject" if copies else "pass", f"copies: {len(copies)}",
         f"{sentence(copies)}: the throughput and all counts include one client twice.",
@@ -198,6 +208,7 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not any(client.evidence for client in facts.clients):
         return None
+
     evidence = {client.number: client.evidence for client in facts.clients if client.evidence is not None}
     different = [*_differing_sums(facts), *_excess_operations(facts)]
     bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
@@ -213,8 +224,10 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
         if len({_canonical(value) for value in values.values()}) > 1:
             listed = ", ".join(f"{who} {value}" for who, value in values.items())
             different.append(f"{name} ({listed[:200]})")
+
     if not compared and not different:
         return not_assessed("The command lines do not state the workload.")
+
     severity: Severity = "pass"
     if different:
         severity = "reject"
@@ -224,6 +237,7 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
     different += _differing_names(evidence)
     if different and severity == "pass":
         severity = "warn"
+
     return Outcome(
         severity, f"properties compared: {compared}",
         f"The command lines contradict each other or the upload: {'; '.join(different)}.",
@@ -288,18 +302,22 @@ def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
     clients = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
     if not clients:
         return None
+
     written: list[str] = []
     for number, evidence in clients:
         written += [f"client {number}: {line}" for line in evidence.messages]
+
     if written:
         return Outcome(
             "warn", f"kinds of messages: {len(written)}",
             f"The clients report trouble: {'; '.join(written)[:1_000]}.",
             "Read the clients' standard error; what failed there may be missing from the operations.",
         )  # fmt: skip
+
     silent = [str(number) for number, evidence in clients if not evidence.has_messages]
     if silent:
         return not_assessed(f"The standard error of client {', '.join(silent)} is not uploaded.")
+
     return Outcome("pass", "none", "The clients report no exceptions.")
 
 
@@ -314,6 +332,7 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if len(facts.clients) < 2:
         return None
+
     speeds = {
         client.number: client.throughput_ops_s / (client.threads or 1)
         for client in facts.clients
@@ -322,6 +341,7 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     if len(speeds) < len(facts.clients):
         silent = sorted({client.number for client in facts.clients} - set(speeds))
         return not_assessed(f"The throughput of client {silent[0]} is not known.")
+
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = math.inf
     if speeds[slowest] > 0:
@@ -330,6 +350,7 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
     factor = "\N{INFINITY}"
     if math.isfinite(ratio):
         factor = grouped(ratio, 2)
+
     return Outcome(
         severity, f"fastest / slowest {factor}",
         f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
@@ -353,10 +374,12 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
         if unknown:
             who = f"client {unknown[0]}"
         return not_assessed(f"How far the clock of {who} was off was not measured.")
+
     worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
     offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
     bad = offset_ms > profile.clock_warn_s * 1000
     where = worst.machine or f"client {worst.number}"
+
     return Outcome(
         warn_if(bad), f"{significant(offset_ms)} ms at {where}",
         f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
@@ -388,15 +411,18 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     ]
     if facts.whole_runs and not steps:
         return None
+
     unread = False
     if not facts.whole_runs:
         printed = chain.from_iterable(_printed_steps(client) for client in facts.clients if not client.clock_steps)
         unread = any(abs(by_s) > MAX_UNREAD_STEP_S for _, by_s in printed)
+
     severity = warn_if(steps)
     consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
     if unread:
         severity = "reject"
         consequence = "The times of its points cannot be corrected."
+
     return Outcome(
         severity, ", ".join(steps[:MAX_STEPS]) or "0 steps",
         f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. {consequence}",
@@ -425,9 +451,11 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
     clients = [client for client in facts.clients if client.evidence is not None and _inserted(client)]
     if len(clients) < 2:
         return None
+
     ranges = {client.number: keys for client in clients if (keys := _inserted_keys(client, facts))}
     if len(ranges) < len(clients):
         return not_assessed("The command lines do not state which keys each client inserted.")
+
     common = [
         (first, second)
         for first, second in combinations(sorted(ranges), 2)
@@ -436,6 +464,7 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
     inserted = sum(len(keys) for keys in ranges.values())
     if not common:
         return Outcome("pass", f"{grouped(inserted)} keys", "Every client inserted keys of its own.")
+
     distinct = _distinct(list(ranges.values()))
     names = "; ".join(
         f"client {number} {grouped(keys.start)} to {grouped(keys.stop - 1)}" for number, keys in sorted(ranges.items())
@@ -448,6 +477,7 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
             "keys.",
             "Give each client its own insertstart and insertcount, and load again.",
         )  # fmt: skip
+
     return Outcome(
         "warn", measured,
         f"Clients inserted the same keys ({names}): YCSB begins at recordcount in each, so a client overwrote what "
@@ -474,9 +504,11 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
         first, clients = int(stated[FIRST_INSERT] or records), int(stated[CLIENT_COUNT] or 1)
         first += int(stated[CLIENT_NUMBER] or 0)
         return range(first, first + clients * _inserted(client), clients)
+
     start = int(stated["insertstart"] or 0)
     if stated["insertcount"] is None and records is None:
         return None
+
     return range(start, start + _inserted(client))
 
 

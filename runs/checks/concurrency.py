@@ -51,6 +51,7 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
     share = busy_share(facts)
     if share is None or facts.threads is None:
         return not_assessed(_unknown(facts))
+
     measured = f"{percent(share)} of the time of {counted(facts.threads, 'thread')}"
     if share > _most(facts, profile):
         return Outcome(
@@ -61,14 +62,17 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         )  # fmt: skip
     if facts.target_ops_s:
         return Outcome("pass", measured, "The threads had time to spare, as a target wants it.")
+
     severity: Severity = "pass"
     if share < profile.little_warn_below:
         severity = "warn"
         if share < profile.little_reject_below:
             severity = "reject"
+
     if facts.phase == "load":
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
+
     return Outcome(
         severity, measured,
         f"The threads spent {percent(share)} of their time in operations"
@@ -96,14 +100,17 @@ def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not facts.target_ops_s:
         return None
+
     share = busy_share(facts)
     mean_us = mean_service_us(facts.service)
     ratio = facts.reached_share
     if share is None or mean_us is None or ratio is None:
         return not_assessed(_unknown(facts))
+
     measured = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
         return Outcome("pass", measured, "There were threads enough for what was offered.")
+
     return beside_lowest_rung(
         measured, facts.service, facts.threads or 1, facts.target_ops_s, facts.low_latency_us, profile
     )
@@ -128,9 +135,11 @@ def beside_lowest_rung(
             "only beside a lower rung of the sweep, and there is none yet.",
             measured,
         )  # fmt: skip
+
     measured += f"{REFERENCE_RUNG}{latency(low_latency_us)}"
     if mean_us >= profile.latency_risen * low_latency_us:
         return Outcome("pass", measured, "The database slowed down: the limit is its own.")
+
     return Outcome(
         "warn", measured,
         "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "

@@ -56,6 +56,7 @@ def _purposes() -> str:
         for severity, items in groupby(by_severity, key=itemgetter(1)):
             parts.append(f"{', '.join(check_id for check_id, _ in items)}: {severity} at most")
         rows.append([name, "; ".join(parts) or "nothing"])
+
     return _table(rows)
 
 

@@ -31,6 +31,7 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.window_s is None:
             unknown = "How long it lasted"
         return not_assessed(f"{unknown} is not known.")
+
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
         complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
@@ -42,6 +43,7 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
         severity = "warn"
         if facts.window_s < profile.duration_reject_s:
             severity = "reject"
+
     measured = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return Outcome(
         severity, measured,
@@ -67,6 +69,7 @@ def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
             lines.append(
                 f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"
             )
+
     return lines
 
 
@@ -84,6 +87,7 @@ def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if facts.phase == "load" and not facts.whole_runs:
         return None
+
     shares = [
         ((client.init_s or 0.0) + (client.cleanup_s or 0.0)) / (client.runtime_ms / 1000)
         for client in facts.clients
@@ -91,12 +95,14 @@ def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
     ]
     if not shares:
         return not_assessed("No client printed its run time with its set-up or clean-up.")
+
     share = max(shares)
     severity = graded(share, profile.setup_warn, profile.setup_reject)
     whole = all(client.init_s is not None for client in facts.clients)
     measured = f"{percent(share)} of the run time"
     if severity == "pass" and not whole:
         return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", measured)
+
     return Outcome(
         severity, measured,
         f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "

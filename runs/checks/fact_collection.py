@@ -61,6 +61,7 @@ def collect_facts(
             "over_time": over_time(series, merged.window, merged.warmup_s),
             "hosts": tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),
         }
+
     return RunFacts(
         phase=phase,
         threads=threads,
@@ -100,10 +101,12 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
         if None not in apart:
             resolution_s = max((interval_s for interval_s in apart if interval_s is not None), default=None)
         seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
+
     whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
     rate_ops_s = None
     if seconds:
         rate_ops_s = seconds.rate_ops_s
+
     return {
         "window_s": merged.window.length_s if merged.window is not None else min(lasted, default=None),
         "operations": tuple(_summarised_operation(operation, whole=whole) for operation in merged.operations),

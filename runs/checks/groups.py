@@ -19,11 +19,13 @@ def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not facts.groups:
         return None
+
     judged = [_judge(group, profile) for group in facts.groups]
     complaints = [f"{group.name} {text}" for group, (_, text) in zip(facts.groups, judged, strict=True) if text]
     measured = counted(len(facts.groups), "group")
     if not complaints:
         return Outcome("pass", measured, "Every group stood beside the ladder as planned.")
+
     severity = find_worst(severity for severity, _ in judged)
     return Outcome(
         severity, measured, f"{sentence(complaints)}.",
@@ -47,4 +49,5 @@ def _judge(group: GroupFacts, profile: Profile) -> tuple[Severity, str]:
         return worst, f"{verb} {checks}"
     if group.share < profile.group_warn:
         return "warn", GROUP_STOOD.format(share=percent(group.share))
+
     return "pass", ""

@@ -29,14 +29,17 @@ def judge_ladder(rungs: Sequence[tuple[str, Sequence[float]]]) -> CheckResult:
     if len(rungs) < MIN_RUNGS:
         missing = f"It takes {MIN_RUNGS} rungs to tell a shape."
         return CheckResult("V26", "not_assessed", title, "", limits, missing)
+
     logs = [list(map(math.log, values)) for _, values in rungs]
     means = [fmean(values) for values in logs]
     measured = ", ".join(short(math.exp(mean)) for mean in means)[:110] + " ops/s"
     if is_explained(logs, VARIATION):
         return CheckResult("V26", "pass", title, measured, limits, "A curve with at most one peak explains the rungs.")
+
     low = max(range(1, len(means) - 1), key=lambda i: min(max(means[:i]), max(means[i + 1 :])) - means[i])
     around = (low, means.index(max(means[:low])), low + 1 + means[low + 1 :].index(max(means[low + 1 :])))
     at = [f"{throughput(math.exp(means[i]))} at {rungs[i][0]}" for i in around]
+
     return CheckResult(
         "V26", "warn", title, measured, limits,
         f"{at[0]} is below {at[1]} and {at[2]}, which no curve with at most one peak explains.",
@@ -61,6 +64,7 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
     tails = (chi_square_tail(df, distance / variation**2) for df in degrees)
     if math.fsum(map(mul, chances, tails)) >= SIGNIFICANCE:
         return True
+
     freedom = int(sum(weights)) - len(logs)
     squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
     variance = 0.0
@@ -68,6 +72,7 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
         variance = squares / freedom
     if not variance:
         return False
+
     tails = (f_tail(df, freedom, distance / variance / df) for df in degrees)
     return math.fsum(map(mul, chances, tails)) > SIGNIFICANCE
 

@@ -37,6 +37,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         if facts.made_elsewhere and facts.phase != "load":
             return not_assessed("The workload's proportions are not known.")
         return None
+
     total = facts.total_operations
     done = _done(facts)
     if not total or done is None:
@@ -44,6 +45,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         if total or done is None:
             missing = "The counts of its operations are not known."
         return not_assessed(missing)
+
     complaints: list[str] = []
     severities: list[Severity] = []
     for operation in sorted({*facts.proportions, *done}):
@@ -57,10 +59,12 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
             continue
         is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject) + ROUNDING
         severities.append("reject" if is_wrong else "warn")
+
     shares = {operation: number / total for operation, number in sorted(done.items())}
     if complaint := _other_mix(facts, shares, profile):
         complaints.append(complaint)
         severities.append("warn")
+
     measured = _listed(shares)
     return Outcome(
         find_worst(severities), measured,
@@ -102,9 +106,11 @@ def _done(facts: RunFacts) -> dict[str, int] | None:
         counts[entry.operation] = entry.count
         if entry.is_composite:
             inner += entry.count
+
     for operation in ("READ", "UPDATE"):
         if inner and operation in counts:
             counts[operation] = max(counts[operation] - inner, 0)
+
     return {operation: number for operation, number in counts.items() if number}
 
 
@@ -122,12 +128,14 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
         return not_assessed("The throughput is not known.")
     if facts.arrivals is not None:
         return _not_dropped(facts.arrivals.total, profile)
+
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio < profile.target_info:
         severity = "info"
         if ratio < profile.target_warn:
             severity = "warn"
+
     words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
     return Outcome(
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
@@ -163,15 +171,18 @@ def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
     if facts.throughput_ops_s is None:
         return not_assessed("The throughput is not known.")
+
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio > profile.exceeded_warn:
         severity = "warn"
         if ratio > profile.exceeded_reject:
             severity = "reject"
+
     measured = f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}"
     if severity == "pass":
         return Outcome(severity, measured, "No more than the target was offered in the window.")
+
     return Outcome(
         severity, measured,
         f"{percent(ratio)} of the target was done in the window: clients made up for operations due before it. "

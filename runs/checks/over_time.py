@@ -27,16 +27,19 @@ def over_time(
     service = [second for second in seconds if second.kind == "service" and _counts(second, seconds)]
     if not service or all(np.isnan(part.points["rate_ops_s"]).all() for part in service):
         return None
+
     base_s = service[0].base_s
     first = math.ceil(window.from_s - warmup_s - base_s - _EPSILON_S)
     last = math.floor(window.to_s - base_s + _EPSILON_S)
     if last <= first:
         return None
+
     rate = np.zeros(last - first, dtype=np.float64)
     for part in service:
         at, rows = _inside(part, first, last)
         done = np.nan_to_num(part.points["rate_ops_s"][rows])
         rate[at] += -done if _name(part).is_composite else done
+
     most = max(service, key=lambda part: int(part.points["count"].sum()))
     warmup = min(max(math.ceil(window.from_s - base_s - _EPSILON_S) - first, 0), rate.size)
     return OverTime(

@@ -64,6 +64,7 @@ def _describe_group(group: GroupSpec) -> str:
         patience_ms = load["open"]["patience_ms"]
         parts.append(load["open"]["arrivals"])
         parts.append("none dropped" if patience_ms is None else f"dropped after {exact(patience_ms)} ms")
+
     if group["start_s"] is not None:
         parts.append(f"from second {exact(group['start_s'])}")
     if group["length_s"] is not None:
@@ -82,6 +83,7 @@ def side_facts(
     client_version = ""
     if client["ycsb_version"]:
         client_version = f"{client['flavour']} {client['ycsb_version']}"
+
     return SideFacts(
         label=label,
         system=spec["system"],

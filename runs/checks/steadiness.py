@@ -24,6 +24,7 @@ def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
     """
     if not facts.target_ops_s:
         return None
+
     series = facts.over_time.response_mean_us if facts.over_time else ()
     growth = backlog_growth(series)
     if growth is None:
@@ -31,11 +32,13 @@ def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
         if len(series):
             missing = f"{len(series)} seconds are too few to judge by."
         return not_assessed(missing)
+
     growth_us, mean_us = growth
     growing = growth_us > max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6)
     measured = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
     if not growing:
         return Outcome("pass", measured, "Operations did not become later and later.")
+
     # Below the share that counts as sustained nobody claims that the target was kept: V09 says so already.
     claimed = (facts.throughput_ops_s or 0.0) / facts.target_ops_s >= profile.target_warn
     return Outcome(
@@ -60,15 +63,18 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     window = over_time.rate_ops_s[over_time.warmup_s :] if over_time else ()
     if over_time is None or len(window) < profile.steady_least_s:
         return not_assessed(_too_short(over_time, len(window), profile.steady_least_s))
+
     drift = compute_drift(window)
     measured = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
     complaints = [complaint for complaint in [_warmed_late(over_time, profile)] if complaint]
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
+
     if facts.background_work:
         work = ", ".join(f"{name.replace('_', ' ')} {exact(value)}" for name, value in facts.background_work.items())
         complaints.append(f"the servers still had work of their own when the clients began ({work})")
+
     return Outcome(
         warn_if(complaints), measured,
         f"{sentence(complaints)}.",
@@ -119,10 +125,12 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
         else:
             missing = f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
         return not_assessed(missing, f"{len(series)} s" if series else "")
+
     bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
     measured = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"
     if not bad and facts.over_time and not facts.over_time.is_by_second:
         return not_assessed("Only means over several seconds are known: they hide what single seconds do.", measured)
+
     return Outcome(
         warn_if(bad), measured,
         f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
@@ -149,6 +157,7 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
         empty = longest_run([rate <= 0 for rate in series])
     if not slow and (not enough or longest_us is None):
         return not_assessed(_stalls_unknown(facts, profile))
+
     stalled = empty >= profile.stall_s
     complaints = []
     if stalled:
@@ -158,11 +167,13 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     by_second = facts.over_time is None or facts.over_time.is_by_second
     if not complaints and not by_second:
         return not_assessed("Only means over several seconds are known: they hide short stalls.")
+
     measured = []
     if stalled or (enough and by_second):
         measured = [f"{empty} s empty"]
     if longest_us is not None:
         measured += [f"longest operation {latency(longest_us)}"]
+
     return Outcome(
         warn_if(complaints), ", ".join(measured),
         f"{sentence(complaints, ' and ')}.",

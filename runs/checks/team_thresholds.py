@@ -40,6 +40,7 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
         raise ThresholdRefused("Write why: the reason is shown to everybody who wonders about a verdict.")
     if len(reason) > MAX_REASON_LENGTH:
         raise ThresholdRefused(f"A reason has at most {MAX_REASON_LENGTH:,} characters.")
+
     # Two at once could together do what neither may do alone.
     Team.objects.select_for_update().get(pk=team.pk)
     for one in [purpose] if purpose else PURPOSES:
@@ -48,6 +49,7 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
             problem = refusal(name, value, get_thresholds(team, one))
         if problem:
             raise ThresholdRefused(problem if purpose else f"{problem} (purpose {one})")
+
     ThresholdOverride.objects.update_or_create(
         team=team, threshold=name, purpose=purpose, defaults={"value": value, "reason": reason, "changed_by": user}
     )

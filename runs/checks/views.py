@@ -86,11 +86,13 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     """One threshold; "restore" in the form takes the team's value for that purpose away."""
     if name not in THRESHOLDS:
         raise Http404(f"There is no threshold {name}.")
+
     about = THRESHOLDS[name]
     team = get_team(request)
     kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
     if request.method == "POST" and "restore" in request.POST:
         return _restore(request, name, request.POST["restore"])
+
     form = ThresholdForm(get_posted(request), threshold=about)
     if form.is_valid():
         data = form.cleaned_data
@@ -103,6 +105,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
         else:
             messages.success(request, "Saved: runs that are judged from now on use it.")
             return redirect(_address(data["purpose"]))
+
     context = {
         "about": about,
         "form": form,

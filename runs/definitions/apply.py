@@ -90,15 +90,18 @@ def apply_file(request: Request) -> Outcome:
         raise DefinitionRefused(
             {"pointer": f"secrets/{name}", "detail": detail, "code": "unknown"} for name in sorted(unknown)
         )
+
     outcome = Outcome()
     for kind in KINDS:
         outcome.changes += _apply_kind(request, kind)
+
     if request.file.matrix is not None:
         _apply_matrix(request, request.file.matrix, outcome)
     if request.is_dry_run:
         transaction.set_rollback(True)
     elif outcome.needs_overwrite and not request.overwrites:
         raise _refuse_overwriting(outcome)
+
     return outcome
 
 
@@ -125,6 +128,7 @@ def _apply_spec(request: Request, kind: Kind, name: str, spec: Table, pointer: s
     if secrets := request.secrets.get(name) if kind.plural == "databases" else None:
         definition["binding_properties"] = {**definition["binding_properties"], **secrets}
         stated["binding_properties"] = definition["binding_properties"]
+
     written = write(kind, request.bearer, name, definition)
     applied = _get_applied(kind.name, written.row.name)
     fields = _compare(kind, written.before, written.after, applied)
@@ -141,6 +145,7 @@ def _apply_matrix(request: Request, plan: MatrixPlan, outcome: Outcome) -> None:
     draft, faults = read_draft(plan, request.bearer.team)
     if draft is None:
         raise DefinitionRefused(move_faults(faults, "#/matrix"))
+
     name, user = draft.matrix.name, request.bearer.user
     rows = Matrix.objects.select_for_update().filter(name=name, trial_of=None).order_by("-created_at", "-pk")
     stored, before = rows.first(), None
@@ -150,6 +155,7 @@ def _apply_matrix(request: Request, plan: MatrixPlan, outcome: Outcome) -> None:
     if "load_generators" not in plan.model_fields_set:  # A plan for all of them is none the less so when more come.
         for definition in filter(None, (before, after)):
             del definition["load_generators"]
+
     applied = _get_applied(MATRIX, name)
     fields = _compare(None, before, after, applied)
     action: Action = "none"
@@ -158,6 +164,7 @@ def _apply_matrix(request: Request, plan: MatrixPlan, outcome: Outcome) -> None:
         action = "create"
     elif fields:
         action = "change"
+
     is_submitted = action == "none" and stored is not None and stored.submitted_at is not None
     is_queued = request.run != "no" and not is_submitted
     if action != "none" or is_queued:
@@ -165,10 +172,12 @@ def _apply_matrix(request: Request, plan: MatrixPlan, outcome: Outcome) -> None:
         require_build_scope(request.bearer, draft.matrix.builds)
         if request.is_dry_run:
             outcome.preview = preview_draft(draft)
+
     if action == "change" and stored and stored.submitted_at is None:
         matrix = _replace_plan(stored, draft, plan).store(user)
     elif action != "none":
         matrix = draft.store(user)
+
     assert matrix is not None
     is_deleted = stored is None and applied is not None
     outcome.changes.append(Change(MATRIX, name, "#/matrix", action, fields, is_deleted))
@@ -208,6 +217,7 @@ def _refuse_overwriting(outcome: Outcome) -> Problem:
                        f"and is {part['after']!r} in the file."}
             for part in change.fields if part["is_changed_elsewhere"]
         ]  # fmt: skip
+
     names = ", ".join(f"{change.kind} “{change.name}”" for change in outcome.changes if change.is_changed_elsewhere)
     detail = f"Others changed what this file would replace: {names}. Take it into the file, or apply with overwrite."
     return Problem(CHANGED_ELSEWHERE, detail, errors=faults)
@@ -227,6 +237,7 @@ def _compare(
         left = applied_values.get(path)
         if not _differ(old.get(path), new.get(path)):
             continue
+
         is_changed_elsewhere = before is not None and _differ(old.get(path), left)
         if left and KEPT in (shown_old.get(path), shown_new.get(path)):
             left = KEPT
@@ -239,6 +250,7 @@ def _compare(
                 "is_changed_elsewhere": is_changed_elsewhere,
             }
         )
+
     return changes
 
 
@@ -269,6 +281,7 @@ def _store_applied(
         if applied:
             earlier = applied.values
         own |= {path: value for path, value in earlier.items() if not f"{path}/".startswith(prefixes)}
+
     if applied is None or applied.values != own:
         AppliedDefinition.objects.update_or_create(
             team=request.bearer.team, kind=kind, name=name,

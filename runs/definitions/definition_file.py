@@ -70,6 +70,7 @@ def export_definitions(matrix: Matrix) -> str:
     draft = read_stored(matrix)
     if not all(is_by_rule(rule) for rule in matrix.overrides):
         raise PlanRefused("This matrix has overrides, which only a plan file with roles has.")
+
     databases = {database.pk: database for database, _ in draft.entries}.values()
     clusters = {database.cluster_id: database.cluster for database in databases}.values()
     nodes = chain.from_iterable(cluster.nodes.all() for cluster in clusters)

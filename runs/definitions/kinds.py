@@ -267,12 +267,14 @@ class DatabaseKind(Kind):
         for slug in stored:
             if stored[slug] != own_modes.get(slug):
                 _delete_mode(row, slug)
+
         if row:
             row.refresh_from_db(fields=["own_modes"])
         saved: Any = super().save(bearer, row, name, definition)
         for slug, mode in own_modes.items():
             if mode != stored.get(slug):
                 _add_mode(saved, slug, mode)
+
         return saved  # type: ignore[no-any-return]
 
     def _build_form(self, bearer: Bearer, row: Database | None, data: Definition) -> DatabaseForm:
@@ -329,6 +331,7 @@ def write(kind: Kind, bearer: Bearer, name: str, definition: Definition) -> Writ
         before = kind.read(row)
     else:
         _require_rights(kind, bearer, definition)
+
     saved = kind.save(bearer, row, name, definition)
     written = Written(kind.rows(bearer).get(pk=saved.pk), before, {})
     after = kind.read(written.row)
@@ -336,6 +339,7 @@ def write(kind: Kind, bearer: Bearer, name: str, definition: Definition) -> Writ
         transaction.set_rollback(True)
     else:
         _require_rights(kind, bearer, *filter(None, (before, after)))
+
     return Written(written.row, before, after)
 
 
@@ -406,6 +410,7 @@ def _add_mode(database: Database, slug: str, mode: Definition) -> None:
     if mode["base"] not in system.modes:
         detail = f"{system.name} has no durability mode {mode['base']} to copy."
         raise DefinitionRefused([{"pointer": f"{own}/base", "detail": detail, "code": "unknown"}])
+
     record = {name: value for name, value in mode["durability"].items() if value is not None}
     texts = {"replicas_acked": str(record.get("replicas_acked", ""))}
     form = OwnModeForm(
@@ -416,6 +421,7 @@ def _add_mode(database: Database, slug: str, mode: Definition) -> None:
     if form.cleaned_data["name"] != slug:
         detail = f"Write this name as {form.cleaned_data['name']}."
         raise DefinitionRefused([{"pointer": own, "detail": detail, "code": "invalid"}])
+
     try:
         form.save()
     except ValidationError as refusal:

@@ -37,15 +37,18 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
             step = best / loads[-2]
         step = min(max(step, MIN_STEP), MAX_STEP)
         return (math.ceil(best * step), math.ceil(best * step**2))
+
     if best == loads[0]:
         below = {max(round(best / MAX_STEP), lowest), max(round(best / MAX_STEP**2), lowest)} - {best}
         if below:
             return tuple(sorted(below))
+
     at = loads.index(best)
     gaps = sorted(pairwise(loads[max(at - 1, 0) : at + 2]), key=lambda gap: gap[1] / gap[0], reverse=True)
     rungs: list[int] = []
     for low, high in gaps:
         rungs += _thirds(low, high)
+
     return tuple(sorted(rungs[:2]))
 
 
@@ -75,11 +78,13 @@ def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
     last = runs.filter(status=Status.SUCCEEDED).order_by("-finished_at", "pk").first()
     if last is None:
         raise ExtensionRefused("No run of this sweep has succeeded: there is nothing to extend.")
+
     is_target = sweep.ladder == Matrix.Ladder.TARGET
     values: dict[int, list[float]] = defaultdict(list)
     for run in runs.filter(excluded_reason=""):
         if run.target_ops_s or not is_target:
             values[run.target_ops_s or run.threads].append(run.throughput_ops_s or 0.0)
+
     clients = max(len(last.spec["generators"]), 1) * last.spec["load"]["processes"]
     medians = {load: statistics.median(rates) for load, rates in values.items()}
     rungs: tuple[int, ...] = ()
@@ -87,6 +92,7 @@ def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
         rungs = more_targets(medians) if is_target else more_rungs(medians, lowest=clients)
     if not rungs:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
+
     return last, rungs
 
 
@@ -106,10 +112,12 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
         )
     if matrix.trial_of_id is not None:
         raise ExtensionRefused("This is a trial run: submit its plan, then extend the plan's sweep.")
+
     runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False)
     decision = locked.decisions.last()
     if runs.filter(status__in=Status.unfinished()).exists() or (decision and decision.state == State.SEARCHING):
         raise ExtensionRefused("This sweep is not finished: extend it when its last run has ended.")
+
     last, rungs = next_rungs(locked)
     text = f"Two more rungs, by {user.get_username()}."
     is_target = locked.ladder == Matrix.Ladder.TARGET
@@ -118,6 +126,7 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     repeats = 1
     if matrix.search is None:
         repeats = queued or matrix.repeats
+
     return [
         lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None)
         for threads, target_ops_s in loads

@@ -109,6 +109,7 @@ def _problem(fault: FaultSpec, window_s: float) -> str:
         return GIVE_FAULT_VALUE.format(least=exact(kind.min_value), most=exact(kind.max_value), unit=kind.value)
     if not kind.value and value is not None:
         return NO_FAULT_VALUE.format(kind=kind.name)
+
     return ""
 
 
@@ -145,8 +146,10 @@ def _database_problem(fault: FaultSpec, kind: Kind, database: "PlannedDatabase",
         return NO_SUCH_NODE.format(nodes=counted(nodes, "node"))
     if fault["kind"] == "slow_disk" and nodes > 1:
         return SLOW_DISK_OF_ONE_NODE
+
     has_replicas = system.process is not None and system.process.replica is not None
     is_primary = has_replicas and fault["node"] == 1
     if kind.stops_server and nodes > 1 and is_primary:
         return REPLICAS_COPIED_ANEW
+
     return ""

@@ -76,10 +76,12 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     per_client = prediction.ops_s * seconds / clients
     if per_client <= MAX_PREDICTED_OPERATIONS:
         return ""
+
     ends_s = MAX_INT / (prediction.ops_s / clients)
     ends = "might end early"
     if ends_s < seconds:
         ends = RUN_ENDS_EARLY.format(ends=duration(ends_s), length=duration(seconds))
+
     return TOO_MANY_OPERATIONS.format(
         run=name,
         operations=short(per_client),

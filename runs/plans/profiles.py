@@ -45,6 +45,7 @@ def parse_profile(text: str) -> tuple[Points, int | None]:
         lines = lines[1:]
     if len(lines) > MAX_POINTS:
         raise ProfileError(f"The profile has {len(lines):,} points; at most {MAX_POINTS:,} are allowed.")
+
     points = [_parse_line(number, line) for number, line in lines]
     if not are_rates:
         peak = None
@@ -53,8 +54,10 @@ def parse_profile(text: str) -> tuple[Points, int | None]:
         if not peak:
             raise ProfileError("The recorded rate is 0 all the time: give at least one rate above 0.")
         points = [[second, round(100 * rate / peak, 4)] for second, rate in points]
+
     if problem := profile_problem(points):
         raise ProfileError(f"The profile {problem}.")
+
     return points, peak
 
 

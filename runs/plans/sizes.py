@@ -24,6 +24,7 @@ def overrides(rule: str, nodes: Mapping[str, int], records: Mapping[str, int]) -
     sizes = {count for count in nodes.values() if count}
     if rule != PER_NODE or len(sizes) < 2:
         return []
+
     fewest = min(sizes)
     return [
         {

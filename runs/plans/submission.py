@@ -35,6 +35,7 @@ def submit(matrix: Matrix, user: User | None) -> None:
         locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
         if locked.submitted_at:
             raise PlanError([Problem("", "This matrix is already submitted: clone it to run it again.")])
+
         # The builder offers only generators that the team may use; that may have changed since.
         own = get_generators(locked.team).values("pk")
         others = locked.load_generators.exclude(pk__in=own).values_list("name", flat=True)
@@ -42,10 +43,12 @@ def submit(matrix: Matrix, user: User | None) -> None:
             raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
         if has_own_builds(locked.builds) and not has_role_in(locked.team, user, Role.BUILDER):
             raise PlanError([Problem("builds", NO_BUILDER)])
+
         plan = stored_plan(locked)
         outcome = preview(plan)
         if outcome.problems:
             raise PlanError(outcome.problems)
+
         limits.lock(locked.team)
         refuse_full_storage(locked.team)
         _insert(locked, plan, user)
@@ -85,6 +88,7 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     if plan.search is not None:
         first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
         SearchDecision.objects.bulk_create(first_decision(run) for run in first.values())
+
     through = Run.load_generators.through
     through.objects.bulk_create(
         through(run_id=runs[planned.position].pk, loadgenerator_id=UUID(generator.id))

@@ -35,6 +35,7 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
         raise PlanError([Problem("", "Only a plan that is not submitted yet can be tried: clone this matrix first.")])
     if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
         raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
+
     # The first trial of a search over targets has no target either.
     is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
     loads = {}

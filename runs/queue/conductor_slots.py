@@ -28,12 +28,15 @@ def find_conductors(clusters: Collection[UUID]) -> dict[UUID, frozenset[UUID]]:
     )
     for machine, conductor in up.values_list("cluster__nodes__machine", "conductor"):
         holders[machine].add(conductor)
+
     allowed: dict[UUID, set[UUID]] = defaultdict(set)
     for cluster, provisioner, _, host_key in nodes:
         allowed[cluster] |= {pk for pk, host in hosts.items() if host == host_key or provisioner not in LOCAL}
+
     for cluster, provisioner, machine, _ in nodes:
         if provisioner in LOCAL:
             allowed[cluster] = {pk for pk in allowed[cluster] if not holders[machine] - {pk}}
+
     return {cluster: frozenset(conductors) for cluster, conductors in allowed.items() if conductors}
 
 

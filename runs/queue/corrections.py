@@ -25,6 +25,7 @@ def correct_sign_in(run: Run) -> RunSpec:
     system = load_catalog().get(run.system, spec["client"]["flavour"])
     if database is None or system is None:
         return spec
+
     endpoint = system.binding.endpoint
     names = endpoint.credentials
     if not has_result(run):

@@ -111,6 +111,7 @@ def transition_all(runs: QuerySet[Run], to: Status, *, actor: str, **fields: Any
         run_ids = [pk for pk, _, _ in rows]
         if not run_ids:
             return []
+
         if to in Status.terminal():
             fields |= {"finished_at": Now(), "stage": Stage.DONE}
         Run.objects.filter(pk__in=run_ids).update(status=to, **fields)
@@ -130,6 +131,7 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
     if to == Status.FAILED:
         for run_id in run_ids:
             _look_after(run_id)
+
     if to != Status.SUCCEEDED:
         reason = Reason.LOAD_FAILED
         if to == Status.CANCELLED:
@@ -141,6 +143,7 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
             reason=reason,
             reason_detail="The load it needs did not succeed.",
         )
+
     # For `runs.queue.run_completion`, which looks whether these were the last runs of their matrices.
     Ending.objects.bulk_create(Ending(matrix_id=matrix_id) for matrix_id in matrix_ids)
     wake_scheduler()
@@ -170,10 +173,12 @@ def queue_retry(run: Run) -> None:
         locked = broken.select_for_update(no_key=True).first()
         if locked is None:
             return
+
         run = locked
         _lock_sweep(run)
         if run.is_retry or run.cancel_requested_at or run.reruns.filter(is_retry=True).exists():
             return
+
         text = f"Retry of {run.name}: {run.get_reason_display()}."
         again = _copy(run, _load_for(run, run.created_at), text=text, is_retry=True, queued_at=run.created_at)
         RunEvent.objects.create(run=run, kind="retry", actor="lifecycle", text=f"Queued again as {again.name}.")
@@ -227,6 +232,7 @@ def _claim_first(runs: QuerySet[Run], mine: uuid.UUID, actor: str, conductor: Co
     # An earlier attempt may have been committed although its answer was lost.
     if earlier := Run.objects.filter(claim=mine, status=Status.RUNNING).values_list("pk", flat=True).first():
         return earlier
+
     dispatched = runs.filter(status=Status.DISPATCHED).order_by("dispatched_at")
     run_id = (
         dispatched.select_for_update(of=("self",), no_key=True, skip_locked=True).values_list("pk", flat=True).first()
@@ -236,6 +242,7 @@ def _claim_first(runs: QuerySet[Run], mine: uuid.UUID, actor: str, conductor: Co
             run_id, Status.RUNNING, actor=actor,
             started_at=Now(), heartbeat_at=Now(), claim=mine, conductor=conductor,
         )  # fmt: skip
+
     return run_id
 
 
@@ -294,6 +301,7 @@ def complete(run_id: uuid.UUID, text: str, **fields: Any) -> None:
     cleared = {"reason": Reason.NONE, "reason_detail": "", "late_output_at": None}
     if not broken.update(status=Status.SUCCEEDED, **cleared, **fields):
         raise TransitionRefused(f"Run {run_id} cannot be completed: it is not a run that infrastructure broke.")
+
     RunEvent.objects.create(
         run_id=run_id, kind="status", old=Status.FAILED, new=Status.SUCCEEDED, actor="lifecycle", text=text
     )
@@ -371,8 +379,10 @@ def request_cancel_matrix(matrix: Matrix, user: User) -> int:
                     sweep=sweep, number=last.number + 1, rule=Rule.END, state=State.FAILED,
                     sentence=f"Cancelled by {user.get_username()}.", low=last.low, high=last.high,
                 )  # fmt: skip
+
         if searches:  # Trials that were ordered before their sweep was locked.
             count += _request_cancel(runs.filter(cancel_requested_at=None), user)
+
     return count
 
 
@@ -488,11 +498,13 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
     repeats = [*measured.values_list("repeat", flat=True)]
     if not repeats or next_look(matrix.looks, repeats) != look:
         return 0
+
     cells = measured.exclude(reason__in=Reason.skipped()).order_by("sweep_id", "threads", "target_ops_s", "repeat")
     cells = cells.distinct("sweep_id", "threads", "target_ops_s")
     highest: dict[tuple[object, ...], int] = {}
     for *cell, repeat in measured.values_list("sweep_id", "threads", "target_ops_s", "repeat"):
         highest[*cell] = max(repeat, highest.get((*cell,), 0))
+
     added = 0
     for _, group in groupby(sorted(cells, key=lambda run: run.position), key=partial(_stretch, matrix)):
         stretch = list(group)
@@ -505,6 +517,7 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
                 text = f"Added up to the look after {look} repeats."
                 _copy(run, _load_for(run), actor=user.get_username(), text=text, repeat=repeat)
                 added += 1
+
     refuse_more_queued_runs(matrix.team)
     wake_scheduler()
     return added
@@ -592,6 +605,7 @@ def _copy(
         if run.matrix and run.phase == Phase.MEASURE and load is None:
             looks = run.matrix.looks
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
+
     spec = correct_sign_in(run)
     key = run.config_key  # Empty: trial runs count in no history.
     if key and spec != run.spec:
@@ -604,6 +618,7 @@ def _copy(
     else:
         bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
         name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
+
     last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,

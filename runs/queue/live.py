@@ -172,6 +172,7 @@ def publish(
     """Say what one client did this second. `at_epoch_s` is on PostgreSQL's clock. Never raises for Redis's sake."""
     if _patience.waits():
         return
+
     fields: dict[str, str | int | float] = {
         "c": client_number,
         "e": elapsed_s,
@@ -224,8 +225,10 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     clients: dict[int, list[Said]] = {}
     for one in said:
         clients.setdefault(one.client_number, []).append(one)
+
     if not clients:
         return LiveSeries(available=True)
+
     began = {number: _began_at(lines) for number, lines in clients.items()}
     first = min(began.values())
     slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
@@ -233,6 +236,7 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     lines_by_second = [_lines_at(slots, second) for second in seconds]
     every = chain.from_iterable(by.values() for by in slots.values())
     names = set().union(*(line.by_operation for line in every))
+
     return LiveSeries(
         available=True,
         seconds=seconds,

@@ -122,13 +122,16 @@ def _search_on(sweep_id: UUID) -> None:
     last = sweep.decisions.last()
     if last is None or sweep.runs.filter(TO_COME, is_bracket=False).exists():
         return
+
     if State(last.state) in ANSWERED and sweep.ladder == Matrix.Ladder.TARGET:
         _answer_again(sweep, last)
     if State(last.state) not in REOPENED:
         return
+
     trials = get_trials(sweep)
     if not trials or (last.run is None and not any(_ended_since(trial.run, last) for trial in trials)):
         return
+
     newest = trials[-1]
     if newest.trial is None:
         is_over = newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT
@@ -140,10 +143,12 @@ def _search_on(sweep_id: UUID) -> None:
                 capfirst(newest.text),
             )  # fmt: skip
         return
+
     step = next_step(sweep, trials)
     if step.next_load is not None:
         _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
         return
+
     _end_with_answer(sweep, step, trials)
     if sweep.ladder == Matrix.Ladder.TARGET:
         _measure_curve(sweep, step, trials)
@@ -158,6 +163,7 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     ended = sweep.runs.filter(status=Status.SUCCEEDED, phase=Phase.MEASURE, finished_at__gt=last.decided_at)
     if last.run is None and not ended.exists():
         return
+
     trials = get_trials(sweep)
     probe, targets = _split([trial for trial in trials if trial.trial is not None])
     low, high = bracket(targets)
@@ -170,6 +176,7 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
         assert step.next_load is not None
         _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
         return
+
     is_known = step is None and is_confirmed(probe, targets)
     state = State.BRACKETED if is_known else State.SPENT
     _end_with_answer(sweep, Step(state, Rule.END, low, high), trials)
@@ -208,6 +215,7 @@ def _measure_curve(sweep: Sweep, end: Step, trials: Sequence[RunTrial]) -> None:
         text = "% of the lowest throughput of the trials, of which none reached its target."
     else:
         return
+
     at_full = sum(trial.load == full for trial in targets)
     run, queued_at = trials[-1].run, trials[-1].run.created_at
     for repeat in range(_repeats(sweep)):
@@ -280,6 +288,7 @@ def get_trials(sweep: Sweep) -> list[RunTrial]:
         "measurement_set__run", "check_id", "severity"
     ):
         findings[run_id][check] = severity
+
     limits = _latencies(list(sets.values()), spec["slo"])
     is_target = sweep.ladder == Matrix.Ladder.TARGET
     return [
@@ -315,6 +324,7 @@ def _trial(
         if run.needs and run.needs.status == Status.FAILED:
             cause = run.needs
         return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
+
     rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
     if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
         named = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(rejected_by - OVERLOAD))
@@ -322,6 +332,7 @@ def _trial(
         return RunTrial(run, None, f"{run.name} is not counted: {text}.")
     if run.throughput_ops_s is None or cut is None:
         return RunTrial(run, None, f"{run.name} has no throughput.")
+
     target, reached = run.target_ops_s, run.throughput_ops_s
     if target:
         reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
@@ -334,6 +345,7 @@ def _trial(
             broken = [f"{percent(dropped_share)} of the arrivals dropped"]
     elif target and is_short:
         broken = [f"{percent(reached / target)} of the target"]
+
     errors = 0.0
     if cut.operations:
         errors = (cut.failed or 0) / cut.operations
@@ -348,6 +360,7 @@ def _trial(
             return RunTrial(run, None, text)
         if latency_us > slo["limit_us"]:
             broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
+
     trial = Trial(_load(run), reached, not broken, is_short)
     client_limited = any(findings.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
     return RunTrial(run, trial, f"not sustained: {', '.join(broken)}" if broken else "sustained", client_limited)
@@ -423,6 +436,7 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     ends = "the peak"
     if not is_threads:
         ends = f"{low} and {high}"
+
     return {
         Rule.START: START_BELOW.format(load=load),
         Rule.RAISE: GO_UP.format(before=before, load=load),
@@ -440,6 +454,7 @@ def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunT
         between = f"Neighbours: {low}, {high}."
         if step.low and step.high:
             between = PEAK_BETWEEN.format(low=low, high=high)
+
     estimate = ""
     if value is not None:
         estimate = f" Estimate: {throughput(value)}."
@@ -448,6 +463,7 @@ def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunT
             estimate = FASTER_THAN_MEAN.format(estimate=throughput(value), low=low)
         elif value > (step.high or math.inf):
             estimate = SLOWER_THAN_MEAN.format(estimate=throughput(value), high=high)
+
     open_end = SINGLE_TRIAL
     if sweep.ladder == Matrix.Ladder.THREADS:
         open_end = TRIALS_SPENT
@@ -455,6 +471,7 @@ def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunT
         open_end = NO_BOUND.format(side="an upper" if step.low else "a lower")
         if _is_client_limited(step.low, trials):
             open_end += CLIENTS_AT_LIMIT.format(low=low)
+
     return {
         State.BRACKETED: f"{between}{estimate}",
         State.SPENT: f"{between}{estimate} Unconfirmed: {open_end}.",
@@ -503,6 +520,7 @@ def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
     by_target: dict[int, list[Run]] = defaultdict(list)
     for run in runs:
         by_target[_load(run)].append(run)
+
     met, missed = [], []
     for target, of_target in by_target.items():
         values = [run.throughput_ops_s for run in of_target if run.throughput_ops_s and not run.excluded_reason]
@@ -511,6 +529,7 @@ def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
             missed.append(target)
         elif values and not rejected:
             met.append(target)
+
     contradicted = [target for target in sorted(missed) if target < max(met, default=0)]
     return [by_target[target][-1] for target in contradicted if len(by_target[target]) <= repeats]
 
@@ -537,12 +556,14 @@ def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[
         is_target = ladder == Matrix.Ladder.TARGET
         if run.throughput_ops_s and not run.excluded_reason and (is_target or not rejected):
             values[_load(run)].append(min(run.throughput_ops_s, run.target_ops_s or math.inf))
+
     medians = {load: statistics.median(values[load]) for load in sorted(values)}
     if ladder == Matrix.Ladder.TARGET:
         saturation = max((load for load, ops_s in medians.items() if ops_s >= MARGINAL * load), default=0)
     else:
         highest = max(medians.values(), default=math.inf)
         saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
+
     beyond = [load for load in medians if load > saturation]
     best = max(medians, key=lambda load: medians[load], default=0)
     last = math.inf

@@ -37,10 +37,12 @@ def look() -> int:
         )
         if not endings:
             return 0
+
         matrix_ids = set(endings.values())
         # Before searches read the findings.
         with contained("V02 of runs in %s cannot be judged again.", sorted(map(str, matrix_ids))):
             thread_limits.judge_again(matrix_ids)
+
         next_runs.steer(matrix_ids)
         unfinished = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=matrix_ids).exclude(Exists(unfinished))
@@ -48,6 +50,7 @@ def look() -> int:
         for matrix in ended.select_related("team"):
             with contained("Nobody is told that matrix %s has finished.", matrix.pk):
                 noted += note_finished(matrix)
+
         Ending.objects.filter(pk__in=endings).delete()
     return noted
 

@@ -65,6 +65,7 @@ def add_tags(runs: Iterable[Run], user: User, tags: Sequence[str]) -> int:
             raise AnnotationRefused(f"“{run.name}” would have more than {MAX_TAGS} tags. Nothing was changed.")
         run.tags = [*run.tags, *missing]
         changed.append(run)
+
     Run.objects.bulk_update(changed, ["tags"])
     _note([run.pk for run in changed], "tags", user, new=", ".join(tags)[:40], text="added " + ", ".join(tags))
     return len(changed)

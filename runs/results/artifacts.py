@@ -121,6 +121,7 @@ class Compressing:
         if self._writer is not None:
             self._writer.write(piece)
             return
+
         self._waiting.append(piece)
         if self.size > _AT_ONCE:
             self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
@@ -179,6 +180,7 @@ def _save_whole(path: str, content: "File[bytes]") -> None:
     except NotImplementedError:  # No folder of this host: such a storage takes an object whole.
         storage().save(path, content)
         return
+
     part = final.with_name(f".{final.name}.{uuid.uuid4().hex}")
     try:
         try:
@@ -227,6 +229,7 @@ def attach(run: Run, kind: str, name: str, digest: str, size: int, client_run: C
         lock(digest, shared=True)
     if not storage().exists(_path(digest)):
         raise ContentGone(f"the content of {name} was removed while it was attached: store it again")
+
     artifact, _ = Artifact.objects.update_or_create(
         run=run,
         client_run=client_run,

@@ -148,11 +148,13 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
         # Whoever submits, claims or deletes the same rows waits, or was first.
         if not list(type(root)._base_manager.select_for_update().filter(pk=root.pk).values_list("pk")):
             return None
+
         list(Run.objects.select_for_update().filter(pk__in=runs).values_list("pk"))
         if needing := selection.blockers():
             owners = {get_owner(row) for row in needing}
             names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in owners)[:_NAMED])
             raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
+
         audit_kind = "thing_deleted"
         if isinstance(root, Run):
             audit_kind = "run_deleted"
@@ -161,12 +163,14 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
         content = artifacts.Compressing()
         for line in _dump(selection):
             content.write(line.encode() + b"\n")
+
         content.close()
         artifacts.keep_compressed(content.digest, content.compressed())
         try:
             _remove(selection)
         except IntegrityError as error:
             raise DeletionRefused(f"“{root}” is needed by what was added just now. Look at it again.") from error
+
         others = 0
         if isinstance(root, Run):
             others = len(runs) - 1
@@ -176,6 +180,7 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             deleted_by=by,
         )  # fmt: skip
         audit.note(audit_kind, team=team, actor=by, subject=deletion.name, text=text)
+
     return deletion
 
 
@@ -205,6 +210,7 @@ def explain_blocked(selection: Selection) -> dict[Any, DeletionRefused]:
             continue
         names = ", ".join(sorted(map(str, needing)))
         reasons[run.pk] = RunPinned(f"“{run.name}” is needed by {names}. Change or delete that first.")
+
     return reasons
 
 
@@ -213,6 +219,7 @@ def restore(deletion: Deletion, by: User) -> None:
     with transaction.atomic():
         if not Deletion.objects.select_for_update().filter(pk=deletion.pk).exists():
             return  # Somebody else was first.
+
         try:
             with artifacts.opened(deletion.sha256) as content:
                 _insert(line.decode() for line in content)
@@ -221,6 +228,7 @@ def restore(deletion: Deletion, by: User) -> None:
                 f"“{deletion.name}” cannot be restored: what it needs is gone, or its name is taken. "
                 f"PostgreSQL says: {str(error).partition('DETAIL:')[2].strip() or error}"
             ) from error
+
         audit.note("deletion_restored", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
         digests = {deletion.sha256}
         deletion.delete()

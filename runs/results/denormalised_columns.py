@@ -56,4 +56,5 @@ def config_key(spec: RunSpec) -> str:
         places = len(group["generators"])
         says.append([group["name"], group["workload"]["properties"], group["load"], places, group["start_s"],
                      group["length_s"]])  # fmt: skip
+
     return hashlib.sha256(json.dumps(says, separators=(",", ":")).encode()).hexdigest()[:32]

@@ -64,6 +64,7 @@ def fact_problem(name: str, value: object) -> str:
         return NEITHER_TEXT_NOR_NUMBER.format(name=name)
     if abs(value) <= MAX_NUMBER:
         return ""
+
     return NUMBER_TOO_LARGE.format(name=name)
 
 

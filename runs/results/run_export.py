@@ -62,6 +62,7 @@ def _compile(runs: QuerySet[Run], form: Form) -> tuple[str, tuple[object, ...]]:
     columns, joins, join_parameters = [], [], []
     for name in COLUMNS:
         columns.append(f"{_select(name, form)} AS {_quote(name)}")
+
     for number, (operation, kind) in enumerate(list_operations(runs)):
         stem = operation
         if kind != LatencyKind.SERVICE:
@@ -72,11 +73,13 @@ def _compile(runs: QuerySet[Run], form: Form) -> tuple[str, tuple[object, ...]]:
             f" AND m{number}.operation = %s AND m{number}.latency_kind = %s"
         )
         join_parameters += [operation, kind]
+
     names = ", ".join(map(_quote, (*COLUMNS, _CURRENT)))
     query = f"SELECT {', '.join(columns)} FROM ({inner}) AS r({names}) {' '.join(joins)} ORDER BY r.created_at, r.id"
     parameters = (*inner_parameters, *join_parameters)
     if form == "jsonl":
         return f"COPY (SELECT row_to_json(line)::text FROM ({query}) AS line) TO STDOUT {_AS_JSON}", parameters
+
     return f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER)", parameters
 
 

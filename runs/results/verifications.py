@@ -33,6 +33,7 @@ def _parse(entry: dict[str, Any]) -> dict[str, Any]:
     checks: list[tuple[str, Any]] = []
     for mode, results in entry["modes"].items():
         checks += [(mode, check) for check in results]
+
     version, how, nodes = str(entry["version"]), str(entry["how"]), int(entry.get("nodes", 1))
     return {
         "label": f"{version} ({how}{f', {nodes} nodes' if nodes > 1 else ''})",

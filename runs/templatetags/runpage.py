@@ -123,6 +123,7 @@ def statistic_in(line: Measurement, name: str, unit: str) -> SafeString:
             "≤{}{}</span>",
             value, formatting.THIN, formatting.THIN, formatting.significant(bound / UNITS[unit]),
         )  # fmt: skip
+
     low, high = (None if value is None else formatting.significant(value / UNITS[unit]) for value in bounds)
     text = f"≥{formatting.THIN}{low}" if high is None else f"{low}\N{EN DASH}{high}"
     return format_html('<span title="bounds: histograms missing">{}</span>', text)
@@ -188,6 +189,7 @@ def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
             found.append((name.removesuffix("_us").replace("_", " "), formatting.latency(value)))
         else:
             found.append((name.replace("_", " "), str(value)))
+
     return found
 
 

@@ -99,6 +99,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     with transaction.atomic():
         if earlier := keys.hold(request.team, request.key, fingerprint):
             return earlier, True
+
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
         judged = _judged(request, row)
@@ -122,6 +123,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
+
     return stored[0], False
 
 
@@ -129,6 +131,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     """All that can be known before anything is stored."""
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
+
     try:
         with allow_names(request.team.harmless_properties):
             reads = read_at_once(
@@ -136,6 +139,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
             )
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
+
     check_files(reads)
     groups = runs_in(reads, request.manifest.grouping, request.manifest.utc_offsets)
     metadata = build_metadata(request.manifest, request.team, groups)
@@ -150,6 +154,7 @@ def _later(request: Asked) -> tuple[UploadKey, bool]:
     fingerprint = request.fingerprint()
     if earlier := keys.find(request.team, request.key, fingerprint):
         return earlier, True
+
     row, claim = upload_lifecycle.receive(
         request.team, request.user, [(file.name, file.content()) for file in request.files]
     )
@@ -166,9 +171,11 @@ def _later(request: Asked) -> tuple[UploadKey, bool]:
     except (keys.KeyBusy, keys.KeyReused):
         upload_lifecycle.discard(row)
         raise
+
     if earlier is not None:
         upload_lifecycle.discard(row)  # Another request with the same key was quicker.
         return earlier, True
+
     row.refresh_from_db()
     return key, False
 

@@ -121,6 +121,7 @@ def read_members(members: Sequence[RedactedMember], progress: Progress | None = 
         elif report is not None:
             report(member.size)
         files.append(file)
+
     return Reads({member.name: member for member in members}, tuple(files), opener=open_stored)
 
 
@@ -197,6 +198,7 @@ def redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: P
             except UnreadableFile as error:
                 redacted.append(RedactedFile(name=own_name(original.name, names), size=original.size, error=str(error)))
                 names.add(redacted[-1].name)
+
     return redacted
 
 

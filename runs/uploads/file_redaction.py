@@ -36,6 +36,7 @@ def without_secrets(data: bytes) -> tuple[bytes, int]:
 def _looked_at(data: bytes) -> tuple[bytes, int]:
     if not _has_cue(data):
         return data, 0
+
     data, hidden_keys = _without_keys(data)
     lines = data.split(b"\n")
     # A value may stand on the line below its name.
@@ -51,6 +52,7 @@ def _looked_at(data: bytes) -> tuple[bytes, int]:
             hidden += sum(old != new for old, new in zip(before, after, strict=True))
             part = [line.encode() for line in after]
         redacted += part
+
     return b"\n".join(redacted), hidden
 
 

@@ -98,6 +98,7 @@ def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
             raise BodyRefused(
                 "validation-error", "The body broke off before its end. Nothing was stored: send it again."
             )
+
         manifests = [_read_text(part) for part in files.getlist(MANIFEST)]
         manifests += [text.encode(errors="replace") for text in fields.getlist(MANIFEST)]
         if unknown := sorted({*fields.keys(), *files.keys()} - {MANIFEST, FILES}):
@@ -106,6 +107,7 @@ def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
             )
         if len(manifests) != 1:
             raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
+
         return Body(manifests[0], files.getlist(FILES))
     except TooManyFilesSent as error:
         raise BodyRefused("payload-too-large", _TOO_MANY) from error
@@ -129,14 +131,17 @@ def _length(request: HttpRequest) -> int:
         raise BodyRefused("unsupported-format", "Send multipart/form-data with a manifest and files, as curl -F does.")
     if request.META.get("HTTP_CONTENT_ENCODING", "identity") not in ("", "identity"):
         raise BodyRefused("unsupported-format", "Send the form as it is: compress its files, not the whole of it.")
+
     try:
         length = int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:
         length = 0
+
     if length <= 0:
         raise BodyRefused("validation-error", "Send the body with its Content-Length: it is empty, or sent in chunks.")
     if length > settings.MAX_UPLOAD_BYTES + _ROOM + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise BodyRefused("payload-too-large", _too_large())
+
     return length
 
 

@@ -34,6 +34,7 @@ def read_at_once(files: Iterable[tuple[str, bytes]], *, most_expanded: int = MAX
             for member in open_members(label, io.BytesIO(content)):
                 if len(members) >= MAX_MEMBERS:
                     raise LimitExceeded(f"There are more than {MAX_MEMBERS} files in this upload: send fewer.")
+
                 expanded = io.BytesIO()
                 room = most_expanded - sum(other.size for other in members)
 
@@ -52,5 +53,6 @@ def read_at_once(files: Iterable[tuple[str, bytes]], *, most_expanded: int = MAX
             name = own_name(label, names)
             members.append(RedactedFile(name=name, size=len(content), error=str(error)))
             names.add(name)
+
     by_name = {member.name: member for member in members}
     return Reads(by_name, tuple(read_member(member, open_content) for member in members), whole=True)

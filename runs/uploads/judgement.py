@@ -61,6 +61,7 @@ def build_spec(metadata: RunMetadata, run: StatedRun, files: RunFiles, *, upload
     flavour = STOCK
     if first is not None and first.format in FLAVOURS:
         flavour = first.format
+
     return make_spec(
         metadata,
         run,
@@ -90,16 +91,19 @@ def _merge_files(files: RunFiles, reads: Reads, spec: RunSpec, merge: Merge) -> 
     summarised = summarised_run(files)
     if summarised is not None:
         return summarised, summarised.series
+
     cut = Cut(phase="load")
     if spec["phase"] == "measure":
         cut = Cut(float(spec["window"]["warmup_s"]))
     if reads.whole:
         return _merge_clients(files, [collect_logs(client) for client in files.clients], cut, merge)
+
     if all(_are_logs(client, reads) for client in files.clients):
         try:
             return _merge_clients(files, [_unread(client, reads) for client in files.clients], cut, merge)
         except HistogramError:
             pass  # A log is damaged: what stands before the damage was read, and counts.
+
     clients = [collect_logs(client, read_whole(client.logs, reads)) for client in files.clients]
     return _merge_clients(files, clients, cut, merge)
 

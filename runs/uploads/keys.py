@@ -60,8 +60,10 @@ def hold(team: Team, key: str, fingerprint: str) -> UploadKey | None:
             raise KeyBusy(key)
         cursor.nextset()
         is_known = cursor.fetchone() is not None
+
     if is_known:
         return find(team, key, fingerprint)
+
     return None
 
 

@@ -134,11 +134,13 @@ def build_manifest(raw: object) -> Manifest:
         raise ManifestRefused(_faults(error)) from None
     except RecursionError:
         _refuse("", "The manifest is nested too deeply.")
+
     tags = manifest.tags()
     if len(tags) > MAX_LABELS or ((longest := max(tags, key=len, default="")) and len(longest) > MAX_LABEL_LENGTH):
         _refuse(
             "/labels", f"There are at most {MAX_LABELS} labels of at most {MAX_LABEL_LENGTH} characters, name=value."
         )
+
     return manifest
 
 
@@ -184,6 +186,7 @@ def _faults(error: ValidationError) -> list[tuple[str, str]]:
             if near := nearest(places[-1], _fields(places[:-1])):
                 message += f" Did you mean “{near}”?"
         messages.setdefault(pointer, message)
+
     # Of a value that may have several shapes, what is wrong inside of it says more than that it has not the first one.
     pointers = "\n".join(messages)
     return [(pointer, message) for pointer, message in messages.items() if f"{pointer}/" not in pointers][:50]

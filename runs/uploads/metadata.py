@@ -196,6 +196,7 @@ def make_spec(
     warmup_s = 0
     if run.phase == "measure":
         warmup_s = metadata.warmup_s
+
     return {
         "version": SPEC_VERSION,
         "phase": run.phase,

@@ -82,6 +82,7 @@ class _Merge:
                 self._fault("system", SYSTEM_NOT_TOLD)
                 return OTHER_SYSTEM, ""
             return slug, catalog.system(slug).name
+
         slug = manifest.system if manifest.system in catalog.systems else recognise(manifest.system)
         if slug is None:
             names = [system.name for system in catalog.systems.values()]
@@ -94,6 +95,7 @@ class _Merge:
                 NO_SYSTEM.format(name=manifest.system, meant=meant),
             )
             return OTHER_SYSTEM, ""
+
         return slug, catalog.system(slug).name
 
     def _mode(self, system: str) -> str:
@@ -103,6 +105,7 @@ class _Merge:
         if system == OTHER_SYSTEM:
             self._fault("mode", MODE_OF_OTHER_SYSTEM)
             return UNKNOWN_MODE
+
         modes = load_catalog().system(system).modes
         if mode not in modes:
             near = nearest(mode, modes)
@@ -111,6 +114,7 @@ class _Merge:
                 meant = f"Did you mean “{near}”? "
             self._fault("mode", NO_MODE.format(system=system, mode=mode, meant=meant, modes=", ".join(modes)))
             return UNKNOWN_MODE
+
         return mode
 
     def _workload(self) -> StatedWorkload:
@@ -130,10 +134,12 @@ class _Merge:
             properties = row.properties
         else:
             properties = {**self.hints.properties, **properties}
+
         if records:
             properties = {**properties, "recordcount": str(records)}
         if row is not None:
             return row.model_copy(update={"properties": properties})
+
         return describe_workload(name, self._check_properties(properties))
 
     def _check_properties(self, properties: dict[str, str]) -> dict[str, str]:
@@ -184,6 +190,7 @@ class _Merge:
             if not alone:
                 place = f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
+
         return StatedRun(
             index=index,
             phase=stated.phase or entry.phase or self.from_files[index].phase or manifest.phase or "measure",

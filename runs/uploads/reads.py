@@ -128,10 +128,12 @@ def redact_member(
         raise
     except UnreadableFile as error:
         return RedactedFile(name=name, size=member.size, error=str(error))
+
     if member.damage is not None:
         damage = END_MISSING
         if member.damage.is_doubtful:
             damage = ALL_DOUBTFUL
+
     notes = [{"text": note.text, "line": note.line} for note in member.notes]
     return RedactedFile(
         name=name, size=size, sha256=digest.hexdigest(), redacted_lines=hidden, notes=notes, damage=damage
@@ -144,15 +146,18 @@ def read_member(
     """The result in a redacted file; `report` is told how many bytes of it are done."""
     if member.error:
         return ReadFile(name=member.name, error=member.error, size=member.size)
+
     noticed = tuple(Note(note["text"], note["line"]) for note in member.notes)
     with opener(member) as stream:
         (read,) = read_file(member.name, stream, progress=report, summed=summed)
+
     runs = read.runs
     if member.damage:
         doubtful = runs
         if member.damage != ALL_DOUBTFUL:
             doubtful = runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+
     return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
 
 
@@ -178,6 +183,7 @@ def overall(log: IntervalLog) -> IntervalLog:
     """The log as one interval from its beginning to its end."""
     if not len(log):
         return log
+
     start_s = log.start_s.min()
     index, count = log.histogram().sparse()
     return replace(
@@ -199,11 +205,13 @@ def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None =
     else:
         together = grouping == TOGETHER
         runs = list(group(reads.files, together=together, utc_offsets_s=offsets_s))
+
     clients = list(chain.from_iterable(run.clients for run in runs))
     notes = []
     for name in offsets_s:
         if not any(is_named(name, client) for client in clients):
             notes.append(GroupingNote("offset_of_no_client", (), {"name": name}))
+
     return [replace(run, notes=(*run.notes, *notes)) for run in runs]
 
 

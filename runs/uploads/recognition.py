@@ -114,6 +114,7 @@ def describe_file(read: ReadFile, redacted_lines: int) -> File:
     error = None
     if read.error:
         error = read.error[:MAX_TEXT_LENGTH]
+
     return {
         "name": read.name,
         "size": read.size,
@@ -161,6 +162,7 @@ def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError,
     if isinstance(merged, YcsbError):
         run["error"] = str(merged)
         return run
+
     run["missing"] = [f"client {part.number}: {part.reason}" for part in merged.missing]
     run["throughput_ops_s"] = merged.throughput_ops_s
     if merged.window is not None:
@@ -222,6 +224,7 @@ def _merged(operation: MergedOperation | SummarisedOperation) -> Merged:
     else:
         bounds = [_percentile(operation.percentiles_us, wanted) for wanted in (95.0, 99.0)]
         limits = [[bound.low_us, bound.high_us] if bound else None for bound in bounds]
+
     return {
         "name": operation.operation[:MAX_NAME_LENGTH],
         "kind": operation.kind,

@@ -26,6 +26,7 @@ def build_metadata(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> 
         faults = _check_sweep(metadata, team)
     if faults:
         raise ManifestRefused(faults)
+
     return metadata
 
 
@@ -40,6 +41,8 @@ def _check_sweep(metadata: RunMetadata, team: Team) -> list[tuple[str, str]]:
     else:
         workload = sweep.runs.values_list("workload_name", flat=True).first()
         problem = metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload)
+
     if problem:
         return [("#/manifest/sweep", problem)]
+
     return []

@@ -51,6 +51,7 @@ def check_files(reads: Reads) -> None:
             line = next((note["line"] for note in member.notes if note["line"]), None)
             why = next((note["text"] for note in member.notes), "The file is damaged.")
             malformed.append((place_in(member, line), f"{why} Send it again."))
+
     if malformed:
         place, why = malformed[0]
         raise ResultRefused("malformed-result", f"{place.file}: {why}", [*malformed, *unknown])

@@ -61,6 +61,7 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
     named: dict[str, File[bytes]] = {}
     for name, file in files:
         named[own_name(name, named)] = file
+
     # The row comes first: a folder without one is a stray, and is dropped.
     size = sum(file.size for _, file in files)
     refuse_full_storage(team, size)

@@ -107,6 +107,7 @@ def parse_arrivals(text: str, client: int, clock_offset_s: float = 0.0) -> Clien
         rows = rows[:-1]
     columns = list(zip(*rows, strict=True)) or [()] * 7
     second, operation, offered, started, dropped, gaps, squares = columns
+
     return ClientArrivals(
         client=client,
         second=np.array(second, dtype=np.int64) + round(clock_offset_s),
@@ -141,6 +142,7 @@ def merge_arrivals(
         gaps += float(client.gaps[inside].sum())
         squares += float(client.squares[inside].sum())
         number += int(client.offered[inside].sum())
+
     return Arrivals(
         operations=dict(sorted(operations.items())),
         seconds=max(math.ceil(to_s - 0.5) - math.ceil(from_s - 0.5), 0),
@@ -168,6 +170,7 @@ def sum_by_second(clients: Iterable[ClientArrivals]) -> dict[int, Count]:
                 started=before.started + started,
                 dropped=before.dropped + dropped,
             )
+
     return dict(sorted(seconds.items()))
 
 

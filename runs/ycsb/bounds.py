@@ -112,11 +112,13 @@ def _limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
         simple = _span([limits for limits in stated if limits is not None])
     if simple is not None and len(operations) == 1 and simple[0] == simple[1]:
         return simple
+
     counted = _counted(operations, name)
     if simple is None or counted is None:
         return counted or simple
     if _excludes(simple, counted):
         return counted
+
     return (max(simple[0], counted[0]), min(simple[1], counted[1]))
 
 
@@ -191,6 +193,7 @@ def _counted(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
         total += count
         fewest += _fewest_passed(at_least)
         most += _most_passed(at_most, count)
+
     rank = compute_rank(float(name), total)
     low, high = sorted((_reach(most, rank), _reach(fewest, rank)))
     return low, high
@@ -204,13 +207,16 @@ def _statements(operation: ReadOperation, count: int) -> tuple[_Steps, _Steps]:
         rank = compute_rank(float(name), count)
         at_most.append((low, rank - 1))
         at_least.append((high, rank))
+
     if operation.min_us is not None:
         # HdrHistogram prints the lower end of the lowest bucket, and the upper end of every other value.
         at_least.append((_upper_end(operation.min_us, operation.resolution_us), 1))
         at_most.append((operation.min_us, 0))
+
     if operation.max_us is not None:
         at_least.append((operation.max_us, count))
         at_most.append((operation.max_us, count - 1))
+
     running = 0
     for bucket in select_buckets(operation):
         # Readers leave empty buckets out, so nothing lies between the one before and this one.
@@ -219,6 +225,7 @@ def _statements(operation: ReadOperation, count: int) -> tuple[_Steps, _Steps]:
         if bucket.to_us is not None:
             at_least.append((bucket.to_us, running))
             at_most.append((bucket.to_us, running))
+
     return at_least, at_most
 
 

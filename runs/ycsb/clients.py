@@ -79,6 +79,7 @@ def collect_evidence(
     copies = find_copies(numbers)
     options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
     first = next(filter(None, map(get_servers, options.values())), frozenset())
+
     return {
         client.number: replace(
             _evidence(client, options[client.number], first),
@@ -93,11 +94,13 @@ def _evidence(client: ClientFiles, options: Mapping[str, str], first: frozenset[
     run = client.summary
     if run is None:
         return ClientEvidence()
+
     servers = get_servers(options)
     own = {name: options[name] for name in OWN if name in options}
     version = {}
     if run.exact_version:
         version = {"version": run.exact_version}
+
     return ClientEvidence(
         properties={**build_workload(options), **read_durability(options), **read_database(options), **version, **own},
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
@@ -178,4 +181,5 @@ def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:
             max_us=histogram.max,
             percentiles_us={f"{percentile:g}": float(value) for percentile, value in values if value is not None},
         )
+
     return operations

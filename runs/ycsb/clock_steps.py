@@ -53,8 +53,10 @@ def without_steps(
         # Points that were put into seconds are no intervals of a client.
         is_whole = np.abs(start_s[1:] - ends[:-1]).max(initial=0.0) <= 2 * _RESOLUTION_S
         steps = [ClockStep(start_time_s + at_s, by_s) for _, (at_s, by_s) in find_steps(ends) if is_whole]
+
     if not steps and not (length_s < 0).any():
         return Steadied(start_s, length_s, ())
+
     usual_s = _usual_length_s(length_s)
     expected = list(steps)
     taken: list[ClockStep] = []
@@ -74,6 +76,7 @@ def without_steps(
                 raise HistogramError("the clock was set back so often that its intervals have no dates")
         starts.append(begin_s)
         lengths.append(max(end_s - begin_s, 0.0))
+
     return Steadied(np.array(starts), np.array(lengths), tuple(taken))
 
 
@@ -84,6 +87,7 @@ def find_steps(end_s: Floats) -> list[tuple[int, ClockStep]]:
     end_s = end_s[: max(end_s.size - _ENDINGS, 0)]
     if end_s.size <= _NEIGHBOURS:
         return []
+
     usual_s = float(np.median(np.diff(end_s)))
     jitter_s = float(np.median(np.abs(np.diff(end_s) - usual_s)))
     min_step_s = MIN_WHOLE_STEP_S
@@ -99,12 +103,14 @@ def find_steps(end_s: Floats) -> list[tuple[int, ClockStep]]:
         if abs(by_s) >= min_step_s and len(sizes) < _MAX_STEPS:
             sizes[at] = by_s
             late_s[at:] -= by_s
+
     steps: list[tuple[int, ClockStep]] = []
     moved_s = 0.0
     for at, by_s in sorted(sizes.items()):
         inside_s = max(min(usual_s, abs(usual_s + by_s)) / 2, _RESOLUTION_S)
         steps.append((at, ClockStep(float(end_s[at - 1]) - moved_s + inside_s, by_s)))
         moved_s += by_s
+
     return steps
 
 

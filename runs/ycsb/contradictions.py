@@ -62,6 +62,7 @@ def disorder(
     for (lower, below), (upper, above) in pairwise(stated):
         if above < below:
             return f"p{exact(upper)} is below p{exact(lower)}"
+
     if stated and max_us is not None and stated[-1][1] > max_us + resolution_us:
         return PERCENTILE_ABOVE_MAXIMUM.format(percentile=exact(stated[-1][0]))
     if any(value is not None and value < 0 for value in (min_us, mean_us, max_us)):
@@ -70,6 +71,7 @@ def disorder(
         return MINIMUM_ABOVE_MEAN
     if mean_us is not None and max_us is not None and mean_us > max_us:
         return MEAN_ABOVE_MAXIMUM
+
     return ""
 
 

@@ -41,6 +41,7 @@ def _beta_lower(x: float, a: float, b: float) -> float:
         value *= c * d
         if abs(c * d - 1) < ACCURACY:
             break
+
     return math.exp(_log_beta_term(x, a, b)) * value / a
 
 
@@ -52,10 +53,12 @@ def _log_beta_term(x: float, a: float, b: float) -> float:
     powers = a * math.log(x) + b * math.log1p(-x)
     if large < MIN_STIRLING:
         return powers + math.lgamma(total) - math.lgamma(a) - math.lgamma(b)
+
     corrections = _stirling_error(total) - _stirling_error(large)
     if small < MIN_STIRLING:
         ratio = (large - 0.5) * math.log1p(small / large) + small * (math.log(total) - 1)
         return powers + ratio + corrections - math.lgamma(small)
+
     distance = x - a / total
     exponent = a * math.log1p(distance * total / a) + b * math.log1p(-distance * total / b)
     return exponent + 0.5 * math.log(a * b / (2 * math.pi * total)) + corrections - _stirling_error(small)
@@ -108,6 +111,7 @@ def chi_square_tail(df: int, x: float) -> float:
     """P(chi-square > x), by the finite sums for whole degrees of freedom (Abramowitz and Stegun 26.4.4 and 26.4.5)."""
     if x <= 0:
         return 1.0
+
     half = x / 2
     if df % 2:
         total = math.erfc(math.sqrt(half))
@@ -117,9 +121,11 @@ def chi_square_tail(df: int, x: float) -> float:
         total = 0.0
         term = math.exp(-half)
         steps = range(2, df + 1, 2)
+
     for step in steps:
         total += term
         term *= half / (step / 2)
+
     return total
 
 
@@ -138,4 +144,5 @@ def binomial_quantile(q: float, n: int, p: float) -> int:
         else:
             high = k
             k -= max(math.floor(min(-lacking / max(mass, TINY), n)), 1)
+
     return high

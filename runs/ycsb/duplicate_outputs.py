@@ -51,6 +51,7 @@ def collect_numbers(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientN
         histogram = log.histogram()
         if histogram.count >= _MIN_VALUES and np.unique(log.index[log.count > 0]).size >= _MIN_BUCKETS:
             sums[log.operation] = (histogram.count, histogram.total_us)
+
     printed = {}
     if run is not None:
         printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS}
@@ -71,11 +72,13 @@ def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
     shared = a.logs.keys() & b.logs.keys()
     if shared and sum(a.logs[name] == b.logs[name] for name in shared) * 2 > len(shared):
         return True
+
     lines = min(len(a.status), len(b.status))
     if lines >= _MIN_LINES and len(a.status & b.status) * 2 >= lines:
         return True
     if _share_counts(a, b) or _share_means(a.printed, b.printed):
         return True
+
     both = a.printed.keys() & b.printed.keys()
     equal = [a.printed[key] for key in both if a.printed[key] == b.printed[key]]
     is_telling = any(_digits(value) >= _MANY_DIGITS for value in equal)
@@ -111,6 +114,7 @@ def _share_means(a: Mapping[tuple[str, str], float], b: Mapping[tuple[str, str],
         for name, first, second in means
     ):
         return True
+
     return any(
         abs((second - first) - (fourth - third)) <= _SAME_US or abs(second / first - fourth / third) <= _SAME_FACTOR
         for (_, first, second), (_, third, fourth) in combinations(means, 2)

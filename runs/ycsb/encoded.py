@@ -111,8 +111,10 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
             inner += inflater.decompress(inflater.unconsumed_tail, max(_most_bytes(layout) - len(inner), 1))
     except (binascii.Error, struct.error, zlib.error) as error:
         raise HistogramError(f"the histogram cannot be decoded ({error})", line_number) from error
+
     if not inflater.eof:
         raise HistogramError("the compressed histogram is cut off or too large", line_number)
+
     kinds = cookie & ~_WORD_SIZE_BITS, inner_cookie & ~_WORD_SIZE_BITS
     if kinds not in (_V1, _V2):
         raise HistogramError(f"the histogram has an unknown encoding (cookie {cookie & 0xFFFFFFFF:#x})", line_number)
@@ -120,11 +122,13 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
         raise HistogramError(f"the histogram's values are scaled by {exact(ratio)}: not read", line_number)
     if size < 0 or len(inner) - _INNER.size < size:
         raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
+
     word_size = 0
     if kinds != _V2:
         word_size = (inner_cookie & _WORD_SIZE_BITS) >> 4
     if kinds == _V1 and word_size not in (2, 4, 8):
         raise HistogramError(f"the histogram's counts are {word_size} bytes wide", line_number)
+
     return Payload(inner[_INNER.size : _INNER.size + size], word_size, layout, line_number)
 
 
@@ -159,6 +163,7 @@ def _converted(counts: Counts, payload: Payload) -> Counts:
             f"{1 << payload.layout.shift}. Write it with 3 digits in units of 1",
             payload.line_number,
         )
+
     kept, owner = np.unique(index, return_inverse=True)
     count = np.zeros(kept.size, dtype=np.int64)
     np.add.at(count, owner, counts.count)
@@ -190,6 +195,7 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     if bad.any():
         # Runs of zeros so absurd that their sum would turn negative and look harmless.
         raise _beyond(payloads, borders, ends[bad])
+
     steps = _STEPS.take(data)
     counts = _COUNTS.take(data)
     steps[ends], counts[ends] = 0, numbers > 0
@@ -200,6 +206,7 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     index = reached.take(counted) + _shifts(reached, borders, ends, leads, counted)
     if index.size and int(index.max()) > most_index:
         raise _beyond(payloads, borders, counted[index > most_index])
+
     sizes = np.diff(np.searchsorted(counted, borders)).astype(np.int64)
     return Counts(sizes, index.astype(np.int32), count)
 
@@ -241,9 +248,11 @@ def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> 
         broken = ~np.isin(lasts, every)
         before = np.concatenate([[-1], every[:-1]]).astype(np.int64)
         starts, ends = before[every - before > 1] + 1, every[every - before > 1]
+
     if broken.any():
         owner = int(np.searchsorted(borders, lasts[broken.argmax()], side="right")) - 1
         raise HistogramError("the histogram's last count is cut off", payloads[owner].line_number)
+
     return starts, ends
 
 

@@ -47,6 +47,7 @@ class Grid:
         shift = np.zeros(len(entry), dtype=np.float64)
         for number, phase in self.phases.items():
             shift[entry.client == number] = phase
+
         first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
         beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
         spread = np.maximum(beyond - first, 1)
@@ -57,6 +58,7 @@ class Grid:
             )
         if int(spread.max(initial=1)) == 1:
             return Placed(np.arange(len(entry)), first, np.ones(len(entry)), np.zeros(len(entry), dtype=np.int64))
+
         interval = np.repeat(np.arange(len(entry), dtype=np.int64), spread)
         nth = np.arange(interval.size, dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
         return Placed(interval, first[interval] + nth, 1.0 / spread[interval], nth)
@@ -101,6 +103,7 @@ def make_grid(reference: Mapping[int, Timeline], ended_s: Mapping[int, float], b
         # What comes after the last operation is the client writing its summary.
         until = np.minimum(entry.end_s, ended_s[number])
         lengths[number] = np.maximum(until - entry.start_s, 0.0)[placed[number].interval] * placed[number].weight
+
     occurring = [part.second[lengths[number] > 0] for number, part in placed.items()]
     seconds = np.unique(np.concatenate(occurring)) if occurring else empty.seconds
     covered: dict[int, Floats] = {}
@@ -108,6 +111,7 @@ def make_grid(reference: Mapping[int, Timeline], ended_s: Mapping[int, float], b
         covered[number] = np.zeros(seconds.size, dtype=np.float64)
         lasting = lengths[number] > 0
         np.add.at(covered[number], np.searchsorted(seconds, part.second[lasting]), lengths[number][lasting])
+
     return Grid(base_s, phases, seconds, covered)
 
 
@@ -130,6 +134,7 @@ def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
             starts = entry.start_s[entry.client == number]
             rank = (float(starts.min()), -int(starts.size), entry.name)
             first[number] = min(first.get(number, rank), rank)
+
     by_name = {entry.name: entry for entry in candidates}
     # When they were, without their histograms.
     return {

@@ -98,6 +98,7 @@ def group(
                 runs.append([(key, run)])
             else:
                 home.append((key, run))
+
     runs.sort(key=lambda members: min(run.position for _, run in members))
     notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
     grouped = []
@@ -105,6 +106,7 @@ def group(
         files_of_run = _run_files([run for _, run in members], notes, together=together)
         is_doubtful = not together and any(_is_doubtful(*pair) for pair in pairwise(members))
         grouped.append(replace(files_of_run, is_doubtful=is_doubtful))
+
     return tuple(grouped)
 
 
@@ -276,11 +278,13 @@ class _Draft:
                 twins[-1].logs += [log for log in logs if log.operation not in operations]
                 twins[-1].names.append(item.name)
                 continue
+
             free = [run for run in runs if names.isdisjoint(map(attrgetter("operation"), run.logs))]
             if have_summaries and _owner(item, runs) not in free:
                 done = sum(total for name, total in item.totals.items() if name.is_operation)
                 yield _not_stored("counts_match_no_summary", item, done)
                 continue
+
             if not free:
                 runs.append(_Run(item.position, []))
             run = _owner(item, free or runs[-1:])
@@ -296,6 +300,7 @@ class _Draft:
             if not have_results:
                 runs.append(_Run(item.position, [item.name], item.run))
                 continue
+
             run = _owner(item, runs)
             if _is_another_client(item, runs):
                 runs.append(_Run(item.position, [item.name], item.run))
@@ -304,6 +309,7 @@ class _Draft:
                 yield _not_stored("no_summary", item, item.done)
                 run.summary = replace(run.summary, symptoms=_symptoms(run.summary, item.run)) if run.summary else None
                 continue
+
             taken.append(run)
             run.summary = _joined(run.summary, item.run)
             run.names.append(item.name)
@@ -338,6 +344,7 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[Grouping
                 notes.append(GroupingNote("copied_by_client" if is_same_client else "copied", (file.name, twin)))
                 if is_same_client:
                     continue
+
             item = _Item(position, file.name, run, phase)
             again = str(names[file.name] or "")
             draft = drafts.setdefault(" ".join(part for part in (key, run.source, again) if part), _Draft())
@@ -347,12 +354,15 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[Grouping
                 draft.statuses.append(item)
             else:
                 draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
+
         if file.preface is not None:
             position += 1
             key, phase = _key(file.name, file.preface)
             item = _Item(position, file.name, file.preface, phase)
             drafts.setdefault(key, _Draft()).prefaces.append(item)
+
         names[file.name] += 1
+
     notes += _adopt(drafts)
     _share(drafts)
     return drafts, notes
@@ -366,6 +376,7 @@ def _fingerprint(run: ReadRun) -> object | None:
             for name, entry in sorted(run.operations.items(), key=lambda item: item[0])
         ]
         return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
+
     logs = [
         (log.operation, log.start_time_s, log.total, float(log.start_s.sum()), int(log.index.sum()))
         for log in run.logs
@@ -412,6 +423,7 @@ def _adopt(drafts: dict[str, _Draft]) -> list[GroupingNote]:
         if len(fitting) > 1:
             # Clients that did the same number of operations: run-1.txt and test-1-READ.hdr have a number in common.
             fitting = [name for name in fitting if _numbers(name) == _numbers(key)] or fitting
+
         if len(fitting) > 1 and draft.logs and len(homes) > 1:
             names = ", ".join(item.name for item in draft.logs)
             values: dict[str, str | int | float] = {"logs": names, "summaries": len(fitting)}
@@ -425,6 +437,7 @@ def _adopt(drafts: dict[str, _Draft]) -> list[GroupingNote]:
             home.statuses += draft.statuses
             home.prefaces += draft.prefaces
             del drafts[key]
+
     return notes
 
 
@@ -602,12 +615,15 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
             if offset_s > 0:
                 code = "behind_other"
             mine.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
+
         is_moved = run.summary is not None and may_change_zone(run.summary.status)
         if is_moved and run.progress is not None and run.progress.zone_change_s:
             hours = abs(run.progress.zone_change_s) / 3600
             mine.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
+
         offset_s -= run.utc_offset_s or 0.0
         clients.append(ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s))
+
     return RunFiles(runs[0].phase, tuple(clients), tuple(mine))
 
 

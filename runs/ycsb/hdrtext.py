@@ -90,8 +90,10 @@ class LogText:
                 line = line.strip().lstrip(_HOLE).removeprefix(_MARK)
                 if not line or self._is_comment(line):
                     continue
+
             if self.damage is not None:
                 raise self.damage
+
             try:
                 row = self._row(line)
             except HistogramError as error:
@@ -110,12 +112,14 @@ class LogText:
             return True
         if not text.startswith(b"#"):
             return False
+
         name = _NAME.match(text)
         start = _START_TIME.match(text)
         base = _BASE_TIME.match(text)
         if self._origin_s is not None and (name or start or base or text.startswith(_VERSION)):
             # A heading after lines: another log begins.
             self._name = self._start_time_s = self._base_time_s = self._origin_s = None
+
         if name:
             self._name = name[1].decode("utf-8", errors="replace")
             self._is_log = True
@@ -124,6 +128,7 @@ class LogText:
             self._is_log = True
         elif base:
             self._base_time_s = _number(base[1])
+
         return True
 
     def _row(self, text: bytes) -> Row:
@@ -131,18 +136,23 @@ class LogText:
         if text.startswith(_TAG):
             label, _, text = text[len(_TAG) :].partition(b",")
             tag = label.decode("utf-8", errors="replace")
+
         columns = text.split(b",")
         if len(columns) != 4:
             raise HistogramError(f"an interval has 4 columns, here are {len(columns)}", self._line_number)
+
         try:
             start, length, longest = float(columns[0]), float(columns[1]), float(columns[2])
         except ValueError:
             start = length = longest = math.nan
+
         if not (-math.inf < start < math.inf and -math.inf < length < math.inf and -math.inf < longest < math.inf):
             raise HistogramError("the times of the interval are not numbers", self._line_number)
+
         name, origin_s = self._measurement(tag, start)
         if not all(EARLIEST_S <= origin_s + at <= LATEST_S for at in (start, start + length)):
             raise HistogramError("the time of the interval is no date", self._line_number)
+
         return Row(name, origin_s, start, length, longest, columns[3].rstrip(), self._line_number)
 
     def _measurement(self, tag: str | None, first_start_s: float) -> tuple[str, float]:

@@ -81,6 +81,7 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
     if options:
         first = options[0]
     properties = build_workload(first)
+
     return Hints(
         threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
         target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in options) or None,

@@ -91,6 +91,7 @@ def ingest(
             counted.append(reading.read(write, resolution_s))
         if reading.pyramid is not None:
             latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns
+
     merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
     return merged, build_levels(merged, grid, latencies) if grid is not None else ()
 
@@ -170,6 +171,7 @@ class _Reading:
                 first, number, grouped = _grouped(rows, group, unit.counts)
                 writer.add(unit.client, first, number, grouped)
             self._add_to_window(unit, rows, grouped)
+
         if writer is not None:
             writer.finish(self._timeline)
         return counted_in(
@@ -191,6 +193,7 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
     if isinstance(part.log.source, IntervalLog):
         yield from _units_in_memory(part, part.log.source, blocks)
         return
+
     text = LogText(part.log.source.operation)
     waiting: list[Payload] = []
     size = 0
@@ -199,19 +202,24 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
     for row in part.log.source.rows(text):
         if row.name != part.log.operation:
             continue
+
         try:
             payload = inflate(row.payload, row.line_number)
         except HistogramError as error:
             text.damage = error
             continue
+
         at = first + len(waiting)
         if at >= end:
             raise HistogramError("the log grew while it was read: read it again", row.line_number)
+
         if waiting and (blocks[at] != blocks[first] or len(waiting) >= BATCH or size >= BATCH_BYTES):
             yield _Unit(blocks[first], part.client.number, first, decode(waiting))
             waiting, size, first = [], 0, at
+
         waiting.append(payload)
         size += len(payload.data)
+
     if waiting:
         yield _Unit(blocks[first], part.client.number, first, decode(waiting))
     if first + len(waiting) != end:
@@ -238,6 +246,7 @@ def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Count
     number = np.diff(np.append(begins, rows.size))
     if begins.size == rows.size:
         return rows, number, counts
+
     ends = np.cumsum(counts.sizes)[begins + number - 1]
     total = np.zeros(int(counts.index.max(initial=0)) + 1, dtype=np.int64)
     index, count, at = [], [], 0
@@ -246,6 +255,7 @@ def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Count
         index.append(np.flatnonzero(total))
         count.append(total[index[-1]])
         total[index[-1]], at = 0, end
+
     sizes = np.array([part.size for part in index], dtype=np.int64)
     return rows[begins], number, Counts(sizes, np.concatenate(index).astype(np.int32), np.concatenate(count))
 
@@ -290,6 +300,7 @@ def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) 
     summary = None
     if client.summary:
         summary = without_steps(client.summary, sum(step.by_s for step in steps))
+
     return ClientStatement(
         client.number, summary, client.threads, any(log.truncated for log in logs), client.response_only,
         clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for step in steps),

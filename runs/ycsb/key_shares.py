@@ -62,6 +62,7 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
         heads = clients
         if duration_s:
             expected = int(operation_count(properties, duration_s) * float(values["insertproportion"]) * 2)
+
     records = int(values["recordcount"])
     constant = float(values[ZIPFIAN_CONSTANT])
     match values[DISTRIBUTION]:
@@ -82,6 +83,7 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
         case distribution if distribution == EXACT_ZIPFIAN:
             total = _zeta(records, constant)
             return _shares(records, lambda count: np.vectorize(_zeta)(count, constant) / total)
+
     return _shares(records, lambda count: count / records)
 
 
@@ -141,6 +143,7 @@ def _gray_shares(items: int, constant: float, zeta: float | None = None) -> Shar
     power = 1 - constant
     if items < 3:
         return lambda count: np.where(count < 1, 0.0, np.where(count < 2, first, 1.0))
+
     eta = (1 - (2 / items) ** power) / (1 - second)
 
     def share(count: Numbers) -> Numbers:
@@ -172,6 +175,7 @@ def _hash_ranks(keys: int, places: int, share_of_first: ShareOfHottest) -> KeySh
         slots = hash_numbers(np.arange(begin, end, dtype=np.uint64)) % places
         taken = slots < keys
         shares += np.bincount(slots[taken], weights=own[taken], minlength=keys)
+
     shares += (1 - float(share_of_first(np.array([float(ranks)]))[0])) / places
     hot = _count_hot(keys)
     coldest = max(keys - max(hot, HOT_KEYS), 0)

@@ -71,6 +71,7 @@ def scan(
             source.truncated, times.steps,
         )  # fmt: skip
         return (scanned,)
+
     text = LogText(source.operation)
     seen: dict[str, _Seen] = {}
     last: Row | None = None
@@ -79,16 +80,19 @@ def scan(
         if intervals is None:
             intervals = seen[last.name] = _Seen(text.start_times[last.name])
         intervals.add(last, thorough=thorough)
+
     truncated = text.damage is not None
     if last is not None and not truncated and _is_damaged(last.payload):
         seen[last.name].drop()
         truncated = True
+
     counted: dict[str, int] = {}
     for name, intervals in seen.items():
         at = intervals.last_counted()
         if at is None:
             return scan(source, steps, thorough=True)
         counted[name] = at
+
     logs = []
     for name, start_time_s in text.start_times.items():
         times = without_steps(start_time_s, *seen.get(name, _Seen(start_time_s)).times(), steps)
@@ -96,6 +100,7 @@ def scan(
         logs.append(
             ScannedLog(source, name, start_time_s, times.start_s, times.length_s, last_counted, truncated, times.steps)
         )
+
     return tuple(logs)
 
 

@@ -68,6 +68,7 @@ def assemble(
     throughput_sum_ops_s = None
     if not window.missing:
         throughput_sum_ops_s = add_known_parts(client.printed_throughput_ops_s for client in clients)
+
     return MergedRun(
         phase=window.cut.phase,
         window=window.window,
@@ -103,6 +104,7 @@ def _client(
     init_s = None
     if runtime_ms is not None:
         init_s = max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0)
+
     return MergedClient(
         number=number,
         started_s=span.started_s,
@@ -170,6 +172,7 @@ def _operation(
     batches = {entry.name.status: entry.batches for entry in entries}
     printed = [statement.summary.operations.get(name) for statement in statements if statement.summary]
     failures = {status: histogram for status, histogram in histograms.items() if status}
+
     return MergedOperation(
         operation=name,
         kind=kind,

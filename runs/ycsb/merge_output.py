@@ -41,6 +41,7 @@ def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]
     if isinstance(merged, MergedRun):
         percentiles = EXACT
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]
+
     return {
         "phase": run.phase,
         "clients": [list(client.names) for client in run.clients],
@@ -119,4 +120,5 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
                 "mean_us": operation.failed_mean_us,
                 "returns": dict(operation.failures),
             }
+
     return operations

@@ -41,15 +41,18 @@ def split_line(line: str) -> tuple[str, str, str] | None:
     end = text.find("],")
     if not text.startswith("[") or end < 2:
         return None
+
     metric, rest = text[1:end], text[end + 2 :].strip()
     if "#" in rest:  # a tutorial's comment
         rest = _COMMENT.sub("", rest)
     if not _NO_NAME.isdisjoint(metric):
         return None
+
     if "<" in rest or "&" in rest:  # pasted from a web page
         rest = _TAG.sub("", html.unescape(rest)).strip()
     if not rest[:1].isalpha() and (row := _ROW.fullmatch(rest)):
         return metric, row[1], row[2]
+
     # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
     key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
     # Some Go programs write `Return=OK, Count, 11970`.
@@ -57,6 +60,7 @@ def split_line(line: str) -> tuple[str, str, str] | None:
         key = key.removesuffix(", Count")
     if comma and key.strip():
         return (metric, key.strip(), value.strip())
+
     return None
 
 
@@ -110,17 +114,20 @@ class MetricDraft:
             return False
         if key.startswith("Return=") and len(key) > 7:
             return self._take_return(key[7:], value)
+
         name, unit = _named(key)
         if name is None:
             return self._take_extra(key, value)
         if name in self._seen:
             return True
+
         digits = ungrouped(value, is_whole=name not in ("Average", "variance"))
         number = None
         if digits is not None:
             number = finite(digits)
         if digits is None or (name == "count" and number is None):
             return self._take_extra(key, value)
+
         if number is None and value.strip() != "NaN":
             self.extra[key] = value  # Infinity: kept as it was printed
         self._seen.add(name)
@@ -135,6 +142,7 @@ class MetricDraft:
         elif number is not None:
             self.percentiles[name] = number * _US[unit]
             self.has_millisecond_percentiles |= unit == "ms"
+
         return False
 
     def states_otherwise(self, key: str, value: str) -> bool:
@@ -196,6 +204,7 @@ class MetricDraft:
         resolution_us = None
         if coarse:
             resolution_us = _BUCKET_US
+
         return ReadOperation(
             count=self.count,
             mean_us=self.latency.get("Average"),

@@ -65,20 +65,24 @@ def parse_name(name: str) -> MeasurementName:
         if rest != name and (rest.startswith(_INTENDED) or (rest[:1].isupper() and rest[1:2].isupper())):
             name = rest
             break
+
     kind: LatencyKind = "service"
     if name.startswith(_INTENDED):
         name, kind = name[len(_INTENDED) :], "response"
     if name in BOOKKEEPING:
         return MeasurementName(name, kind, "")
+
     for operation in (*KNOWN_OPERATIONS, VERIFY):
         if name == operation:
             return MeasurementName(operation, kind, "")
         if name.startswith(operation + "-"):
             return MeasurementName(operation, kind, name[len(operation) + 1 :])
+
     if failed := _FAILED.fullmatch(name):
         operation = failed["operation"] or failed["behind"] or OVERALL
         plain = operation.replace("_", "-")
         return MeasurementName(plain if plain in KNOWN_OPERATIONS else operation, kind, "FAILED")
+
     return MeasurementName(name, kind, "")
 
 

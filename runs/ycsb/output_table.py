@@ -28,8 +28,10 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
             yield f"    line {line}"
     else:
         yield f"{file['file']}: {kind}, {counted(number, 'run')}"
+
     for position, run in enumerate(file["runs"], 1):
         yield from _run(f"run {position}" if number > 1 else "run", run)
+
     for warning in file["warnings"]:
         yield f"  warning: {warning}"
 
@@ -52,6 +54,7 @@ def list_merged_lines(number: int, run: Mapping[str, Any]) -> Iterator[str]:
     if run["error"] is not None:
         yield f"merged run {number}: {run['error']}"
         return
+
     lines = [
         run["phase"] or "phase unknown",
         run["merged"],
@@ -80,6 +83,7 @@ def _number(value: float | None) -> str:
 def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if not operations:
         return
+
     # The usual percentiles that anything states, else the highest of those that are stated.
     stated = set().union(*map(_percentiles, operations.values()))
     usual = [name for name in _PERCENTILES if name in stated]

@@ -55,6 +55,7 @@ def series_of_clients(
             client, next((other for other in dated if other.number == client.number), None)
         ).items():
             rows.setdefault(key, []).append(part)
+
     if dated and not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
         rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]}
     try:
@@ -83,12 +84,14 @@ def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _
         key = _key(interpret_name(name, client.run))
         if key is not None and operation.series:
             rows.setdefault(key, _of_points(client.number, start_s, operation.series))
+
     operations = progress.operations() if progress is not None else {}
     # Of two kinds of measurement of the same values the one that counts them.
     for name in sorted(operations, key=lambda name: name.startswith(("Bucket", "Raw"))):
         key = _key(interpret_name(name, client.run))
         if key is not None and progress is not None:
             rows.setdefault(key, _of_lines(progress, operations[name]))
+
     return rows
 
 
@@ -122,6 +125,7 @@ def _of_points(number: int, start_s: float, points: Sequence[SeriesPoint]) -> _R
     mean = _numbers(point.mean_us for point in points)
     counts = np.where(np.isnan(rates), -1, np.rint(np.nan_to_num(rates) * lengths)).astype(np.int64)
     unknown = np.full(starts.size, np.nan)
+
     return _Rows(
         client=number,
         start_s=start_s + starts,
@@ -193,6 +197,7 @@ def _points(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Poin
     for name in POINT.names or ():
         if POINT[name].kind == "f":
             points[name] = np.nan
+
     points["second"] = grid.seconds
     points["covered_s"] = sum(grid.covered_s.values(), np.zeros(grid.seconds.size))
     points["count"] = _counts(plain, grid)
@@ -200,6 +205,7 @@ def _points(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Poin
     if plain and all((part.count >= 0).all() for part in plain):
         rate = grid.rate_ops_s(_by_client(plain, grid))
         points["rate_ops_s"] = points["rate_min_ops_s"] = points["rate_max_ops_s"] = rate
+
     return points
 
 
@@ -230,8 +236,10 @@ def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid, level: in
         np.maximum.at(most, at, np.nan_to_num(part.columns["max_us"][interval], nan=np.inf))
         for name, column in alone.items():
             column[at] = part.columns[name][interval]
+
     with np.errstate(invalid="ignore", divide="ignore"):
         points["mean_us"] = np.where(stating == 1, alone["mean_us"], total / weight)
+
     points["max_us"] = np.where(np.isfinite(most), most, np.nan)
     for name in ("p50_us", "p99_us"):
         points[name] = np.where(stating == 1, alone[name], np.nan)

@@ -86,11 +86,13 @@ def get_progress(client: SummaryClient) -> Progress | None:
     lines = client.run.status
     if not lines or lines[-1].operations_done <= 0:
         return None
+
     elapsed_s, done, dates = _table(lines)
     if (np.diff(done) < 0).any():
         # A client counts upwards: something put its lines out of order, and its clock was not set.
         lines = [lines[place] for place in np.argsort(done, kind="stable")]
         elapsed_s, done, dates = _table(lines)
+
     zone_changes_s = _zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
     first_s = max(float(elapsed_s[0]), 0.0)
@@ -99,6 +101,7 @@ def get_progress(client: SummaryClient) -> Progress | None:
     steps_at = find_steps(times)
     for at, step in steps_at:
         times[at:] -= step.by_s
+
     # The times, ascending even where the client's clock was set back.
     steps = np.arange(times.size) * _MIN_S
     at_s: Floats = np.maximum.accumulate(times - steps) + steps
@@ -107,6 +110,7 @@ def get_progress(client: SummaryClient) -> Progress | None:
     started_s = 0.0
     if is_dated:
         started_s = float(at_s[0] - first_s)
+
     return Progress(
         number=client.number,
         is_dated=is_dated,

@@ -76,6 +76,7 @@ class Property:
             raise self._error(NO_CONTROL_CHARACTERS)
         if text in self.choices:
             return text
+
         match self.type:
             case "choice":
                 raise self._error(WRITE_ONE_OF.format(text=self._shown(text), choices=", ".join(self.choices)))
@@ -123,8 +124,10 @@ class Property:
         except ValueError:
             wanted = "a whole number" if self.type == "int" else "a number"
             raise self._error(f"is {self._shown(text)}; write {wanted}{self._range()}") from None
+
         if not math.isfinite(number):
             raise self._error(WRITE_NUMBER.format(text=self._shown(text), range=self._range()))
+
         self._check_range(number, text)
         return str(number)
 
@@ -139,6 +142,7 @@ class Property:
             example = "64MB" if self.type == "size" else "200ms"
             form = QUANTITY.format(units=", ".join(units), example=example)
             raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
+
         canonical = match[1] + unit
         self._check_range(self.number(canonical), canonical)
         return canonical
@@ -192,8 +196,10 @@ def check_properties(declared: Mapping[str, Property], given: Mapping[str, objec
             checked[name] = declared[name].check(value)
         except PropertyError as error:
             problems.update(error.problems)
+
     if problems:
         raise PropertyError(problems)
+
     return checked
 
 

@@ -128,15 +128,18 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     """The text with every secret in it replaced, and these wherever they are; applying it again changes nothing."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
+
     text = redact_keys(text)
     if "://" in text:
         text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
     folded = text.casefold()
     if _CUE.search(folded) is None:
         return text
+
     for cues, pattern, replacement in _STEPS:
         if any(map(folded.__contains__, cues)):
             text = pattern.sub(replacement, text)
+
     return text
 
 

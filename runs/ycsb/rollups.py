@@ -64,6 +64,7 @@ class Pyramid:
             within = np.arange(int(spread.sum()), dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
             second = self._second[np.repeat(first, spread) + within]
             self._add_one_by_one(first, spread, counts)
+
         for block, number in _occurrences(second // BLOCK_S).items():
             self._missing[block] -= number
             if not self._missing[block]:
@@ -107,6 +108,7 @@ class Pyramid:
             if block:
                 fresh.waiting = block.waiting
             self._open[number] = block = fresh
+
         return block
 
     def _close(self, number: int) -> None:

@@ -67,8 +67,10 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
     except (struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise PackedDataError(DATA_DAMAGED.format(error=error)) from error
+
     if not isinstance(header, dict):
         raise PackedDataError(HEADER_DAMAGED)
+
     return version, header, _PREFIX.size + length
 
 
@@ -128,6 +130,7 @@ def build_levels(
             for column, values in latencies.get(key, {}).get(level, {}).items():
                 points[column] = values
             levels.append(Series(*key, grid.base_s, level, len(merged.clients), points))
+
     return tuple(levels)
 
 
@@ -144,6 +147,7 @@ def total_rate(merged: MergedRun) -> Floats:
         if parsed.kind == kind and parsed.is_operation and not parsed.status:
             rate = np.nan_to_num(grid.rate_ops_s(grid.counts(entry)))
             total += -rate if parsed.is_composite else rate
+
     rates = np.zeros(int(merged.window.length_s + 1e-6), dtype=np.float64)
     inside = (grid.seconds >= 0) & (grid.seconds < rates.size)
     rates[grid.seconds[inside]] = total[inside]
@@ -163,8 +167,10 @@ def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
     points["second"] = grid.seconds
     for column in LATENCIES:
         points[column] = np.nan
+
     for covered in grid.covered_s.values():
         points["covered_s"] += covered
+
     # A client that lived and did nothing still makes the rate a number.
     idle = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
     points["rate_ops_s"] = grid.rate_ops_s(idle)
@@ -174,6 +180,7 @@ def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
             points["failed" if entry.parsed.status else "count"] += part
         if not entry.parsed.status:
             points["rate_ops_s"] = grid.rate_ops_s(counts)
+
     points["rate_min_ops_s"] = points["rate_max_ops_s"] = points["rate_ops_s"]
     return points
 
@@ -185,16 +192,19 @@ def coarser(seconds: Points, level: int) -> Points:
     points["second"] = begins
     for column in ("covered_s", "count", "failed"):
         points[column] = np.add.reduceat(seconds[column], first)
+
     rate = seconds["rate_ops_s"]
     finite = np.isfinite(rate)
     number = np.add.reduceat(finite.astype(np.int64), first)
     with np.errstate(invalid="ignore"):
         points["rate_ops_s"] = np.add.reduceat(np.where(finite, rate, 0.0), first) / number
+
     # fmin and fmax pass over NaN while there is a number.
     points["rate_min_ops_s"] = np.fmin.reduceat(rate, first)
     points["rate_max_ops_s"] = np.fmax.reduceat(rate, first)
     for column in LATENCIES:
         points[column] = np.nan
+
     return points
 
 
@@ -225,11 +235,14 @@ def unpack(data: bytes) -> Series:
             dtype = POINT[name]
             points[name] = np.frombuffer(body, dtype=dtype, count=number, offset=at)
             at += number * dtype.itemsize
+
         for name in _SINCE_VERSION_2 if version == 1 else ():
             points[name] = points["rate_ops_s"]  # That version had single seconds only.
+
         kind: LatencyKind = "service"
         if header["kind"] == "response":
             kind = "response"
+
         return Series(
             operation=str(header["operation"]),
             kind=kind,

@@ -61,12 +61,14 @@ def read_head(line: bytes) -> tuple[StatusLine, int] | None:
     match = HEAD.search(line)
     if match is None:
         return None
+
     minute, second, milliseconds, elapsed, done, rate = match.groups()
     at_s = None
     if minute is not None:
         at_s = _epoch_of_minute(minute)
         if at_s is not None:
             at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
+
     rate_ops_s = None
     if rate is not None:
         rate_ops_s = finite(rate.decode(errors="replace"))
@@ -105,6 +107,7 @@ def of_numbers(numbers: Mapping[str, float | None]) -> StatusOperation:
     count = numbers.get("count")
     if count == 0:
         return StatusOperation(0)
+
     least = numbers.get("min")
     return StatusOperation(
         count=None if count is None else int(count),

@@ -133,6 +133,7 @@ class StoredIntervals:
                 counts = segment.parts.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 merged.add_sparse(counts.index[chosen], counts.count[chosen])
+
         return merged
 
     def add_to(self, batches: Batches, batch: Ints, inside: npt.NDArray[np.bool_]) -> None:
@@ -228,6 +229,7 @@ def _from_version_1(header: Mapping[str, Any], packed: bytes) -> bytes:
             some = rows[begin : begin + _SEGMENT]
             part = slice(int(ends[some[0]] - sizes[some[0]]), int(ends[some[-1]]))
             writer.add(owner, some, np.ones(some.size, dtype=np.int64), Counts(sizes[some], index[part], count[part]))
+
     totals = sums_by_interval(sizes, count)
     writer.finish(Timeline(str(header["name"]), client.astype(np.int32), start_s, length_s, totals))
     return out.getvalue()

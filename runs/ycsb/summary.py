@@ -77,9 +77,11 @@ def parse_summary(text: str) -> Summary:
                 process[f"{metric} {key}"] = number
         elif metric:
             drafts.setdefault(metric, MetricDraft()).take(key, value)
+
     operations = {metric: _without_empty(draft.done()) for metric, draft in drafts.items() if draft.is_measured}
     if not overall and not operations:
         raise SummaryMissing(_nothing(text))
+
     return Summary(
         runtime_ms=overall.get("RunTime(ms)"),
         throughput_ops_s=overall.get("Throughput(ops/sec)"),

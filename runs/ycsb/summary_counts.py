@@ -66,9 +66,11 @@ def interpret_name(name: str, run: ReadRun) -> MeasurementName:
         return MeasurementName(
             _COMPOSITE if operation == _GO_COMPOSITE else operation, "service", "FAILED" if failed else ""
         )
+
     parsed = parse_name(name)
     if is_response(run):
         return replace(parsed, kind="response")
+
     return parsed
 
 
@@ -105,6 +107,7 @@ def _failed_elsewhere(run: ReadRun, operations: Operations) -> Operations:
     failed = max(*stated, sum(counts)) - sum(counts)
     if not failed and (OVERALL, kind) not in operations:
         return {}
+
     name = MeasurementName(OVERALL, kind, "")
     return {(OVERALL, kind): StatedOperation(name, 0, failed, {"FAILED": failed} if failed else {}, {}, ())}
 
@@ -132,6 +135,7 @@ def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int
             codes = added([codes, operation.returns])
             if parsed.status and operation.count:
                 failed |= {parsed.status: operation.count}
+
     stated = sum(count for code, count in codes.items() if code not in SUCCESSES)
     if sum(failed.values()) > stated:
         codes = {code: count for code, count in codes.items() if code in SUCCESSES} | failed
@@ -144,6 +148,7 @@ def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOp
     for name, operation in operations.items():
         collector, rest = _collector(name)
         by_name.setdefault(rest, {})[collector] = operation
+
     for name, collected in by_name.items():
         order = [collected[collector] for collector in ("", *_COLLECTORS) if collector in collected]
         finest = order[0]
@@ -193,6 +198,7 @@ class _Draft:
         returns = added(operation.returns for operation in (plain, *self.failed.values()))
         if self.failed:
             return self._split(plain, returns)
+
         bad = {code: count for code, count in returns.items() if code not in SUCCESSES and count}
         if plain.count is not None and bad and sum(returns.values()) == plain.count:
             # Up to 0.5 failed operations are counted, and timed, with the others.
@@ -201,6 +207,7 @@ class _Draft:
         if bad and sum(returns.values()) - sum(bad.values()) == plain.count:
             # Only the successful ones are counted, and what failed has no metric.
             return StatedOperation(self.name, plain.count, sum(bad.values()), bad, returns, (plain,))
+
         return StatedOperation(self.name, plain.count, None if plain.count is None else 0, {}, returns, (plain,))
 
     def _split(self, plain: ReadOperation, returns: Mapping[str, int]) -> StatedOperation:
@@ -210,6 +217,7 @@ class _Draft:
         if batched and plain.count is not None and returns.get("OK", 0) == plain.count and batched <= failed:
             # 0.10 and 0.11 count what was accepted into a batch as failed.
             return self._batched(plain, returns, batched, failed)
+
         everything = tuple(self.failed.values())
         unknown = any(operation.count is None for operation in everything)
         return StatedOperation(

@@ -149,6 +149,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
         overlap = 0.0
         if window is not None:
             overlap = window.length_s / whole.length_s
+
     throughput, basis = _throughput(counted, window)
     series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
@@ -158,6 +159,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     throughput_wall_ops_s = None
     if whole is not None and total is not None:
         throughput_wall_ops_s = total / whole.length_s
+
     return SummarisedRun(
         phase=phase,
         operations=_operations(counted),
@@ -248,6 +250,7 @@ class _Part:
         ok, total, failed = self.ok, self.total, self.failed
         if ok is None or total is None or failed is None:
             return 1.0
+
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
             counted = add_known_parts(entry.ok for entry in self._plain) or 0
@@ -255,8 +258,10 @@ class _Part:
             counted = total
             if self.run.phase == "load":
                 counted = ok
+
         if counted:
             return ok / counted
+
         return 1.0
 
     @property
@@ -294,12 +299,14 @@ class _Part:
         if dated is not None:
             started_s = dated.started_s
             ended_s = dated.ended_s
+
         status_interval_s = None
         if progress is not None:
             status_interval_s = progress.interval_s
         status_operations = None
         if progress is not None and run.operations:
             status_operations = int(progress.done[-1])
+
         return SummarisedClient(
             number=self.number,
             operations=self.total,
@@ -358,6 +365,7 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     returns = {}
     if name.kind == "service":
         returns = added(statement.returns for statement in stated)
+
     return SummarisedOperation(
         operation=name.operation,
         kind=name.kind,
@@ -401,6 +409,7 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
     """The variance of all values together: the mean of the squares minus the square of the mean."""
     if len(values) == 1:
         return values[0].variance_us2
+
     squares = [
         None if entry.variance_us2 is None or entry.mean_us is None else entry.variance_us2 + entry.mean_us**2
         for entry in values
@@ -411,4 +420,5 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
         square = weighted_mean(squares, [entry.count for entry in values])
     if square is None or mean is None:
         return None
+
     return max(square - mean**2, 0.0)

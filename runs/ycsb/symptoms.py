@@ -114,6 +114,7 @@ class SymptomCounter:
         text = line.strip()[:MAX_LINE_LENGTH]
         if _WORD.search(text) is None:
             return
+
         for kind, meaning, pattern in _KNOWN:
             if pattern.search(text):
                 earlier = self._symptoms.get(kind)

@@ -35,6 +35,7 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
     values = [value for value in histogram.percentiles(percentiles) if value is not None]
     if len(batches) < MIN_BATCHES or not values:
         return [None] * len(percentiles)
+
     shares = np.array(percentiles) / 100
     inflation = variance_inflation(batches, np.array([get_bucket_index(value) for value in values]))
     numbers = (histogram.count / inflation).astype(np.int64)

@@ -229,6 +229,7 @@ def _window(spans: Sequence[Span], cut: Cut) -> Window:
             f"The clients have no common window: client {latest.number} began last, and {exact(cut.warmup_s)} s "
             f"of warm-up later client {earliest.number} had ended ({grouped(from_s - earliest.ended_s, 1)} s before)."
         )
+
     raise MergeError(
         f"Nothing is left to measure: {exact(cut.warmup_s)} s of warm-up and {exact(cut.tail_s)} s at the end are more "
         f"than the {grouped(earliest.ended_s - latest.started_s, 1)} s that the clients have in common."
@@ -244,6 +245,7 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
         # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
         covered_s = max(round(span.ended_s - span.started_s, 6), MIN_S)
         return Range(-np.inf, np.inf, span.edges.start_s.size, covered_s)
+
     middle = (span.edges.start_s + span.edges.end_s) / 2
     inside = (middle >= window.from_s) & (middle < window.to_s)
     if not inside.any():
@@ -252,6 +254,7 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
             f"Client {span.number} has no interval in the window of {grouped(window.length_s, 1)} s: its intervals are "
             f"{grouped(length_s, 1)} s long. Use a longer window, or status.interval=1."
         )
+
     from_s, to_s = _edges_in(span.edges, inside)
     taken = (middle >= from_s) & (middle < to_s)
     return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), MIN_S))

@@ -101,6 +101,7 @@ def note_host_facts() -> bool:
     machines = Machine.objects.filter(host_key=host_key())
     if not machines.exists():
         return False
+
     usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
     # As `df`, without what is reserved for root.
     sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
@@ -112,6 +113,7 @@ def note_host_facts() -> bool:
         for machine in machines.select_for_update():
             machine.facts |= observed
             machine.save(update_fields=["facts"])
+
     return True
 
 
@@ -146,11 +148,13 @@ def _take(path: Path) -> Identity | None:
     except BlockingIOError:
         os.close(lock)
         return None
+
     # A copied disk must not make two hosts one conductor.
     id_text, _, key = os.pread(lock, 200, 0).decode().strip().partition(" ")
     with contextlib.suppress(ValueError):
         if key == host_key():
             return Identity(uuid.UUID(id_text), int(path.name), lock)
+
     identity = Identity(uuid.uuid4(), int(path.name), lock)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{identity.id} {host_key()}\n".encode(), 0)

@@ -52,15 +52,18 @@ class ConductorService:
                 log.warning("The database does not answer (%s); trying again.", str(error).partition("\n")[0])
                 connection.close()
                 stopping.wait(WAIT_S)
+
         end = time.monotonic() + STOP_TIMEOUT_S
         for kind, key in self._jobs:
             if kind == "run":  # What else goes on is done again by the next conductor.
                 self._jobs[kind, key].join(max(0.0, end - time.monotonic()))
+
         deployment.stop_all()
 
     def _listen(self) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {CONDUCTOR_CHANNEL}")
+
         log.info("Conducting as %s, %d runs at a time.", self.conductor, self.capacity)
         is_notified = True
         while not stopping.is_set():
@@ -88,8 +91,10 @@ class ConductorService:
         conductor_identity.end_lives_of_others()
         for deployment_id in conductor_identity.deployments_to_tidy(self.conductor):
             self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))
+
         if measuring_here():
             return  # Merging and reading would disturb the measurement.
+
         if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S and conductor_identity.note_host_facts():
             self._disk_noted_at = time.monotonic()
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")

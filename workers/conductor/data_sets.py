@@ -48,10 +48,12 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
         confirmation = find_confirmation(run.cluster, target)
     if not system.administered:
         return _stated_target(run, f"{system.name} at {target}", confirmation)
+
     administration = server.administration
     choices = f"the database's property {system.binding.endpoint.database}"
     if administration.has_tables:
         choices += " or the workload's table"
+
     return DataTarget(
         administration=administration,
         name=f"{system.name} at {target}",
@@ -83,6 +85,7 @@ def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -
     loaded = None
     if confirmation is not None:
         loaded = confirmation.fingerprint
+
     return StatedTarget(
         name=name,
         page=f"the page of the cluster {run.cluster}",

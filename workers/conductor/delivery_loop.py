@@ -68,11 +68,13 @@ class Deliverer:
         """Begin what is due, as far as there is room; answers how many that are."""
         with self.lock:
             under_way = list(self.under_way.values())
+
         due = deliveries.due(under_way=under_way)
         for delivery in due:
             with self.lock:
                 self.under_way[delivery.pk] = delivery
             threading.Thread(target=self._attempt, args=[delivery], name=f"delivery {delivery.pk}", daemon=True).start()
+
         now = time.monotonic()
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
@@ -80,9 +82,11 @@ class Deliverer:
             webhooks.seal_again()
             encrypt_again()
             second_factor.encrypt_again()
+
         if now - self.searched_at >= FIND_AFTER_S:
             self.searched_at = now
             notices.find()
+
         return len(due)
 
     def _serve(self) -> None:

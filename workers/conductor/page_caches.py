@@ -26,6 +26,7 @@ def drop_page_caches(run: Run) -> float | None:
             "The plan empties page caches between rungs, and this conductor has no command for it: set "
             "BENCHSITE_DROP_CACHES_COMMAND on its machine, or choose another reset.",
         )
+
     began = time.monotonic()
     try:
         subprocess.run(
@@ -39,4 +40,5 @@ def drop_page_caches(run: Run) -> float | None:
         output = (error.stderr or error.stdout)[-MAX_OUTPUT:].strip()
         text = f"The command that empties page caches ended with code {error.returncode}: {output}"
         raise RunFailed(Reason.BAD_PLAN, text) from error
+
     return round(time.monotonic() - began, 3)

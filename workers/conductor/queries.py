@@ -20,6 +20,7 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
     for row in rows:
         if row.holds:
             holders |= {machine.pk: row.run for machine in row.machines}
+
     silent = silent_parts([row.run for row in rows if not row.holds])
     loads = dict(
         Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
@@ -35,6 +36,7 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
             if row.run.team_id != team.pk:
                 return "its load"
             return f"its load, {loads[row.run.needs_id]}"
+
         for machines, verb in ((holders, "held by"), (queue.reserved, "reserved for")):
             for machine in row.machines:
                 other = machines.get(machine.pk, row.run)
@@ -43,6 +45,7 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
                     if other.team_id == team.pk:
                         name = other.name
                     return f"machine {machine.name}, {verb} {name}"
+
         return "the scheduler"
 
     return [

@@ -101,14 +101,17 @@ class FaultInjector:
             try:
                 if self._cancelled.wait(max(0.0, begin_s - PREPARATION_S - time.monotonic())):
                     return
+
                 applied = self._applied(record["fault"])
                 if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
                     return
+
                 due = time.monotonic() + record["fault"]["duration_s"]
                 record["began_at"] = self._clock.now_s()
                 with applied:
                     self._note(f"Fault {number} began: {sentence}.")
                     self._cancelled.wait(max(0.0, due - time.monotonic()))
+
                 record["ended_at"] = self._clock.now_s()
                 self._note(f"Fault {number} ended: {sentence}.")
             except Exception as error:

@@ -57,6 +57,7 @@ def choose(
     teams: dict[UUID, deque[Candidate]] = defaultdict(deque)
     for candidate in sorted(candidates, key=_age):
         teams[candidate.team_id].append(candidate)
+
     firsts = {queue[0].run_id: queue[0] for queue in teams.values()}
     with_reservation = [first for first in firsts.values() if first.reserved_at is not None]
     served = dict(last_served)
@@ -67,6 +68,7 @@ def choose(
             served[first.team_id] = now
         else:
             machines.reserve(first)
+
     turns = [(served.get(team, NEVER), number, queue) for number, (team, queue) in enumerate(teams.items()) if queue]
     heapq.heapify(turns)
     number = len(teams)
@@ -81,6 +83,7 @@ def choose(
             choice.reserved.append(candidate)
         if queue:
             heapq.heappush(turns, (served_at, turn, queue))
+
     return choice
 
 

@@ -96,17 +96,21 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     with connection.cursor() as cursor:
         cursor.execute(HEADS_OF_LANES)
         heads = cursor.fetchall()
+
     if not heads:
         return [], datetime.min
+
     machines: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)  # of clusters and of runs
     nodes = Node.objects.filter(cluster__in={head[1] for head in heads})
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
+
     conductors = find_conductors({head[1] for head in heads})
     waiting_in_vain = generators.waited_for_in_vain([head[0] for head in heads])
     links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
     for run_id, machine_id in links.values_list("run", "loadgenerator__machine"):
         machines[run_id].add(machine_id)
+
     return [
         Candidate(
             run_id, team_id, priority, created_at, position,
@@ -160,6 +164,7 @@ def _load_anew(run_ids: set[uuid.UUID]) -> set[uuid.UUID]:
     }
     for run in Run.objects.filter(pk__in=without_data).select_related("needs"):
         _contained(run.pk, partial(lifecycle.load_anew, run))
+
     return without_data
 
 

@@ -38,6 +38,7 @@ def await_settled(administration: Administration, limit_s: float, check: Callabl
     except AdministrationError as error:
         log.warning("The background work of the server is not known: %s", error)
         pending = {}
+
     return {"waited_s": round(time.monotonic() - began, 1), "pending": pending}
 
 

@@ -40,9 +40,11 @@ def read_upload(upload_id: uuid.UUID) -> None:
     """Read or save one upload from end to end; nothing is done where it is claimed, or a run measures here."""
     if measuring_here():
         return
+
     claim = upload_lifecycle.begin(upload_id)
     if claim is None:
         return
+
     attempts = Upload.objects.values_list("attempts", flat=True).get(pk=upload_id)
     try:
         child = start_child(upload_id, claim)
@@ -51,6 +53,7 @@ def read_upload(upload_id: uuid.UUID) -> None:
             upload_id, claim, f"The reader could not be started: {error}. Tell an operator of this site."
         )
         return
+
     if _watch(child, upload_id, claim) != 0:
         log.warning("The reader of upload %s ended with %s.", upload_id, child.exit_code)
         upload_lifecycle.give_back(upload_id, claim, attempts)
@@ -87,6 +90,7 @@ def _watch(child: Guarded, upload_id: uuid.UUID, claim: uuid.UUID) -> int | None
         except DatabaseError as error:
             log.warning("Upload %s: no heartbeat (%s).", upload_id, str(error).splitlines()[0])
             connection.close()
+
     return child.stop()
 
 

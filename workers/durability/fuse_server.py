@@ -85,8 +85,10 @@ class FuseServer:
                     return
                 if not self.lying:
                     self.disk.commit_if_due()
+
             if not ready:
                 continue
+
             try:
                 length = os.readv(self.device, [buffer])
             except OSError as error:
@@ -95,12 +97,14 @@ class FuseServer:
                 if error.errno == errno.ENODEV:
                     return
                 raise
+
             self.handle(view[:length])
 
     def handle(self, request: Request) -> None:
         _, opcode, unique, number, uid, gid, _, _ = IN_HEADER.unpack_from(request)
         if opcode in (FORGET, INTERRUPT, BATCH_FORGET):
             return
+
         handler = self.handlers.get(opcode)
         if handler is None:
             self.answer(unique, error=errno.ENOSYS)
@@ -109,6 +113,7 @@ class FuseServer:
             arguments = bytes(request[IN_HEADER.size :])
             threading.Thread(target=self.sync_slowly, args=(fsync_s, unique, number, arguments), daemon=True).start()
             return
+
         self.owner = uid, gid
         self.carry_out(unique, handler, number, request[IN_HEADER.size :])
 
@@ -194,6 +199,7 @@ class FuseServer:
                 content += entry.ljust(length, b"\0")
             elif position > offset:
                 break
+
         return content
 
     # --- attributes
@@ -211,6 +217,7 @@ class FuseServer:
                 uid if valid & FATTR_UID else None,
                 gid if valid & FATTR_GID else None,
             )
+
         if valid & FATTR_SIZE:
             self.disk.truncate(self.file(number), size)
         return self.get_attributes(number, arguments)

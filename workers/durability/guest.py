@@ -91,9 +91,11 @@ class GuestProvisioner(ProcessProvisioner):
                 file.truncate(DISK_MB << 20)
             subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], env=child_environment(), check=True)
             remove_folder(tree)
+
         initial = folder / "initial.cpio"
         with initial.open("wb") as file:
             file.writelines(archive(self._files(program, rendered, chosen[1])))
+
         forward = f"hostfwd=tcp:{rendered.host}:{rendered.port}-{ADDRESS}:{rendered.port}"
         argv: list[str | Path] = [
             QEMU, "-accel", "tcg", "-cpu", "max", "-m", str(MEMORY_MB), "-nographic", "-no-reboot",
@@ -101,6 +103,7 @@ class GuestProvisioner(ProcessProvisioner):
             "-drive", f"file={image},if=virtio,format=raw,cache=writeback",
             "-netdev", f"user,id=net,restrict=on,{forward}", "-device", "virtio-net-pci,netdev=net",
         ]  # fmt: skip
+
         return start_guarded(
             argv,
             registry=self.site.registry,
@@ -120,14 +123,17 @@ class GuestProvisioner(ProcessProvisioner):
         libraries = set(chain.from_iterable(map(_libraries, filter(_is_program, programs))))
         for path in sorted({*programs, *libraries}):
             yield str(path), path.read_bytes(), 0o755
+
         yield "/bin/busybox", tools["busybox"].read_bytes(), 0o755
         loaded = list(_with_dependencies(MODULES, modules))
         for path in loaded:
             yield f"/modules/{path.name}", path.read_bytes(), 0o644
+
         command = " ".join(rendered.command(program, self._lib))
         if (account := self.site.account) is not None:
             command = f"{tools['setpriv']} --reuid {account.uid} --regid {account.gid} --clear-groups {command}"
             yield "/etc/passwd", f"{account.name}:x:{account.uid}:{account.gid}::/:/bin/sh\n".encode(), 0o644
+
         script = INIT.format(
             folder=self.folder, modules=" ".join(f"/modules/{path.name}" for path in loaded), address=ADDRESS,
             port=rendered.port, socat=tools["socat"], command=command,

@@ -60,6 +60,7 @@ def classify(writes: Iterable[Write], versions: Mapping[str, int], fault_us: int
         known[write.key, write.version] = write  # the last of several deletes
         if write.acknowledged_us < fault_us:
             by_key[write.key].append(write)
+
     lost: list[Write] = []
     last_survivor_us = 0
     counts = dict.fromkeys(("present", "older", "absent", "damaged", "unreadable", "unacknowledged"), 0)
@@ -76,6 +77,7 @@ def classify(writes: Iterable[Write], versions: Mapping[str, int], fault_us: int
         else:
             lost += acknowledged
             counts[{ABSENT: "absent", DAMAGED: "damaged"}.get(version, "unreadable")] += 1
+
     return Loss(
         acknowledged=sum(len(acknowledged) for acknowledged in by_key.values()),
         lost=len(lost),

@@ -84,12 +84,15 @@ def parse_probes(lines: Iterable[str]) -> Staleness:
         regressions += older
         if last_stale_us >= 0:
             ages_us.append(last_stale_us)
+
     if not probes:
         raise StalenessError("The client ended before its first probe: measure for longer.")
+
     median_s = longest_s = None
     if ages_us:
         median_s = median(ages_us) / 1e6
         longest_s = max(ages_us) / 1e6
+
     return Staleness(
         probes=probes,
         stale=tuple(stale),
@@ -125,6 +128,7 @@ def measure_staleness(
     for name, properties in files.items():
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(render_properties(properties), encoding="latin-1")
+
     process = run_process(
         java_argv(
             manifest,
@@ -141,6 +145,7 @@ def measure_staleness(
     )
     if process.exit_code != 0:
         raise StalenessError(f"The staleness client failed: {log_tail(log, 5)}")
+
     return parse_probes(results.read_text("latin-1").splitlines())
 
 

@@ -38,6 +38,7 @@ def require_volatile_storage() -> None:
         raise StorageError("Durability is measured on Linux only.")
     if os.geteuid() != 0:
         raise StorageError("Durability is measured as root: a file system is mounted below the servers' data folders.")
+
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as error:
@@ -45,6 +46,7 @@ def require_volatile_storage() -> None:
             f"/dev/fuse cannot be opened ({error.strerror}): load the kernel module fuse (modprobe fuse), and start a "
             "container with --device /dev/fuse --cap-add SYS_ADMIN."
         ) from error
+
     if _is_in_chroot():
         raise StorageError("Durability is measured outside of a chroot, which ends where a process joins other mounts.")
 
@@ -85,6 +87,7 @@ def start_storage(
             if Path(f"/proc/{storage.pid}/root{mountpoint.resolve()}").stat().st_dev != outside:
                 return storage
         storage.wait_for_exit(0.01)
+
     storage.kill()
     reason = log.read_text().strip() or f"it was not mounted within {grouped(MOUNT_TIMEOUT_S)} s"
     raise StorageError(f"The volatile disk on {mountpoint} could not be started: {reason}")

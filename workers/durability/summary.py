@@ -26,6 +26,7 @@ def summarise(system: str, version: str, mode: str, nodes: int, disk: Disk, tria
     recovery_median_s = None
     if recoveries:
         recovery_median_s = statistics.median(recoveries)
+
     return MeasuredLoss(
         system=system,
         version=version,

@@ -121,6 +121,7 @@ class Bench(ABC):
         except ServerDidNotStart as error:
             problem = str(error)
             versions = dict.fromkeys(keys, UNREADABLE)
+
         return Trial(
             fault=fault,
             recovery_s=recovery_s,
@@ -169,6 +170,7 @@ class ServerBench(Bench):
             fault_us = self.write_for(self.client, after_s)
             if fault in NODE_LOSSES:
                 return self._lose_primary(fault)
+
             if fault is Fault.POWER_CUT:
                 os.kill(storage.pid, signal.SIGKILL)
             self.provisioner.stop_nodes(None, planned=False)
@@ -176,6 +178,7 @@ class ServerBench(Bench):
                 storage.kill()
                 self.keep_survivors()
                 self.provisioner.mounts_of = {}
+
             return self.read_after(fault, fault_us, self.client.finish_writing(), self.started_again())
         finally:
             self.provisioner.stop(planned=False)
@@ -222,6 +225,7 @@ class ServerBench(Bench):
             before = versions
         else:
             raise LedgerClientError(f"{MAX_READINGS} readings of the replica differ.")
+
         yield self.replica
 
 
@@ -242,6 +246,7 @@ class ClusterBench(ServerBench):
             self.stop()
             self._mount(self.folders, is_new=True)
             self.provisioner.start()
+
         fault_us = self.write_for(self.client, after_s)
         if fault in NETWORK_CUTS:
             others = range(2, len(self.folders) + 1)
@@ -250,13 +255,16 @@ class ClusterBench(ServerBench):
             writes = self.client.stop_writing()
             reopened = self._complete(self.provisioner.wait_for_nodes, is_retried=True)
             return self.read_after(fault, fault_us, writes, reopened)
+
         only = 1 if fault is Fault.NODE_POWER_CUT else None
         cut = self.storages[:only]
         for storage in cut:
             os.kill(storage.pid, signal.SIGKILL)
+
         self.provisioner.stop_nodes(only, planned=False)
         for storage in cut:
             storage.kill()
+
         writes = self.client.stop_writing()
         self._mount(self.folders[:only], is_new=False)
         reopened = self._complete(partial(self.provisioner.start_nodes, self.server, only), is_retried=only is not None)
@@ -396,16 +404,19 @@ def prepared_server(
         for node in range(nodes if are_equal else 1):
             folder = provisioner.node_folder(node)
             (folder / "data").rename(folder / "template")
+
         client = opened.enter_context(new_client(provisioner.folder / "client", manifest, server, site))
         if are_equal:
             cluster = ClusterBench(provisioner, server, client, site, disk or Disk())
             opened.callback(cluster.stop)
             yield cluster
             return
+
         replica = None
         if nodes > 1:
             at_replica = replace(server, host=get_host(1), nodes=())
             replica = opened.enter_context(new_client(provisioner.folder / "replica", manifest, at_replica, site))
+
         yield ServerBench(provisioner, server, client, site, disk or Disk(), replica=replica)
 
 

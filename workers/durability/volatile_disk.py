@@ -97,6 +97,7 @@ class VolatileDisk:
         for name in ("inodes", "unnamed", "live"):
             shutil.rmtree(base / name, ignore_errors=True)
             (base / name).mkdir()
+
         info = (base / "tree").stat()
         self.root = self._add(Folder(self._number(), info.st_mode, info.st_uid, info.st_gid, links=2))
         self._read_tree(self.root, self._path("tree"), {})
@@ -151,6 +152,7 @@ class VolatileDisk:
             raise OSError(errno.EINVAL, new_name)
         if target is node:
             return
+
         if target is not None:
             if flags & RENAME_NOREPLACE:
                 raise OSError(errno.EEXIST, new_name)
@@ -159,6 +161,7 @@ class VolatileDisk:
             elif isinstance(target, Folder):
                 raise OSError(errno.EISDIR, new_name)
             self._leave(to, new_name)
+
         del folder.children[name]
         to.children[new_name] = node
         if isinstance(node, Folder):
@@ -189,6 +192,7 @@ class VolatileDisk:
             while data:
                 written = os.pwrite(descriptor, data, end - len(data))
                 data = data[written:]
+
         # Bytes between the old end and the new data read as zeros on both sides.
         chunks = range(offset // CHUNK_BYTES, -(-end // CHUNK_BYTES))
         file.dirty.update(chunks)
@@ -292,6 +296,7 @@ class VolatileDisk:
         if isinstance(before, Folder) or (before is not None and isinstance(node, Folder)):
             self._remove_durable(folder, name)
             before = None
+
         path = f"{self._durable_path(folder)}/{name}"
         draft = self._path("draft")
         if isinstance(node, Folder):
@@ -308,6 +313,7 @@ class VolatileDisk:
                 os.symlink(node.target, draft)
                 os.chown(draft, node.uid, node.gid, follow_symlinks=False)
             os.rename(draft, path)
+
         folder.durable_children[name] = node
         if before is not None:
             self._note_removed(before)
@@ -370,6 +376,7 @@ class VolatileDisk:
                     size = info.st_size
                     node = files[info.st_ino] = File(self._number(), *owner, size=size, durable_size=size)
                     os.link(entry.path, self._inode(node))
+
                 if isinstance(node, File):
                     node.durable_links += 1
                 folder.children[entry.name] = folder.durable_children[entry.name] = self._add(node)

@@ -81,6 +81,7 @@ def run_client(client_run_id: uuid.UUID) -> None:
     )
     if claimed is None:
         return
+
     try:
         with (
             created_work_folder(settings.WORK_DIR, client_run_id, claim, generator_name()) as folder,
@@ -115,6 +116,7 @@ def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = 
         )
     if problem := host_problem():
         raise StartError(problem)
+
     base, properties = folder.path, folder.properties
     outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
     if OPEN_RATE in order["properties"]:
@@ -123,6 +125,7 @@ def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = 
     java_phase, go_phase = PHASES[order["phase"]]
     if order["binding"].startswith(GO_YCSB):
         return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)], manifest
+
     arguments = ["--check" if is_check else "--ready", java_phase, "-s", "-P", str(properties)]
     java_class = manifest.java_class or order["java_class"]
     arguments += ["-threads", str(order["threads"]), "-db", java_class]
@@ -183,8 +186,10 @@ class Client:
                 created = self._create_table(command)
                 if created.exit_code or created.stopped_because:
                     return self._conclude(created)
+
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
+
             result = self._measure(command)
             if result.exit_code == 0:
                 store_archive(manifest, self.folder.path)
@@ -221,6 +226,7 @@ class Client:
         options: dict[str, Any] = {}
         if self.is_go:
             options = {"cpus": self.cpus, "on_stdout_line": self._read_go_line}
+
         return self._run(
             command,
             f"ycsb {self.label}",
@@ -308,6 +314,7 @@ class Client:
             counts = [count for name, count in by_operation.items() if name != COMPOSITE]
             succeeded = sum(count.get("count", 0) for count in counts)
             self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
+
         if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
             self.failure = (Reason.GENERATOR_UNFIT, problem)
         self.reporter.lines.append(
@@ -338,6 +345,7 @@ class Client:
                 silent_s = int(self.order["properties"].get("warmuptime", 0)) + start_s
                 self.guard = ProgressGuard(time.monotonic() + silent_s)
             self._report(state="running")
+
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())
         self._check_start()
@@ -406,6 +414,7 @@ class Client:
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
             if problem := start_problem([self.order["binding"]]):
                 reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
+
         facts: dict[str, Any] = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
         self.clock.stepped_s()
         if self.clock.steps:
@@ -440,6 +449,7 @@ class Client:
                 counts = {name: operation.count or 0 for name, operation in run.operations.items()}
         except (OSError, YcsbError):
             return {}
+
         inserted = counts.get("INSERT", 0)
         failed = counts.get("INSERT-FAILED", 0) + counts.get("INSERT_ERROR", 0)
         facts = {"inserted": inserted, "inserts": inserted + failed + self.order["threads"]}
@@ -449,6 +459,7 @@ class Client:
                 "deleted": deleted,
                 "deletes": deleted + counts.get("DELETE-FAILED", 0) + self.order["threads"],
             }
+
         return facts
 
     def _read_lines(self, name: str) -> list[str]:
@@ -482,6 +493,7 @@ def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
             for key, value in (("mean_us", numbers.avg), ("max_us", numbers.max), ("p99_us", numbers.p99)):
                 if value is not None:
                     entry[key] = value  # type: ignore[literal-required]
+
     return statuses
 
 

@@ -58,6 +58,7 @@ def run_check(check: uuid.UUID, claim: uuid.UUID, order: ClientOrder) -> CheckRe
     name = generator_name()
     if busy_folders(settings.WORK_DIR, name):
         return CheckResult("busy")  # A check would disturb what is measured.
+
     try:
         with created_work_folder(settings.WORK_DIR, check, claim, name) as folder:
             try:
@@ -117,9 +118,11 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
     )
     if result.stopped_because == "deadline" and not server_time.has_begun:
         return CheckResult("unfit", f"YCSB's client did not start within {duration(round(result.duration_s))}")
+
     problem = _find_problem(result, printed, folder.path / "summary.txt", order["deadline_s"])
     if not problem:
         return CheckResult("passed")
+
     return CheckResult("failed", redact(problem, find_secrets(order["properties"])))
 
 
@@ -131,11 +134,14 @@ def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path,
         for word in WORDS:
             line = line.removeprefix(word)
         return line
+
     if result.stopped_because == "deadline":
         return f"no answer within {duration(timeout_s)}"
+
     try:
         operations = parse_summary(summary.read_text(errors="replace")).operations
     except (OSError, YcsbError):
         return NO_SUMMARY.format(exit_code=result.exit_code)
+
     codes = set().union(*(operation.returns for operation in operations.values()))
     return ", ".join(sorted(codes - {"OK", MISSING}))

@@ -51,5 +51,6 @@ def divide_cpus(cpus: Iterable[int], topology: Path = _TOPOLOGY) -> tuple[list[i
         cores = [[cpu] for cpu in ordered]
     if len(cores) < 2:
         return [], []
+
     half = (len(cores) + 1) // 2
     return [*chain(*cores[:half])], [*chain(*cores[half:])]

@@ -147,12 +147,14 @@ def choose_postgresql(account: Account | None, *, major: int | None = None, shel
     for server in fitting:
         if _can_use(server.folder, account):
             return server
+
     if fitting:
         return _copy_postgresql(fitting[0], shelf)
     if major is None:
         raise ExecutableNotFound(
             f"No PostgreSQL {MIN_POSTGRESQL} to {MAX_POSTGRESQL} on this machine. {INSTALL_POSTGRESQL}"
         )
+
     here = ", ".join(sorted({server.version for server in servers})) or "none"
     raise ExecutableNotFound(f"PostgreSQL {major} is needed; on this machine: {here}.")
 
@@ -201,10 +203,12 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
         raise ExecutableNotFound(
             f"The jars of {name} are missing or damaged: run `make servers {name}`. ({error})"
         ) from error
+
     java = find_server_java()
     lib = manifest.jars[0].parent
     if _can_use(lib, account):
         return java, lib
+
     home = shelf / f"{name}-{manifest.digest[:12]}"
     _fill(home, lambda draft: shutil.copytree(lib, draft / lib.name))
     return java, home / lib.name

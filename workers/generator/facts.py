@@ -47,6 +47,7 @@ def _observe_macos() -> dict[str, object]:
     for name, observe in observers.items():
         with contextlib.suppress(OSError, psutil.Error, NotImplementedError):
             observed[name] = observe()
+
     return {name: value for name, value in observed.items() if value not in (None, "", 0) or name == "swap_bytes"}
 
 

@@ -138,6 +138,7 @@ def add_activity(team: Team, generators: Iterable[Any]) -> list[Any]:
         row.is_calibrated = lease is not None and lease.load_generator_id == row.pk
         builds = [(name, digest, get_capacity(row.capacity, name, digest)) for name, digest in row.bindings.items()]
         row.builds = sorted(builds, key=lambda build: (build[2].get("ops_s", 0.0), build[0]))
+
     return rows
 
 

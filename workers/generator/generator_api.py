@@ -138,9 +138,11 @@ def enrol(request: HttpRequest) -> JsonResponse:
             "The header “Authorization: Bearer CODE” is missing. Load generators of earlier releases send the code in "
             "the body: update this one.",
         )
+
     credential = enrolment.enrol(code)
     if credential is None:
         raise Refused(401, "This enrolment code is unknown, was used, or has expired. An operator makes another one.")
+
     response = JsonResponse({"credential": credential, "redis_url": settings.GENERATOR_REDIS_URL})
     response["Cache-Control"] = "no-store"
     return response
@@ -228,16 +230,19 @@ def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID
     row = _rows(name, pk).values_list("run_id", "number", "group", "run__starts_at").first()
     if row is None:
         raise _not_there(name, pk)
+
     run_id, number, group, starts_at = row
     fields = body.model_dump(include=REPORTED, exclude_unset=True)
     if body.state:
         goes_on = client_lifecycle.advance(pk, body.claim, ClientRun.State(body.state), **fields)
     else:
         goes_on = client_lifecycle.beat(pk, body.claim, **fields)
+
     # The live view is that of the ladder.
     if goes_on and not group:
         for line in body.lines[:MAX_LINES]:
             live.publish(run_id, number, **line.model_dump())
+
     return {"goes_on": goes_on, "starts_at": starts_at.timestamp() if starts_at else None}
 
 
@@ -258,6 +263,7 @@ def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: s
         raise Refused(409, RUN_CLAIMED)
     if kind not in KINDS or PurePath(file_name).name != file_name:
         raise Refused(400, NO_SUCH_FILE.format(kind=kind, name=file_name))
+
     is_text = kind in artifacts.TEXT_KINDS
     if stated.size > MAX_FILE_BYTES or (is_text and stated.size > MAX_TEXT_BYTES):
         raise Refused(413, f"{file_name}, {in_words(stated.size)}, above the limit")
@@ -265,10 +271,12 @@ def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: s
         return {}  # An earlier request stored every file.
     if not _upload_slots.acquire(blocking=False):
         raise Refused(503, TOO_MANY_FILES.format(limit=MAX_UPLOADS))
+
     try:
         _store_file(request, client_run, kind, file_name, stated.sha256, stated.size)
     finally:
         _upload_slots.release()
+
     return {}
 
 
@@ -291,6 +299,7 @@ def complete(request: HttpRequest, name: str, body: requests.Result, pk: uuid.UU
     if body.missing:
         text = f"Client {client_run.number} on {name}: missing: {'; '.join(body.missing)}."
         RunEvent.objects.get_or_create(run_id=client_run.run_id, kind="note", text=text)
+
     client_lifecycle.complete(
         pk,
         body.claim,

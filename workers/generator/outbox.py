@@ -94,6 +94,7 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
                 site.store_file(pk, claim, kind, path)
             except FileTooLarge as refusal:
                 too_large[path] = f"{refusal}; it is kept in {shelf} on {platform.node()}"
+
         site.complete(pk, claim, asdict(folder.result), list(too_large.values()))
         for path in too_large:
             shelf.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,6 +103,7 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
         if refusal.code != RUN_DELETED:
             raise
         log.warning("%s: its run was deleted; the folder is removed.", folder.path)
+
     folder.remove()
 
 

@@ -54,10 +54,12 @@ class PoolProbe:
             self._passed_at, self._next_at = now, self._sent_at + PROBE_INTERVAL_S
             self._pending, self._retry_s = False, MIN_RETRY_S
             return PoolState.PROBED
+
         if now >= self._next_at:
             self._send(idle, now)
         if now - self._passed_at > HUNG_AFTER_S:
             return PoolState.HUNG
+
         return PoolState.UNKNOWN
 
     def _send(self, number: int, now: float) -> None:

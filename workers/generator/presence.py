@@ -62,6 +62,7 @@ def beat_forever(name: str, slots: int) -> None:
             log.warning("%s: its credential was replaced: it starts again after the clients that it runs.", name)
             restart_worker()
             return
+
         try:
             pool = probe.check()
             if pool == PoolState.HUNG:
@@ -70,6 +71,7 @@ def beat_forever(name: str, slots: int) -> None:
             if time.monotonic() < due_at and not quarantined and not calibration.is_alive():
                 liveness.touch()
                 continue
+
             problem = ""
             if quarantined and (problem := start_problem(bindings)):
                 log.warning("%s: it stays in quarantine: %s", name, problem)
@@ -85,6 +87,7 @@ def beat_forever(name: str, slots: int) -> None:
                     target=calibrate, args=[slots, stop_calibration], name="calibration", daemon=True
                 )
                 calibration.start()
+
             liveness.touch()
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("%s: no sign of life (%s).", name, error)
@@ -100,8 +103,10 @@ def calibrate(slots: int, stop: threading.Event) -> None:
     except Exception as failure:
         log.exception("The calibration failed.")
         error = f"The calibration failed ({type(failure).__name__}: {failure}): see the load generator's log."
+
     if stop.is_set():
         return
+
     try:
         retry_with_backoff(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
     except (SiteUnreachable, SiteRefused) as refusal:

@@ -140,6 +140,7 @@ def _revoke_excessive() -> None:
     for name in names:
         for key in keys(name):
             pipeline.memory_usage(key, samples=0)  # all elements: a few small ones could hide a large one
+
     sizes = iter(pipeline.execute())
     for name in names:
         queue_bytes = sum(next(sizes) or 0 for _ in keys(name))

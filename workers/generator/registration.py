@@ -41,6 +41,7 @@ def register_generator(
         if not is_new and _owner(machine) in (None, name):
             machine.facts = {**machine.facts, **machine_facts}
             machine.save(update_fields=["facts"])
+
         holder = LoadGenerator.objects.select_for_update(of=("self",)).filter(name=name, may_move=False)
         other = holder.exclude(machine=machine).select_related("machine").first()
         if other is not None and other.machine.host_key:
@@ -49,6 +50,7 @@ def register_generator(
                 "Choose another name (BENCHSITE_GENERATOR). If the load generator has moved, an operator presses "
                 '"Allow another host" on the page of load generators.'
             )
+
         generator, _ = LoadGenerator.objects.update_or_create(
             name=name,
             defaults={"machine": machine, "slots": slots, "bindings": bindings, "facts": facts, "may_move": False},

@@ -47,6 +47,7 @@ def come_up(sender: Consumer, **_: Any) -> None:
     name = generator_name()
     if not name:
         return
+
     slots = sender.pool.num_processes
     try:
         fields = presence.description(slots)
@@ -55,8 +56,10 @@ def come_up(sender: Consumer, **_: Any) -> None:
         # Celery swallows what a signal's receiver raises, but for this.
         log.critical("%s", error)
         raise WorkerShutdown(1) from error
+
     for task, args in ((presence.beat_forever, [name, slots]), (outbox.deliver_forever, [name])):
         threading.Thread(target=task, args=args, name=f"{task.__name__} {name}", daemon=True).start()
+
     log.info("Load generator %s is ready on %s.", name, machine)
 
 

@@ -138,6 +138,7 @@ class SiteClient:
                 digest = hashlib.sha256(text).hexdigest()
                 size = len(text)
                 content = io.BytesIO(text)
+
             query = urlencode({"claim": claim, "sha256": digest, "size": size})
             self._request(
                 "PUT",
@@ -167,20 +168,24 @@ class SiteClient:
             if body is not None and hasattr(body, "seek"):
                 body.seek(0)
             response = self._send(method, address, **arguments)
+
         try:
             answer = response.json()
         except ValueError:
             answer = None
+
         if response.status == 200 and isinstance(answer, dict):
             return answer
         if not isinstance(answer, dict) or "detail" not in answer:
             text = response.data[:MAX_DETAIL].decode(errors="replace")
             raise SiteUnreachable(ANSWER_OF_OTHERS.format(status=response.status, text=text))
+
         detail = str(answer["detail"])
         if response.status >= 500 or response.status in (408, 422, 429):
             raise SiteUnreachable(detail)
         if response.status == 413:
             raise FileTooLarge(413, detail)
+
         raise SiteRefused(response.status, detail, str(answer.get("code", "")))
 
     def _send(

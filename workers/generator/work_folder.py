@@ -159,6 +159,7 @@ def opened_work_folder(path: Path) -> Iterator[WorkFolder | None]:
     except OSError:
         yield None
         return
+
     folder = None
     _opened.add(path)
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -167,6 +168,7 @@ def opened_work_folder(path: Path) -> Iterator[WorkFolder | None]:
         if record["result"]:
             result = ClientResult(**record["result"])
         folder = WorkFolder(path, uuid.UUID(record["claim"]), record["generator"], result, lock)
+
     try:
         yield folder
     finally:

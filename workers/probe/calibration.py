@@ -61,6 +61,7 @@ def measure_capacities(slots: int, should_stop: Callable[[], bool] = lambda: Fal
         capacities[binding] = Capacity(
             digest=manifest.digest, client_ops_s=client_ops_s, ops_s=ops_s, clients=slots, cores=cores
         )
+
     return capacities
 
 
@@ -95,6 +96,7 @@ def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop
         )
         if result.exit_code == 0:
             return ""
+
         return stderr.read_text(errors="replace")[-500:] or "no output"
 
     try:
@@ -106,7 +108,9 @@ def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop
             errors = [error for error in pool.map(lambda client: run(client, Path(folder)), range(clients)) if error]
     except (ManifestError, StartError, OSError) as error:
         raise CalibrationFailed(f"The clients could not be started: {error}") from error
+
     complete = [sum(rates.values()) for rates in totals.values() if len(rates) == clients]
     if errors or not complete:
         raise CalibrationFailed(f"{clients} clients with {threads} threads failed: {(errors or ['no status'])[0]}")
+
     return max(complete)

@@ -83,6 +83,7 @@ def build_order(server: Server, digest: str, number: int, timeout_s: float, *, w
     properties |= {"insertstart": str(number), "insertcount": "1", "operationcount": str(OPERATIONS * THREADS)}
     if writes:
         properties["workload"] = CHECK_WORKLOAD
+
     return {
         "binding": system.binding.name,
         "digest": digest,
@@ -112,6 +113,7 @@ def run_clients(team: Team, server: Server, number: int, timeout_s: float, *, wr
             is_first = writes and not sent
             order = build_order(server, row.bindings[binding], number, timeout_s, writes=is_first)
             sent[send(row, order, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
+
     return results + _await_results(sent, deadline)
 
 
@@ -138,6 +140,7 @@ def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> l
             if answer or (time.monotonic() > claims_end and cache.delete(_key(check))):
                 waiting.remove(check)
         time.sleep(POLL_S)
+
     return list(results.values())
 
 

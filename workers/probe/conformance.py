@@ -139,6 +139,7 @@ class Conformance:
                 status = "failed"
                 detail = str(error)
                 writable = writable and name not in ("connect", "mode in force", "data set", "load")
+
             yield CheckResult(name, status, detail, round(time.monotonic() - started, 2))  # type: ignore[arg-type]
 
     def _checks(self) -> Iterator[tuple[str, Callable[[], str], bool]]:
@@ -155,6 +156,7 @@ class Conformance:
         yield "values", self.values, True
         for letter in CORE_WORKLOADS:
             yield f"workload {letter}", lambda letter=letter: self.workload(letter), True  # type: ignore[misc]
+
         yield "missing record", self.missing_record, True
         yield "missing table", self.missing_table, True
         yield "cut connection", self.cut_connection, True
@@ -194,9 +196,11 @@ class Conformance:
         others = list(filter(differs, self.system.modes.values()))
         if not others:
             raise CheckSkipped(NO_OTHER_SETTING)
+
         accepted = [mode.slug for mode in others if read_back(self.system, mode, self.server.administration).in_force]
         if accepted:
             raise CheckFailed(OTHER_MODES_ACCEPTED.format(mode=self.mode.slug, accepted=", ".join(accepted)))
+
         return f"{', '.join(mode.slug for mode in others)}: not in force."
 
     # --- data
@@ -249,6 +253,7 @@ class Conformance:
         workload = CORE_WORKLOADS[letter]
         if scans(workload) and not self.system.binding.scans:
             raise CheckSkipped(NO_SCANS)
+
         target = self.target()
         inserts = float(workload["insertproportion"]) > 0
         target.prepare_writes(inserts=inserts)
@@ -262,10 +267,12 @@ class Conformance:
         if inserts:
             self.inserted += counts.get("INSERT", 0) + THREADS
             target.note_inserts(self.inserted)
+
         summary = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
         # A read-modify-write counts as its read and its update, too.
         if sum(counts.values()) - counts.get("READ-MODIFY-WRITE", 0) < OPERATIONS:
             raise CheckFailed(f"Only {summary} of {OPERATIONS} operations.")
+
         return f"{summary}."
 
     def missing_record(self) -> str:
@@ -313,18 +320,22 @@ class Conformance:
                 output = self.run_client(properties, server=through, on_start=timer.start, options=("-target", "200"))
             finally:
                 timer.cancel()
+
         codes = output.returns().get("READ", {})
         # A record has 1,000 bytes or more. Of several nodes a driver may reach some through the proxy, others past it.
         if codes.get("OK", 0) and sum(carried) < 1_000 * codes["OK"]:
             raise CheckSkipped(PAST_PROXY)
+
         before, closed = at_cut or (0, 0)
         if not closed:
             raise CheckFailed(NO_CONNECTION)
+
         # The seven seconds behind the cut outweigh the three before it, however slow the machine is.
         after = sum(carried) - before
         traffic = TRAFFIC.format(before=grouped(before), after=grouped(after))
         if after < before or not codes.get("OK"):
             raise CheckFailed(NOT_RECOVERED.format(traffic=traffic, codes=codes, output=output.last_lines()))
+
         failed = sum(codes.values()) - codes["OK"]
         return RECOVERED.format(sockets=closed, traffic=traffic, succeeded=codes["OK"], failed=failed)
 
@@ -337,6 +348,7 @@ class Conformance:
             raise CheckSkipped(OWN_SERVERS_ONLY)
         if self.mode.durability.ack not in ("os_buffer", "disk"):
             raise CheckSkipped(MODE_MAY_LOSE.format(mode=self.mode.slug))
+
         timer = threading.Timer(KILL_AFTER_S, self.provisioner.stop, kwargs={"planned": False})
         target = dataclasses.replace(self.target(), keys=loaded_keys({"recordcount": str(KILL_RECORDS)}))
         target.prepare_load()
@@ -348,6 +360,7 @@ class Conformance:
         present = target_count(dataclasses.replace(target, administration=self.server.administration), acknowledged)
         if not acknowledged or present < acknowledged:
             raise CheckFailed(INSERTS_LOST.format(acknowledged=acknowledged, present=present))
+
         return INSERTS_PRESENT.format(acknowledged=acknowledged, present=present)
 
     def delete(self) -> str:

@@ -76,6 +76,7 @@ class HostSampler:
         now = time.monotonic()
         if self._is_over or (self._last is not None and now - self._last[0].at < self.interval_s):
             return
+
         try:
             sample = Counters(), self._count_ticks()
             if self._last is not None:
@@ -114,6 +115,7 @@ class HostSampler:
         for node in self._nodes:
             values[f"{node}_cores"] = owned[node]
             values[f"{node}_memory_bytes"] = self._measure_memory(node)
+
         return values
 
     def _count_ticks(self) -> Counter[str]:
@@ -122,6 +124,7 @@ class HostSampler:
         for record in read_records(self.registry):
             if record.label.startswith(CLIENT_LABEL):
                 roots[record.pid] = CLIENTS
+
         present = {int(name) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
         self._processes = {pid: process for pid, process in self._processes.items() if pid in present}
         parents: dict[int, int] = {}
@@ -132,14 +135,17 @@ class HostSampler:
             with contextlib.suppress(OSError, IndexError):
                 parents[pid], ticks, waited_ticks = _stat(pid)
                 self._processes[pid] = _Process(ticks, waited_ticks, "")
+
         for pid in parents:
             self._processes[pid].owner = self._find_owner(pid, parents, roots)
+
         totals: Counter[str] = Counter()
         for process in self._processes.values():
             totals[process.owner] += process.ticks
             # Of Benchsite's own processes some wait for the clients and the servers, whose time is counted there.
             if process.owner not in ("", BENCHSITE, KERNEL):
                 totals[process.owner] += process.waited_ticks
+
         return totals
 
     def _measure_memory(self, node: str) -> float:
@@ -205,4 +211,5 @@ def _memory_bytes(pids: Iterable[int]) -> float:
         }
         own += int(sizes.get("RssAnon", 0)) * 1024
         shared = max(shared, int(sizes.get("RssShmem", 0)) * 1024)
+
     return float(own + shared)

@@ -55,4 +55,5 @@ class CounterSampler:
             values |= counters.values
             self._names = self._names or list(values)
             self._lines.append(row_text({name: values.get(name, float("nan")) for name in self._names}))
+
         self._last = now, counters

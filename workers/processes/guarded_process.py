@@ -143,11 +143,13 @@ class Guarded:
                     self._failure = event["error"]
                 elif event["event"] == "ended":
                     ended = True
+
         if not ended and self.pgid:
             self._end_group()
         self._popen.wait()
         with self._sending:
             self._line.close()
+
         self._exited.set()
         self._ended.set()
         self._known.set()
@@ -230,6 +232,7 @@ def start_guarded(
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
+
     guarded = Guarded(popen, ours, label, registry / f"{token}.json", grace_s)
     guarded._say(json.dumps(order).encode() + b"\n")
     guarded._wait_until_started()

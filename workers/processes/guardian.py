@@ -163,6 +163,7 @@ class Guardian:
         if self.wake in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(self.wake, 4096)
+
         if self.fd in ready:
             try:
                 piece = os.read(self.fd, 4096)
@@ -170,9 +171,11 @@ class Guardian:
                 piece = b""
             self.inbox += piece
             self.owner_gone = not piece
+
         for word in ("kill", "stop"):
             if word.encode() in self.inbox and self.asked_to != "kill":
                 self.asked_to = word
+
         self.inbox = self.inbox.rpartition(b"\n")[2]
         # The pid of the parent changes when the owner dies, even where a fork of it still holds the socket open.
         self.owner_gone = self.owner_gone or os.getppid() != self.owner
@@ -186,17 +189,21 @@ class Guardian:
         if self.pid == 0:
             os.close(failure_out)
             self.become_child(failure_in)
+
         os.close(failure_in)
         with os.fdopen(failure_out, "rb") as answer:
             failure = answer.read()
+
         if failure:
             os.waitpid(self.pid, 0)
             self.tell(event="failed", error=failure.decode(errors="replace"))
             sys.exit(0)
+
         # The pipes now belong to the child alone, so that their readers see the end when it ends.
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
+
         os.close(null)
 
     def become_child(self, failure: int) -> NoReturn:
@@ -205,6 +212,7 @@ class Guardian:
             signal.set_wakeup_fd(-1)
             for number in HANDLED_SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
+
             os.setsid()
             if self.order["cpus"]:
                 os.sched_setaffinity(0, self.order["cpus"])
@@ -217,6 +225,7 @@ class Guardian:
                 os.setgid(gid)
                 os.setuid(uid)
                 environment |= {"HOME": home, "USER": name, "LOGNAME": name}
+
             # After the change of account, which would clear it.
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != guardian:
@@ -245,6 +254,7 @@ class Guardian:
         draft = f"{self.record}.draft"
         with open(draft, "w") as file:
             json.dump(content, file)
+
         os.replace(draft, self.record)
         self.tell(event="started", pid=self.pid, pgid=self.pid, started=content["started"])
 
@@ -307,6 +317,7 @@ class Guardian:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.pid, self.order["stop_signal"])
             self.terminate_new_strays()
+
         if self.asked_to == "kill" or not self.wait_until_gone():
             end = time.monotonic() + KILL_PATIENCE_S
             while self.anything_left() and time.monotonic() < end:
@@ -315,8 +326,10 @@ class Guardian:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.kill(stray, signal.SIGKILL)
                 self.listen(GROUP_CHECK_S)
+
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.record)
+
         self.tell(event="ended")
 
     def guard(self) -> None:

@@ -70,6 +70,7 @@ class _Reader:
                     file = opened.enter_context(self.path.open("ab", buffering=0))
             except OSError as problem:
                 self.problem, file = problem, None
+
             opened.enter_context(self.pipe)
             while True:
                 ready = poll.poll(POLL_MS)
@@ -79,13 +80,16 @@ class _Reader:
                     break
                 if not ready:
                     continue
+
                 piece = os.read(self.pipe.fileno(), 1 << 16)
                 if not piece:
                     break
+
                 if file is not None:
                     self.keep(file, piece)
                 if self.on_line is not None:
                     self.split(piece)
+
             if self.partial:
                 self.hand_over(bytes(self.partial))
 
@@ -209,6 +213,7 @@ def run_process(
                         guarded.request_stop()
                 elif guarded.alive() and now > patience_ends:
                     guarded.stop()  # The guardian itself does not answer.
+
             if guarded.ended:
                 give_up.set()
     finally:
@@ -219,9 +224,11 @@ def run_process(
                 guarded.stdin.close()
         for reader in readers:
             reader.thread.join(timeout=END_PATIENCE_S)
+
     for reader in readers:
         if reader.problem is not None:
             raise reader.problem
+
     code = LOST
     if guarded.exit_code is not None:
         code = guarded.exit_code

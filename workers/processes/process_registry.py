@@ -62,6 +62,7 @@ def end_earlier_lives(folder: Path) -> list[Record]:
     end = time.monotonic() + GRACE_S + 2
     while any(record.guardian_lives for record in leftovers) and time.monotonic() < end:
         time.sleep(GONE_CHECK_S)
+
     ended = []
     for record in leftovers:
         processes = _find_processes(record)
@@ -69,6 +70,7 @@ def end_earlier_lives(folder: Path) -> list[Record]:
             ended.append(record)
             _end(processes)
         record.path.unlink(missing_ok=True)
+
     return ended
 
 

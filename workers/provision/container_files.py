@@ -64,6 +64,7 @@ def put_files(
             member = _member(name, owner, 0o600)
             member.size = len(encoded)
             archive.addfile(member, io.BytesIO(encoded))
+
     container.put_archive(str(folder), content.getvalue())
 
 

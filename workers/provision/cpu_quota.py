@@ -29,6 +29,7 @@ def own_group() -> Path:
         groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     except OSError:
         raise QuotaError("CPU time is limited on Linux only.") from None
+
     roots = [Path(mount[1]) for mount in mounts if mount[2] == "cgroup" and "cpu" in mount[3].split(",")]
     names = [name for _, controllers, name in groups if "cpu" in controllers.split(",")]
     for root in roots:
@@ -37,6 +38,7 @@ def own_group() -> Path:
             for group in (root / name.lstrip("/"), root):
                 if (group / "cpu.cfs_quota_us").exists():
                     return group
+
     raise QuotaError(
         "CPU time is limited by the cgroup controller cpu of version 1, and this machine has none. Choose another kind "
         "of fault."

@@ -59,6 +59,7 @@ def probe_disk(folder: Path, writes: int = WRITES) -> DiskProbe:
     finally:
         os.close(descriptor)
         path.unlink(missing_ok=True)
+
     times_us.sort()
     return DiskProbe(
         file_system=file_system(str(folder))[1],

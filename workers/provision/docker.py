@@ -86,12 +86,14 @@ class DockerProvisioner(StartingProvisioner):
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.spec.system.name} is already up.")
+
         self._count_nodes()
         if self._nodes > 1 and not self.site.on_host_network:
             raise ServerDidNotStart(
                 f"{self._nodes} nodes of {self.spec.system.name} need the host's network, and containers here are on "
                 f"{self.site.network}: set nodes to 1, or BENCHSITE_DOCKER_NETWORK to host."
             )
+
         self._render(0, "")  # Wrong settings are told before anything is made.
         reference = self._reference()
         with connected(self.site.engine) as engine:
@@ -228,6 +230,7 @@ class DockerProvisioner(StartingProvisioner):
         password = read_file(container, f"{FOLDER}/{PASSWORD}")
         if password:
             return container, password
+
         # A first start, or half a data folder, which a server might take for a whole one.
         container.remove(force=True, v=True)
         remove_volume(engine, self.name)
@@ -256,10 +259,12 @@ class DockerProvisioner(StartingProvisioner):
         if site.memory_bytes:
             # Memory beyond the limit ends the server rather than being swapped, which no measurement would show.
             limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
+
         if site.cpus:
             limits["nano_cpus"] = round(site.cpus * 1e9)
         if self.spec.cpus:
             limits["cpuset_cpus"] = ",".join(map(str, self.spec.cpus))
+
         return engine.containers.create(
             image.image_id,  # What was looked at, whatever the tag names a moment later.
             name=name + suffix,
@@ -322,6 +327,7 @@ class DockerProvisioner(StartingProvisioner):
                 is_taken = self.site.on_host_network and "address already in use" in error.log_tail.lower()
                 if attempt == PORT_ATTEMPTS or not is_taken:
                     raise
+
         raise AssertionError("unreachable")
 
     def _port(self) -> int:
@@ -374,6 +380,7 @@ class DockerProvisioner(StartingProvisioner):
             self._others.append(container.id)
             container.start()
             others.append(container)
+
         self._wait_for_others(engine, others)
         return others
 
@@ -417,8 +424,10 @@ class DockerProvisioner(StartingProvisioner):
                     is_ending = self._administration.shut_down()
             except AdministrationError as error:
                 raise ServerDidNotStop(f"Its administration could not end it: {error}") from error
+
         for container in containers[is_ending:]:
             container.kill(signal=f"SIG{stop_signal}")
+
         for container in containers:
             if not wait_for_end(container, timeout_s):
                 raise ServerDidNotStop(f"Container {container.name} did not end within {grouped(timeout_s)} s.")
@@ -435,6 +444,7 @@ class DockerProvisioner(StartingProvisioner):
             except APIError as error:
                 if error.status_code != 409:  # It ended meanwhile.
                     raise
+
         for container in containers:
             if not wait_for_end(container, KILLED_S):
                 raise self._hangs(f"container {container.name}")

@@ -61,11 +61,13 @@ def connected(engine: str) -> Iterator[Any]:
             f"DOCKER_HOST is {engine}: clusters of containers run on the conductor's own machine, "
             "so name its socket, such as unix:///var/run/docker.sock."
         )
+
     _see_whether_it_listens(engine)
     try:
         client = docker.DockerClient(base_url=engine, timeout=ANSWER_TIMEOUT_S)
     except DockerException as error:
         raise _silent(engine, error) from error
+
     try:
         yield client
     except APIError as error:

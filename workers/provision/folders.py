@@ -27,9 +27,11 @@ def make_folder(folder: Path, account: Account | None) -> None:
         parent.mkdir(exist_ok=True)
         if account is not None:
             parent.chmod(0o755)  # What root makes under a strict umask is closed to the account.
+
     folder.mkdir(mode=0o700, exist_ok=True)
     if account is None:
         return
+
     os.chown(folder, account.uid, account.gid, follow_symlinks=False)
     if not reachable(folder, account):
         raise ServerDidNotStart(

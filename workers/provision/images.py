@@ -40,6 +40,7 @@ def find_image(engine: Any, reference: str, image_id: str = "", *, pull: bool, i
     else:
         if pull and is_build and not image_id and image.attrs.get("RepoDigests"):
             image = _pull(engine, reference)
+
     digests = image.attrs.get("RepoDigests") or [""]
     digest = next((name for name in digests if reference.startswith(name.partition("@")[0])), digests[0])
     return Image(reference=reference, image_id=image.id, digest=digest, commit=_read_commit(image))

@@ -33,8 +33,10 @@ def sweep(site: ContainerSite, read_deployments: Callable[[], tuple[Deployments,
             except NotFound:
                 continue
             removed.append(str(container.name))
+
         for volume in volumes:
             if (volume.attrs.get("Labels") or {}).get(DEPLOYMENT_LABEL) not in present:
                 volume.remove(force=True)
                 removed.append(f"volume {volume.name}")
+
     return removed

@@ -38,6 +38,7 @@ def fetch_artifact(repository: str, coordinates: str, folder: Path, *, max_bytes
     packaging = packaging or "jar"
     if packaging not in PACKAGINGS:
         raise MavenError(f"Packaging {packaging} is none of {', '.join(PACKAGINGS)}.")
+
     place = f"{group.replace('.', '/')}/{artifact}/{version}"
     suffix = f"-{classifier}" if classifier else ""
     file_version = version
@@ -49,10 +50,12 @@ def fetch_artifact(repository: str, coordinates: str, folder: Path, *, max_bytes
     _verify(repository, name, digests)
     if packaging == "jar":
         return path
+
     try:
         _unpack(path, folder, max_bytes)
     except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError) as error:
         raise MavenError(f"{name} cannot be unpacked: {error}") from error
+
     path.unlink()
     return None
 
@@ -96,6 +99,7 @@ def _download(repository: str, name: str, path: Path, max_bytes: int) -> dict[st
                     digest.update(block)
     except (OSError, HTTPException) as error:
         raise MavenError(NOT_IN_REPOSITORY.format(name=name, error=error)) from error
+
     return {algorithm: digest.hexdigest() for algorithm, digest in digests.items()}
 
 

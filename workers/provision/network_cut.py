@@ -124,18 +124,22 @@ def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
         within = {(local, remote) for local, remote in connected if (remote, local) in connected}
         for local, remote in sorted(within):
             rules.append(f"{_from(local)} {_to(remote)} -j RETURN")
+
         for address in sorted(listening):
             rules.append(f"{_to(address)} -j DROP")
             rules.append(f"{_from(address)} -j DROP")
+
         ports = {port for _, port in listening}
         for local, remote in sorted(connected - within):
             if local[1] not in ports:
                 rules.append(f"{_from(local)} {_to(remote)} -j DROP")
                 rules.append(f"{_from(remote)} {_to(local)} -j DROP")
+
         outside = set().union(*(addresses for addresses, _ in (*sockets[:number], *sockets[number + 1 :])))
         for user in sorted(_users(groups[number])):
             for address in sorted(outside - listening):
                 rules.append(f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP")
+
     return rules
 
 

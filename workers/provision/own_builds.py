@@ -94,11 +94,13 @@ def place_build(
             raise ServerDidNotStart(f"Build “{build['name']}” cannot be had: {error}") from error
         finally:
             remove_folder(draft)
+
     try:
         statement = _read_statement(home)
         program, lib = _find_program(home, system)
     except (OSError, ValueError, ExecutableNotFound) as error:
         raise ServerDidNotStart(f"Build “{build['name']}”: {error}") from error
+
     return PlacedBuild(program=program, lib=lib, digest=_compute_digest(home), statement=statement)
 
 
@@ -194,12 +196,14 @@ def _find_program(folder: Path, system: System) -> tuple[Path, Path | None]:
                 if next(lib.glob("*.jar"), None):
                     return find_server_java(), lib
         raise ServerDidNotStart("There are no jars in it, nor in its folder lib.")
+
     names = ALTERNATIVES.get(system.process.program, (system.process.program,))
     for root in roots:
         for place, name in product(PROGRAM_FOLDERS, names):
             path = root / place / name
             if path.is_file() and os.access(path, os.X_OK):
                 return path, None
+
     raise ServerDidNotStart(
         f"There is no program {' or '.join(names)} in it, nor in its folders {', '.join(PROGRAM_FOLDERS[1:])}."
     )

@@ -59,14 +59,17 @@ class Marker:
         content: Any = None
         with contextlib.suppress(ValueError, RecursionError):
             content = json.loads(text)
+
         if not isinstance(content, dict):
             return cls()
+
         defaults = asdict(cls())
         values = {name: content[name] for name in defaults if type(content.get(name)) is type(defaults[name])}
         marker = cls(**values)
         ends = [0, marker.first, marker.end, marker.end + marker.inserted, MAX_INT]
         if sorted(ends) != ends:
             return cls()
+
         return marker
 
     def text(self) -> str:
@@ -120,6 +123,7 @@ class DataTarget:
         if not content:
             self._mark(created=False, was_empty=True, replaces="")
             return ""
+
         marker, text = self._take_over(marker, text)
         self._for_each_key(marker, self.administration.delete_keys)
         others = self.administration.size(marker.table)
@@ -129,6 +133,7 @@ class DataTarget:
         new = self._mark(created=created, was_empty=not others, replaces=text)
         if not others:
             return ""
+
         # The confirmation covers other data with keys of the new data set.
         others -= self._for_each_key(new, self.administration.delete_keys)
         return OTHER_RECORDS_REMAIN.format(records=others, target=self.name)
@@ -228,6 +233,7 @@ class DataTarget:
         """The own marker of what is about to be deleted, which is written first where there is none."""
         if self._owns(marker):
             return marker, text
+
         if not marker.end:
             marker = replace(marker, **asdict(self.keys))
         table = self.table
@@ -256,6 +262,7 @@ class DataTarget:
         if replaces or not self.administration.create_table(self.table, self.fields, marker.text()):
             marker = replace(marker, created=created)
             self._write(marker, replaces, self.fields)
+
         return marker
 
     def _write(self, marker: Marker, replaces: str, fields: Sequence[str] = ()) -> str:
@@ -277,6 +284,7 @@ class DataTarget:
             total += act(marker.table, self.check_keys)
         if not (marker.inserts and self.confirmed and (marker.hashed or marker.was_empty)):
             return total
+
         while absent < MAX_GAP_KEYS:
             more = replace(marker.keys, first=first, end=first + min(size, MAX_GAP_KEYS))
             number = sum(act(marker.table, batch) for batch in more.batches(size))
@@ -285,6 +293,7 @@ class DataTarget:
             absent += more.end - more.first
             if number:
                 absent = 0
+
         return total
 
 

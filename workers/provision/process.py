@@ -101,6 +101,7 @@ def server_program(system: System, site: Site, version: str = "") -> tuple[Path,
         return choose_redis(site.account, shelf=site.shelf).path, None
     if (built := site.servers / system.slug / recipe.program).is_file():
         return choose_built_server(built, site.account, shelf=site.shelf), None
+
     return choose_program(recipe.program, site.account, recipe.install), None
 
 
@@ -110,6 +111,7 @@ class ProcessProvisioner(StartingProvisioner):
     def __init__(self, spec: ServerSpec, site: Site, *, port: int | None = None) -> None:
         if spec.system.process is None:
             raise ValueError(f"{spec.system.name} cannot be run as a plain process.")
+
         super().__init__(spec, spec.system.process)
         self.site, self.disks = site, site.disks
         self.folder = deployment_folder(site.targets, spec.deployment)
@@ -130,6 +132,7 @@ class ProcessProvisioner(StartingProvisioner):
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.spec.system.name} is already up.")
+
         self._kill()  # what is left of a cluster that lost a node
         self._count_nodes()
         program = self._program()
@@ -147,6 +150,7 @@ class ProcessProvisioner(StartingProvisioner):
                 if self._port or attempt == PORT_ATTEMPTS or "address already in use" not in error.log_tail.lower():
                     self._unmount_disk()
                     raise
+
         raise AssertionError("unreachable")
 
     def alive(self) -> bool:
@@ -218,6 +222,7 @@ class ProcessProvisioner(StartingProvisioner):
                 return self.start()
             finally:
                 self._port = usual_port
+
         assert node is not None
         rendered = self._render(server.port, self._password(), node - 1)
         guarded = self._start_node(self._program(), rendered, node - 1)
@@ -226,6 +231,7 @@ class ProcessProvisioner(StartingProvisioner):
             self._wait_until_ready(partial(_wait_for_exit, guarded))
         else:
             self._others[node - 2] = guarded
+
         self.wait_for_nodes()
         return replace(server, process=self._process())
 
@@ -247,15 +253,18 @@ class ProcessProvisioner(StartingProvisioner):
         """Mounts a volatile disk with the data on the data folder, unless it is mounted. Raises ServerDidNotStart."""
         if self._storage is not None and self._storage.alive():
             return
+
         data = self.folder / "data"
         if not (self._disk / "tree").exists():
             self._disk.mkdir(mode=0o700, exist_ok=True)
             data.rename(self._disk / "tree")
             make_folder(data, self.site.account)
+
         try:
             self._storage = start_storage(self._disk, data, registry=self.site.registry)
         except (StorageError, StartError) as error:
             raise ServerDidNotStart(f"The disk of {self.spec.system.name} cannot be slowed down: {error}") from error
+
         self.mounts_of = {0: self._storage.pid}
 
     def _unmount_disk(self) -> None:
@@ -284,10 +293,12 @@ class ProcessProvisioner(StartingProvisioner):
             self._build = place_build(build, self.spec.system, site.own_builds, self.folder, site.servers, site.account)
             self._lib = self._build.lib
             return self._build.program
+
         try:
             program, self._lib = server_program(self.spec.system, self.site, self.spec.version)
         except ExecutableNotFound as error:
             raise ServerDidNotStart(str(error)) from error
+
         return program
 
     def _password(self) -> str:
@@ -323,6 +334,7 @@ class ProcessProvisioner(StartingProvisioner):
         marker, data = folder / DATA_MARKER, folder / "data"
         if marker.exists():
             return
+
         remove_folder(data)
         make_folder(data, self.site.account)
         self._move_to_disk(data, "data_disk", folder.name)
@@ -344,11 +356,13 @@ class ProcessProvisioner(StartingProvisioner):
                 )
             except (StartError, OSError) as error:
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
+
             if result.exit_code != 0:
                 why = "took too long"
                 if result.stopped_because != "deadline":
                     why = f"ended with {result.exit_code}"
                 raise ServerDidNotStart(f"{self.spec.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
+
         self._move_to_disk(data / self.recipe.log_folder, "log_disk", folder.name)
         write_private(marker, "", self.site.account)
 
@@ -357,6 +371,7 @@ class ProcessProvisioner(StartingProvisioner):
         disk = self.spec.settings.get(setting)
         if not disk:
             return
+
         account = self.site.account
         home = self.disks[str(disk)] / self.folder.name
         make_folder(home, account)
@@ -368,6 +383,7 @@ class ProcessProvisioner(StartingProvisioner):
         if account is not None:
             for moved in target.rglob("*"):
                 os.chown(moved, account.uid, account.gid, follow_symlinks=False)
+
         path.symlink_to(target, target_is_directory=True)
 
     # --- the start
@@ -480,6 +496,7 @@ class ProcessProvisioner(StartingProvisioner):
                     write_private(self.node_folder(node) / DATA_MARKER, "", self.site.account)
                 return
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
+
         log_tail = self.log_tail()
         self._kill()
         raise self._was_killed(problem, log_tail)

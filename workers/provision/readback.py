@@ -90,11 +90,13 @@ def _judge(
         expected[REPLICAS] = f"at least {mode.replicas_needed}"
         if replicas < mode.replicas_needed:
             wrong.append(REPLICAS)
+
     factor = topology.get(REPLICATION_FACTOR)
     if copies is not None and factor not in (None, str(copies)):
         values[REPLICATION_FACTOR] = plain_text(factor)
         expected[REPLICATION_FACTOR] = str(copies)
         wrong.append(REPLICATION_FACTOR)
+
     return ReadBack(expected=expected, found=values, topology=topology, wrong=tuple(wrong))
 
 

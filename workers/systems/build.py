@@ -87,6 +87,7 @@ def read_project(sources: Path) -> Project:
         for pin in parsed.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency"):
             group, artifact, version = read_coordinates(pin)
             versions[f"{group}:{artifact}"] = version
+
     return Project(
         bindings,
         tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),
@@ -158,6 +159,7 @@ def run_maven(step: str, folder: Path, goals: Sequence[str], log: Path, *, again
             return
     except subprocess.CalledProcessError:
         output = log.read_text(errors="replace")
+
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]") and not BOILERPLATE.match(line)]
     advice = "The sources or this JDK are at fault: mend what is named above."
     if NETWORK.search(output):
@@ -175,6 +177,7 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
     target = sources / binding / JAVA / "target"
     for jar in (*(target / "lib").glob("*.jar"), *target.glob("*.jar")):
         shutil.copyfile(jar, lib / jar.name)
+
     description = read_description(sources, binding)
     driver = description["driver"]
     return install(
@@ -254,6 +257,7 @@ def fetch_servers(into: Path, names: Sequence[str], poms: Mapping[str, Path] | N
     poms = poms or {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
     if unknown := sorted(set(names) - set(poms)):
         raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
+
     into.mkdir(parents=True, exist_ok=True)
     manifests = {}
     with alone(into):
@@ -263,6 +267,7 @@ def fetch_servers(into: Path, names: Sequence[str], poms: Mapping[str, Path] | N
                 manifests[name] = verify(into / name)
             if name not in manifests or manifests[name].source_digest != source:
                 manifests[name] = fetch_server(into, name, poms[name], source)
+
     return manifests
 
 
@@ -292,6 +297,7 @@ def build_go_ycsb(into: Path) -> Path:
     binary = into / f"{GO_YCSB}-{GO_YCSB_VERSION}"
     if binary.exists():
         return binary
+
     print(f"Building {binary.name} with all its drivers, which takes minutes ...", flush=True)
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="go-ycsb-") as folder:
@@ -303,6 +309,7 @@ def build_go_ycsb(into: Path) -> Path:
         run_go(module, "mod", "edit", f"-require={GO_YCSB_MODULE}@v{GO_YCSB_VERSION}", f"-replace={GO_YCSB_REPLACED}")
         run_go(module, "build", "-mod=mod", "-trimpath", "-o", str(module / GO_YCSB), f"{GO_YCSB_MODULE}/cmd/go-ycsb")
         shutil.move(module / GO_YCSB, binary)
+
     print(f"  {binary}")
     return binary
 
@@ -345,6 +352,7 @@ def main() -> int:
     except BuildError as error:
         print(f"The {kind}; an earlier build stays in place.\n{error}", file=sys.stderr)
         return 1
+
     return 0
 
 

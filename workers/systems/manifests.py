@@ -124,6 +124,7 @@ def verify(folder: Path) -> Manifest:
         raise ManifestError(
             f"The digest in {folder / MANIFEST} does not fit its jars: run `make bindings {folder.name}`."
         )
+
     return manifest
 
 
@@ -162,6 +163,7 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
                 sound |= _distribution(ycsb_dir, home, only)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
+
     return sound
 
 
@@ -177,6 +179,7 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
     drivers = sorted({name.decode() for name in _GO_DRIVER.findall(content)})
     if not drivers or not os.access(binary, os.X_OK):
         raise ManifestError(GO_YCSB_CANNOT_START.format(binary=binary))
+
     version = next(iter(_GO_VERSION.findall(content)), b"unknown").decode().removeprefix("v")
     digest = hashlib.sha256(content).hexdigest()
     return {
@@ -196,6 +199,7 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
     own = next(iter(installed_bindings(ycsb_dir).values()), None)
     if own is None:
         raise ManifestError(NO_BASE.format(folder=ycsb_dir))
+
     core = sorted((home / LIB).glob("*.jar"))
     version = _core_version(home, core)
     classes = _binding_classes(home)
@@ -206,11 +210,13 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
         names = [name for name in names if not only or f"{home.name}/{name}" in only]
         if not names:
             continue
+
         try:
             class_path, digests = _class_path(own, home, core, folder)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
             continue
+
         for name in names:
             bindings[f"{home.name}/{name}"] = Manifest(
                 folder=folder,
@@ -221,6 +227,7 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
                 digest=compute_digest(digests),
                 class_path=class_path,
             )
+
     return bindings
 
 
@@ -234,6 +241,7 @@ def _class_path(
     jars = sorted((folder / LIB).glob("*.jar"))
     if not jars:
         raise ManifestError(NO_JAR.format(lib=folder / LIB, name=folder.name))
+
     first = [jar for jar in own.jars if jar.name.startswith(("benchsite-base-", "HdrHistogram-"))]
     digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
     conf = folder / "conf"
@@ -243,6 +251,7 @@ def _class_path(
     files = [path for path in sorted(conf.rglob("*")) if path.is_file()]
     for path in (*core, *jars, *files):
         digests[path.relative_to(home).as_posix()] = _sha256(path)
+
     return (*first, *folders, *core, *jars), digests
 
 
@@ -273,6 +282,7 @@ def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
     folder, _, stock = name.partition("/")
     if not stock:
         return verify(ycsb_dir / name)
+
     bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder], [name])
     if name not in bindings:
         source = f"folder {folder} of the YCSB distribution"
@@ -281,6 +291,7 @@ def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
         raise ManifestError(
             f"This load generator has no binding {name}: name the {source} in BENCHSITE_YCSB_HOMES and restart it."
         )
+
     return bindings[name]
 
 

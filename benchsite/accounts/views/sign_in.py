@@ -58,6 +58,7 @@ def account(request: HttpRequest) -> HttpResponse:
         SignedIn.objects.filter(user=user).exclude(session_key=request.session.session_key).delete()
         messages.success(request, "The password is changed, and every other browser is signed out.")
         return redirect("account")
+
     context = {
         "form": form,
         "sessions": sessions.get_sessions(user),
@@ -97,10 +98,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Name and password; a code follows where the person has a second factor."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_address(request))
+
     form = SignInForm(request, data=request.POST or None)
     if request.method == "POST" and form.is_valid():
         response: HttpResponse = perform_login(request, form.get_user(), redirect_url=next_address(request))
         return response
+
     context = {
         "form": form,
         "next": _read_next(request),

@@ -32,6 +32,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     invitation = membership.find_invitation(token)
     if invitation is None:
         return render(request, "teams/invited_gone.html", status=410)
+
     me = None
     if isinstance(request.user, User):
         me = request.user
@@ -49,6 +50,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             request.session["team"] = str(team.pk)
             messages.success(request, f"You are a member of {team} now.")
             return redirect("home")
+
     context = {"invitation": invitation, "form": form, "refusal": refusal, "sso": sso.provider()}
     status = 422
     if not refusal:
@@ -114,6 +116,7 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
     leaves = "remove" in request.POST and member.user == me
     if not leaves and not has_role(request, Role.ADMIN):
         return HttpResponse("This needs the role admin in your team.", status=403)
+
     try:
         if "remove" in request.POST:
             membership.remove(member, me)
@@ -123,8 +126,10 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, f"{member.user} is {role} now.")
     except MembershipRefused as refused:
         messages.error(request, str(refused))
+
     if leaves:
         return redirect("home")
+
     return redirect("members")
 
 

@@ -34,6 +34,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             form = TokenForm(role=role)
+
     return _page(request, form, token)
 
 
@@ -51,6 +52,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("tokens")
     if token.maker != me:
         return HttpResponse("Only its maker may rotate a token: it would go on in their name.", status=403)
+
     form = TokenForm(role=get_membership(request).role)
     try:
         return _page(request, form, tokens.rotate(token, me))

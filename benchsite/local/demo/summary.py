@@ -20,6 +20,7 @@ def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
     measured = curves(sweeps)
     judging = Judging(sides_by_sweep(measured), get_profile(matrix.team, measured), {})
     answer = find_answer(measured, judging, get_labels)
+
     return {
         "findings": list(map(sentence, answer.findings)),
         "certainty": certainty(answer),
@@ -54,6 +55,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
             "ceiling_status": ceiling.status,
             "ceiling_says": ladder_says(ceiling),
         }
+
     return {**entry, "points": points}
 
 
@@ -66,6 +68,7 @@ def _point(run: Run) -> dict[str, Any]:
             for measurement in stored.measurements.all():
                 if measurement.latency_kind == LatencyKind.SERVICE:
                     p99_us[measurement.operation] = measurement.p99_us
+
     return {
         "threads": run.threads,
         "target_ops_s": run.target_ops_s,

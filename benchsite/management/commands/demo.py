@@ -42,6 +42,7 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stdout.write("\nStopped; everything measured so far is kept.")
             return
+
         if not succeeded:
             sys.exit(1)
 
@@ -64,6 +65,7 @@ class Command(BaseCommand):
             matrix = submit_quick_study(team, user, generators, entries)
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
+
         urls = {
             "home": site.url + reverse("home"),
             "matrix": site.url + reverse("matrix", args=[matrix.pk]),
@@ -80,11 +82,13 @@ class Command(BaseCommand):
             # Else the runs that wait would go on when the site is started the next time.
             request_cancel_matrix(matrix, user)
             raise
+
         content = summary(matrix, urls)
         path = settings.VAR_DIR / SUMMARY
         write_summary(path, content)
         for text in (*content["findings"], content["certainty"]):
             self.stdout.write(text)
+
         self.stdout.write(f"{content['succeeded']} of {content['runs']} runs succeeded. Numbers: {path}")
         self.stdout.write(f"Curves: {urls['compare']}")
         return get_progress([matrix])[matrix.pk].status == "succeeded"

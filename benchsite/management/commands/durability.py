@@ -95,6 +95,7 @@ class Command(BaseCommand):
             raise CommandError("Servers of several nodes have no process crashes: leave out --crashes.")
         if options["staleness"] and (options["fault"] or options["guest"] or any(options[n] for n in DISK_OPTIONS)):
             raise CommandError("--staleness has no faults, and the disk of this machine.")
+
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
         crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
         faults = [FAULT_NAMES[options["fault"]]] if options["fault"] else list(Fault)
@@ -110,15 +111,18 @@ class Command(BaseCommand):
         try:
             if options["guest"] and (problem := guest_problem()):
                 raise CommandError(problem)
+
             if not options["guest"] and not options["staleness"]:
                 require_volatile_storage()
                 if nodes > 1 and any(fault in faults for fault in (*NODE_LOSSES, *NETWORK_CUTS)):
                     check_cut()
+
             with bench_site() as site:
                 modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
                 if options["staleness"]:
                     self._measure_staleness(modes, nodes, site, options["seconds"], facts, path, table)
                     return
+
                 facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
                 losses: list[MeasuredLoss] = []
                 trials: list[dict[str, Any]] = []
@@ -181,6 +185,7 @@ class Command(BaseCommand):
                 raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(startable)}.")
             modes = [system.mode(mode)] if mode else system.modes.values()
             pairs += [(system, mode) for mode in modes if not start_problem(system, mode, nodes)]
+
         return pairs
 
     def _measure(
@@ -211,11 +216,13 @@ class Command(BaseCommand):
                     if sys.stdout.isatty():
                         self.stdout.write(f"\r{system.name} {mode.slug}, {fault} {position} of {number}", ending="")
                         self.stdout.flush()
+
                 if trials:
                     loss = summarise(system.slug, bench.version, mode.slug, nodes, disk, trials)
                     self.stdout.write(f"\r{' | '.join(cells(loss))}")
                     self.stdout.flush()
                     yield loss, trials
+
                 if failure is not None:
                     raise failure
 

@@ -31,8 +31,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with Step("Migrations", self._say) as step, step.keep_ticking() as note:
             count = migrate_database(note)
+
         with Step("Artifact storage", self._say):
             mark_storage()
+
         self._say(f"The database is migrated ({count} new migrations), and the artifact storage is this site's.")
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
             self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")
@@ -40,16 +42,19 @@ class Command(BaseCommand):
             machine = env_str(MACHINE_VARIABLE, "")
             if not machine or not settings.GENERATOR_SITE_URL:
                 raise CommandError(f"--generators needs {MACHINE_VARIABLE} and BENCHSITE_SITE_URL.")
+
             folder = env_path("BENCHSITE_CREDENTIALS", Path(settings.VAR_DIR) / "credentials")
             for name in (f"{machine}-{number}" for number in range(1, options["generators"] + 1)):
                 path = folder / f"{name}.json"
                 if path.exists():
                     continue
+
                 try:
                     with Step(f"Credential of {name}", self._say):
                         credential = enrolment.make(name)
                 except AccessRefused as error:
                     raise CommandError(str(error)) from error
+
                 access = Access(
                     site_url=settings.GENERATOR_SITE_URL,
                     credential=credential,

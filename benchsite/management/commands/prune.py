@@ -39,6 +39,7 @@ def runs_to_thin(days: int) -> QuerySet[Run]:
         sweeps |= set(selection.sweeps)
         if selection.matrix_id:
             matrices.add(selection.matrix_id)
+
     return (
         Run.objects.filter(status__in=Status.terminal(), finished_at__lt=Now() - timedelta(days=days))
         .filter(Exists(Artifact.objects.filter(run=OuterRef("pk"))) | Exists(Series.objects.filter(run=OuterRef("pk"))))
@@ -92,6 +93,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["older_than"] < 1:
             raise CommandError("--older-than: at least 1 day, so that nothing goes whose run has just ended.")
+
         runs = runs_to_thin(options["older_than"])
         if not options["really"]:
             files = Artifact.objects.filter(run__in=runs).aggregate(count=Count("pk"), size=Sum("size"))
@@ -102,6 +104,7 @@ class Command(BaseCommand):
                 " Nothing was removed: add --really."
             )
             return
+
         done = list(thin(runs))
         self.stdout.write(
             f"Removed {counted(sum(files for files, _ in done), 'file')} and"

@@ -47,6 +47,7 @@ class Command(BaseCommand):
                 pass_fds=[reporting],
                 start_new_session=True,
             )
+
         os.close(reporting)
         try:
             with os.fdopen(reports) as lines:
@@ -57,5 +58,6 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             supervisor.terminate()
             self.stdout.write("Stopping what has been started so far.")
+
         supervisor.wait()
         raise CommandError(f"The site did not start. {log} says:\n{log.read_text(errors='replace').strip()}")

@@ -57,6 +57,7 @@ def best_set(
             memberships.append(False)
         else:
             memberships.append(True if side.df and side.mean >= unknown else None)
+
     return memberships
 
 

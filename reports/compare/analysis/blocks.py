@@ -58,6 +58,7 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
     n = len(common)
     if n < 2:
         return None
+
     differences = [math.log(blocks.a[block] / blocks.b[block]) for block in common]
     own = Noise(variance(differences), n - 1)
     noise, analysis = own, f"Paired over {n} blocks"
@@ -83,9 +84,11 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
                 between = Noise(variance((a.mean(axis=0) - b.mean(axis=0)).tolist()), n - 1)
                 noise = summed(between, Noise(run * (2 - 1 / len(a) - 1 / len(b)), df)).at_least(own)
                 analysis = f"{n} blocks, residuals of {len(a) + len(b)} cells pooled"
+
     interval = compute_interval(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
     if not interval:
         return None
+
     return (interval, f"{analysis}.")
 
 

@@ -172,11 +172,13 @@ def _of_machines(sides: RunPair, role: str, title: str) -> Iterator[Cause]:
     for pair in sides.machines:
         for line in pair.lines if pair.title == role else ():
             facts.setdefault(line.label, []).append(line)
+
     differing = []
     for name, lines in facts.items():
         left, right = sorted(line.a or "" for line in lines), sorted(line.b or "" for line in lines)
         if left != right and any(line.differs for line in lines):
             differing.append(Line(name, _all(left), _all(right)))
+
     hardware = [line for line in differing if line.label in HARDWARE]
     yield from _named(title, hardware, favours=_more(hardware))
     yield from _named(f"{title}: operating system", [line for line in differing if line.label in ("kernel", "os")])

@@ -195,6 +195,7 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
     if not ladder:
         return None
+
     highest = max(ladder, key=lambda rung: rung.throughput_ops_s)
     last_gain = None
     if len(ladder) > 1:
@@ -214,6 +215,7 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         low_ops_s = math.exp(top.low)
         high_ops_s = math.exp(top.high)
         selection = max(math.exp(top.highest - top.log), 1.0)
+
     return Ceiling(
         throughput_ops_s=throughput_ops_s,
         threads=highest.threads,
@@ -285,12 +287,14 @@ def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top
         if fell:
             return Ladder.RETROGRADE
         return Ladder.SATURATED
+
     # A rung that did more than twice as much as all others has none beside it that shows how much its runs vary.
     leads = len(alike) == 1 and all(
         ops_s > rung.throughput_ops_s for rung in ladder[:-1] for ops_s in last.repeats_ops_s
     )
     if measured is Ladder.SHORT and (top.is_growing or leads):
         return Ladder.SHORT
+
     return Ladder.OPEN
 
 
@@ -309,6 +313,7 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     counted = [rung for rung in ladder if not rung.rejected]
     if not counted:
         return None
+
     judged = [judged_rung(rung) for rung in ladder]
     sustained = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
@@ -329,6 +334,7 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     notes = (
         (NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (CLIENT_LIMITED, of_clients), (NOT_KNOWN, unknown),
     )  # fmt: skip
+
     return Ceiling(
         throughput_ops_s=best.throughput_ops_s,
         threads=best.threads,
@@ -432,6 +438,7 @@ def headroom(estimate: Ceiling, rungs: Sequence[Rung]) -> float:
         return math.inf
     if estimate.bracket and estimate.bracket[1]:
         return max(estimate.bracket[1] / estimate.throughput_ops_s, 1.0)
+
     at = next((i for i, rung in enumerate(ladder) if rung.threads == estimate.threads), 0)
     if at == len(ladder) - 1:
         return 1 / (1 - min(max(estimate.last_gain or 0.0, 0.0), MIN_GAIN_PER_DOUBLING))
@@ -439,14 +446,17 @@ def headroom(estimate: Ceiling, rungs: Sequence[Rung]) -> float:
         if estimate.threads == 1:
             return 1.0
         return math.inf
+
     n = [float(rung.threads) for rung in ladder[at - 1 : at + 2]]
     r = [rung.threads / rung.throughput_ops_s for rung in ladder[at - 1 : at + 2]]
     if not n[0] < n[1] < n[2]:
         return 1.0
+
     rises = [(r[i + 1] - r[i]) / (n[i + 1] - n[i]) for i in (0, 1)]
     c = (rises[1] - rises[0]) / (n[2] - n[0])
     b = rises[0] - c * (n[0] + n[1])
     a = r[0] - b * n[0] - c * n[0] ** 2
     if a <= 0 or c <= 0 or not n[0] < math.sqrt(a / c) < n[2]:
         return 1.0
+
     return max(1 / (b + 2 * math.sqrt(a * c)) / estimate.highest_ops_s, 1.0)

@@ -87,8 +87,10 @@ def gate(
             if field == "durability" and not declared and a.system != b.system:
                 axes = ()
             of_pairs.append(_Differs(field, sentence, axes))
+
     for differing in (*_of_curves(a, b), *of_pairs):
         (ignored if implied & set(differing.axes) else stops).append(differing)
+
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
     return Gate(
         not stops,
@@ -105,6 +107,7 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.publishable != b.publishable:
         purpose = (b if a.publishable else a).purpose
         yield _Differs("purpose", f"One side is a {purpose} run, the other was measured to be compared.")
+
     yield from _workload(a, b)
     yield from _ladder(a, b)
     # A service time and a response time are different things, so that one kind has to be known of both.
@@ -117,16 +120,19 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     if not one_system or a.database_name != b.database_name:
         axes = ("database", "version") if newer else ("database",)
         yield _Differs("database", f"The databases differ: {a.database_name} and {b.database_name}.", axes)
+
     if newer:
         yield _Differs("version", f"The versions differ: {versions[0]} and {versions[1]}.", ("version", "database"))
     if one_system and not (a.uploaded or b.uploaded):
         settings = [{**side.setup.server_settings, **side.setup.binding_properties} for side in (a, b)]
         if differing := _differing(*settings):
             yield _Differs("settings", f"The settings differ: {differing}.", ("database",))
+
     if a.mode != b.mode:
         # Modes of different systems have names of their own; whether they promise the same is V20's to say.
         axes = ("mode",) if one_system else ("mode", "database")
         yield _Differs("mode", f"The durability modes differ: {a.mode} and {b.mode}.", axes)
+
     yield from _sizes(a, b)
     if a.setup.groups != b.setup.groups:
         names = [", ".join(side.setup.groups) or "none" for side in (a, b)]
@@ -135,6 +141,7 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
         if names[0] == names[1]:
             sentence = f"{how} in their load: {names[0]}."
         yield _Differs("groups", sentence, ("groups",))
+
     if a.setup.clients != b.setup.clients:
         sentence = f"The number of clients differs: {a.setup.clients} and {b.setup.clients}."
         yield _Differs("clients", sentence, ("generators",))
@@ -177,11 +184,13 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     if bool(arrivals[0]) != bool(arrivals[1]):
         yield _Differs("load", "On one side operations wait for a free thread, on the other they do not.")
         return
+
     if arrivals[0] != arrivals[1]:
         yield _Differs("load", f"Operations arrive differently: {arrivals[0]} and {arrivals[1]}.")
     if a.ladder != b.ladder:
         yield _Differs("load", "One side climbs a ladder of threads, the other of target throughputs.")
         return
+
     # A search chooses its rungs after each side's own ceiling, so they need not meet.
     searched = a.is_searched and b.is_searched
     if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
@@ -189,6 +198,7 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
         if a.ladder == "target":
             unit = "target throughput"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
+
     threads = [{point.threads for point in side.points} for side in (a, b)]
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
         offered = [", ".join(map(str, sorted(values))) for values in threads]
@@ -253,6 +263,7 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
             seen.setdefault(rest, set()).add(repr(where[axis]))
         if any(len(values) > 1 for values in seen.values()):
             axes.add(axis)
+
     return tuple(axis for axis in VARIES if axis in axes)
 
 

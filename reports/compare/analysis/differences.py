@@ -126,6 +126,7 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
         known += [
             _difference(f"{label} of {same[0].system_name}", same, value, names) for label, value in WITHIN_A_SYSTEM
         ]
+
     return [difference for difference in known if difference]
 
 

@@ -72,6 +72,7 @@ def latency_at(points: Sequence[LoadPoint], load_ops_s: float) -> AtLoad:
     branch = rising_branch(points)
     if not branch or not math.isfinite(load_ops_s):
         return AtLoad(None, How.NOT_REACHED)
+
     top = max(branch, key=lambda point: point.throughput_ops_s)
     # A rung behind the first that reaches the load is a slower way to it.
     after = next((i for i, point in enumerate(branch) if point.throughput_ops_s >= load_ops_s), len(branch) - 1)
@@ -86,6 +87,7 @@ def latency_at(points: Sequence[LoadPoint], load_ops_s: float) -> AtLoad:
         return AtLoad(None, How.BELOW, branch[:1])
     if load_ops_s > top.throughput_ops_s:
         return AtLoad(None, How.NOT_REACHED, (top,))
+
     low, high = branch[after - 1], branch[after]
     latency_us = _between(low, high, load_ops_s)
     return AtLoad(latency_us, How.INTERPOLATED, (low, high), min(low_us, latency_us), max(high_us, latency_us))
@@ -117,14 +119,17 @@ def throughput_within(points: Sequence[LoadPoint], limit_us: float) -> Within:
     branch = rising_branch(points)
     if not branch or math.isnan(limit_us):
         return Within(None, How.NOT_REACHED)
+
     within = [index for index, point in enumerate(branch) if point.latency_us <= limit_us]
     if not within:
         return Within(None, How.BELOW, branch[:1])
+
     best = max(within, key=lambda index: branch[index].throughput_ops_s)
     low, high = branch[best], branch[best + 1] if best + 1 < len(branch) else None
     violated = tuple(point for point in branch[:best] if point.latency_us > limit_us)
     if high is None or high.throughput_ops_s <= low.throughput_ops_s or low.latency_us == limit_us:
         return Within(low.throughput_ops_s, How.MEASURED, (low,), violated=violated)
+
     inverses = [_inverse(value, low, high) for value in (limit_us, low.latency_us, high.latency_us)]
     throughput = _line(inverses[0], inverses[1:], (low.throughput_ops_s, high.throughput_ops_s))
     return Within(throughput, How.INTERPOLATED, (low, high), violated=violated)
@@ -138,6 +143,7 @@ def rising_branch(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
     usable = [point for point in points if 0 < point.throughput_ops_s < math.inf and 0 <= point.latency_us < math.inf]
     if not usable:
         return ()
+
     top = max(usable, key=lambda point: (point.throughput_ops_s, -point.latency_us))
     if any(point.order is None for point in usable):
         kept = [
@@ -146,6 +152,7 @@ def rising_branch(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
             if point is top or point.throughput_ops_s > top.throughput_ops_s or point.latency_us <= top.latency_us
         ]
         return tuple(sorted(kept, key=lambda point: (point.throughput_ops_s, point.latency_us)))
+
     ladder = sorted(usable, key=lambda point: point.order or 0.0)
     return tuple(ladder[: ladder.index(top) + 1])
 
@@ -187,6 +194,7 @@ def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise 
     """
     if any(min(point.latency_us, point.throughput_ops_s) <= 0 for rungs in passes for point in rungs):
         return None
+
     ln_x, ln_r = (
         np.log([[getattr(point, name) for point in rungs] for rungs in passes]).T
         for name in ("throughput_ops_s", "latency_us")
@@ -195,13 +203,16 @@ def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise 
     after = max(next((i for i, value in enumerate(x) if value >= load_ops_s), len(x) - 1), 1)
     if len(x) < 2 or x[after] <= x[after - 1]:
         return None
+
     ends = slice(after - 1, after + 1)
     at_load = _line(load_ops_s, x[ends], inverse[ends])
     if at_load <= 0:
         return None
+
     slope = -(inverse[after] - inverse[after - 1]) / (x[after] - x[after - 1]) * load_ops_s / at_load
     noise = two_way((ln_r - slope * ln_x)[x >= ALIKE * load_ops_s].tolist())
     if noise is None:
         return None
+
     share = min(max((load_ops_s - x[after - 1]) / (x[after] - x[after - 1]), 0.0), 1.0)
     return noise.noise(1 / (share**2 + (1 - share) ** 2))

@@ -79,10 +79,12 @@ def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | N
     ladder = build_ladder(rungs)
     if not ladder:
         return None
+
     stated = stated or ceiling(ladder)
     electable = find_knee_candidates(ladder, stated)
     if not electable or stated is None:
         return None
+
     top = electable[-1]
     last = len(ladder) - 1
     most = stated.throughput_ops_s
@@ -100,6 +102,7 @@ def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | N
     if not _is_above(ladder, peak, 0):
         why = "throughput over latency does not rise beyond noise from the first rung; add lower rungs, or repeats"
         return _knee(ladder, 0, most, reason=why)
+
     knee = max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak])
     return _knee(ladder, knee, most)
 

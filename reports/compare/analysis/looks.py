@@ -59,9 +59,11 @@ class Look:
     def sentence(self) -> str:
         if not self.after:
             return BEFORE_FIRST_LOOK.format(repeats=self.repeats, first=self.looks[0])
+
         following = LAST_LOOK
         if self.following:
             following = NEXT_LOOK.format(repeats=self.following)
+
         return VERDICT_AT_LOOK.format(
             after=self.after,
             most=self.looks[-1],
@@ -104,10 +106,12 @@ def levels(looks: Sequence[int], alpha: float = ALPHA) -> tuple[float, ...]:
             limit = z * math.sqrt(share)
             rejected = float(density @ (ndtr((points - limit) / sd) + ndtr((-limit - points) / sd)))
             low, high = (z, high) if rejected > budget else (low, z)
+
         of_looks.append(float(2 * ndtr(-high)))
         limit = high * math.sqrt(share)
         steps = (limit * nodes[:, None] - points) / sd
         inside = np.exp(-(steps**2) / 2) / (sd * math.sqrt(2 * math.pi)) @ density
         points, density = limit * nodes, limit * weights * inside
         before, spent = share, spent + budget
+
     return tuple(of_looks)

@@ -44,6 +44,7 @@ def _gathered(results: Sequence[CheckResult]) -> PairFinding:
     if severity == "pass" and any(result.severity == "not_assessed" for result in results):
         severity = "not_assessed"
     same = [result for result in results if result.severity == severity]
+
     return PairFinding(
         check_id=same[0].check_id,
         title=same[0].title,

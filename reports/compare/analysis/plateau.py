@@ -75,6 +75,7 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
     noise = two_way(ladder)
     if noise is None:
         return None
+
     means = [sum(rung) / passes for rung in ladder]
     highest = max(means)
     selected = _confirmed(ladder, math.sqrt(2 * noise.run / (passes - 1)))
@@ -86,6 +87,7 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
     limit = quantile(noise.df, last) * error
     near = highest - limit
     before = [i for i in range(last) if means[i] >= near] or ([last - 1] if last else [])
+
     return Top(
         places=tuple(sorted(set(chain.from_iterable(selected)))),
         log=log,
@@ -125,6 +127,7 @@ def two_way(ladder: Logs) -> TwoWay | None:
         run, df = level, level_df
     if run > MIN_SD**2:
         return TwoWay(run, df, level, level_df, rungs)
+
     return None
 
 

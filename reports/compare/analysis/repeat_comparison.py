@@ -177,10 +177,12 @@ def compare_values(
     for name, side in (("first", a), ("second", b)):
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
+
     better, worse = (a, b) if higher_is_better else (b, a)
     ratio = compute_ratio(geometric_mean(better), geometric_mean(worse))
     if ratio is None:
         return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
+
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
@@ -204,9 +206,11 @@ def compare_values(
             reason=f"The plan takes its first verdict after {look.looks[0]} repeats.",
             needs_more=look.lacking,
         )
+
     confidence = 1 - result.level
     if blocks and (blocked := blocked_interval(blocks, confidence)):
         return judged(_blocked(result, *blocked, len(blocks.common)))
+
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
     analysis = "Welch's t."
     if spread:
@@ -222,8 +226,10 @@ def compare_values(
             analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
         )
         interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
+
     if interval:
         return judged(_with(result, interval))
+
     return _without_interval(result)
 
 
@@ -243,6 +249,7 @@ def compare_sessions(
     blank = _blank_of_sessions(new, base, threshold, spread)
     if blank.reason:
         return blank
+
     sign = 1 if higher_is_better else -1
     used, _ = look(len(new))
     means = _log_means(new, sign)[-used:]
@@ -255,6 +262,7 @@ def compare_sessions(
     comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(comparison)
+
     later = 0.0
     if means[:-1]:
         later = fmean(means[:-1]) - fmean(level.means)
@@ -283,17 +291,20 @@ def follow_sessions(
     blank = _blank_of_sessions(new, base, tracker.threshold, tracker.spread)
     if blank.reason:
         return blank
+
     sign = 1 if higher_is_better else -1
     own, means = _log_means(base, sign), _log_means(new, sign)
     if earlier:
         tracker.add_all(reversed(_log_means(earlier, sign)))
         tracker.begin()
+
     tracker.add_all(reversed(_log_means(history, sign) if is_pinned else [*own, *_log_means(history, sign)]))
     if is_pinned:
         tracker.begin(own)
         tracker.is_fixed = True
     elif is_branch and tracker.is_open:
         tracker.begin(tracker.tail)
+
     tracker.add_all(reversed(_log_means(since, sign)))
     estimate = tracker.estimate()
     tracker.add_all(reversed(means))
@@ -310,6 +321,7 @@ def follow_sessions(
         interval = compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees)
     if interval is None or ratio is None:
         return _without_interval(comparison)
+
     confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
     comparison = replace(
         comparison, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
@@ -353,9 +365,11 @@ def widen(comparison: Comparison, below: float, above: float, *, is_certain: boo
     """
     if below == above == 1:
         return comparison
+
     widened = replace(comparison, below=comparison.below * below, above=comparison.above * above)
     if comparison.ratio is None or not comparison.low or comparison.high is None or comparison.df is None:
         return widened
+
     from scipy.special import stdtr, stdtrit
 
     reach = math.log(comparison.ratio / comparison.low)
@@ -372,6 +386,7 @@ def widen(comparison: Comparison, below: float, above: float, *, is_certain: boo
     else:
         nearest = max(comparison.ratio * below, 1 / (comparison.ratio * above), 1.0)
         p = float(2 * stdtr(comparison.df, -math.log(nearest) / error))
+
     low, high = (comparison.ratio * factor * math.exp(sign * reach) for factor, sign in ((below, -1), (above, 1)))
     return judged(replace(widened, low=low, high=high, p=_overall(comparison, p)))
 
@@ -416,6 +431,7 @@ def judged(comparison: Comparison) -> Comparison:
     if comparison.low >= 1 - comparison.threshold and comparison.high <= 1 + comparison.threshold:
         reason = f"The whole interval {interval} lies within {plain_percent(comparison.threshold)} of 1."
         return replace(comparison, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
+
     return _inconclusive(comparison, excludes, away)
 
 
@@ -434,6 +450,7 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
         why = f"There is a difference, {interval}, but whether it is {threshold} or more is open"
     else:
         why = f"The interval {interval} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
+
     if comparison.look:
         following = comparison.look.following
         advice = "No look is left."
@@ -442,6 +459,7 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
         return replace(
             comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=comparison.look.lacking
         )  # fmt: skip
+
     more = _more(comparison)
     if more is None and comparison.unit == "run" and comparison.spread and _more(replace(comparison, spread=None)):
         floor = plain_percent(comparison.spread.relative)
@@ -453,6 +471,7 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
     else:
         repeats = min(comparison.n_a, comparison.n_b) + more
         advice = f"Raise each side to {repeats} {comparison.unit}s ({more} more)."
+
     return replace(comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=more)
 
 
@@ -482,6 +501,7 @@ def _more(comparison: Comparison) -> int | None:
             total**2 / (of_runs**2 / df + between**2 / comparison.spread.degrees),
         )
         error = np.sqrt(total)
+
     distance = math.log(comparison.ratio)
     lowest = distance + math.log(comparison.below) if comparison.below else -math.inf
     highest = distance + math.log(comparison.above)
@@ -502,6 +522,7 @@ def _more(comparison: Comparison) -> int | None:
         decided |= stdtrit(df[part], shares[1]) * error[part] < beyond
         if decided.any():
             return int(n[part[np.argmax(decided)]]) - have
+
     return None
 
 
@@ -522,6 +543,7 @@ def _without_interval(comparison: Comparison) -> Comparison:
             "there is no interval."
         )
         return replace(comparison, reason=reason, needs_more=more)
+
     # Of one run each nobody knows how runs differ, unless the machines' noise was measured.
     cv = comparison.cv or (math.sqrt(comparison.spread.variance) if comparison.spread else 0.0)
     needed = repeats_needed(cv, comparison.threshold) or MIN_REPEATS

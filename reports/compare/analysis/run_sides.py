@@ -300,12 +300,15 @@ def groups(a: RunSide, b: RunSide) -> list[Group]:
         ]
         for path in settings:
             lines += _settings(a, b, path)
+
         if title == "Durability mode":
             # Another mode is asked for other settings.
             answers = _read_back(a), _read_back(b)
             common = sorted({*answers[0]} & {*answers[1]})
             lines += [_setting(f"{name}, read back", *(answer[name] for answer in answers)) for name in common]
+
         made.append(Group(title, tuple(lines)))
+
     return [group for group in made if group.lines]
 
 

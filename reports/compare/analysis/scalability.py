@@ -50,6 +50,7 @@ def score(throughputs: Mapping[int, float], lower_bounds: Collection[int] = ()) 
     start, *larger = sorted(nodes for nodes in throughputs if nodes > 0) or [0]
     if not larger or throughputs[start] <= 0:
         return None
+
     gains = {nodes: throughputs[nodes] / throughputs[start] - 1 for nodes in larger}
     ideals = {nodes: nodes / start - 1 for nodes in larger}
     return Scalability(

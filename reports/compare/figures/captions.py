@@ -48,6 +48,7 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     for curve in curves:
         clusters |= {machine.id: machine for machine in curve.setup.cluster_machines}
         generators |= {machine.id: machine for machine in curve.setup.generator_machines}
+
     shared = clusters.keys() & generators.keys()
     if not shared:
         stated = any(curve.setup.client_on_database_host for curve in curves)
@@ -61,6 +62,7 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
         if several:
             subject = NODES_ON_ONE_MACHINE
         return COMPARE_SHAPES.format(subject=subject, cores=cores)
+
     names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
     return GENERATORS_ON_CLUSTER.format(machines=names)
 
@@ -87,6 +89,7 @@ def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
     for curve in curves:
         if curve.points and (text := find_contradiction(curve.system, curve.mode, curve.durability)):
             notes.append(f"Loss of {curve.label}: {text}")
+
     if sentence := _uneven(curves):
         notes.append(sentence)
     return tuple(notes)
@@ -107,6 +110,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
     points = collect_points(curves)
     if not points:
         return stand_in_sentence(curves)
+
     # How many points have no throughput: no ceiling or knee is made of them.
     none = sum(point.throughput_ops_s.median <= 0 for point in points)
     findings = sum(bool(point.worst_finding) for point in points)
@@ -129,6 +133,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]
     points = collect_points(curves)
     if not points:
         return []
+
     conditions = [
         (REPEATS, _repeats(points)),
         ("Window", _window(points)),

@@ -72,10 +72,12 @@ def _length(name: str, value: Any, factors: Factors, holder: str) -> Any:
         factor = factors.type
     elif name in LINES:
         factor = factors.marks
+
     if factor is not None and _is_number(value):
         return round(value * factor, 2)
     if factor is not None and isinstance(value, list) and all(map(_is_number, value)):
         return [round(number * factor, 2) for number in value]
+
     return _scaled(value, factors, name)
 
 

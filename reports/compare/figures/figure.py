@@ -72,6 +72,7 @@ class Figure(ABC):
         if not self.empty:
             figure = scaled(self.draw(frame), medium)
             height = self.height_px
+
         return {
             "figure": figure,
             "caption": self.caption,

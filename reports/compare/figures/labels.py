@@ -110,9 +110,11 @@ def place(
         if only_free and cost[best] > 0:
             chosen.append(None)
             continue
+
         taken = np.vstack([taken, boxes[best]])
         anchor, rank = candidates[best]
         chosen.append(Place(anchor, *SIDES[rank]))
+
     return chosen
 
 
@@ -177,12 +179,14 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
         x = coordinate(layout["xaxis"], load)
         layout["annotations"].append(annotation(_load_text(load), frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
         traces += [trace for side in drawn if (trace := _at_load(side, load, choice, layout, frame))]
+
     if limit is not None:
         shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, **_movable("within", frame)))
         text = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
         y = coordinate(layout["yaxis"], limit)
         layout["annotations"].append(annotation(text, frame.theme.muted, x=0, y=y, xref="paper", **BESIDE))
         traces += [trace for side in drawn if (trace := _within(side, limit, choice, layout, frame))]
+
     return traces
 
 
@@ -197,12 +201,14 @@ def _at_load(side: DrawnCurve, load: float, choice: Choice, layout: Layout, fram
     reading = latency_at(side.load_points(), load)
     if reading.latency_us is None or side.look.faded:
         return None
+
     text = f"{side.operation} {STATISTICS[choice.statistic]} {formatting.latency(reading.latency_us)}"
     lines = [f"at {formatting.throughput(load)}: {text}"]
     if reading.how is How.MEASURED:
         rung = reading.between[0]
         lines.append(f"measured at {rung.label}")
         return _cross(side, rung.throughput_ops_s, rung.latency_us / 1e3, lines, frame)
+
     low, high = reading.between
     lines.append(f"interpolated between {low.label} and {high.label}")
     lines.append(
@@ -264,6 +270,7 @@ def direct_labels(
     clear = [side for side in drawn if not side.look.faded and not side.dotted]
     if len(clear) > MAX_WITH_RINGS:
         return []
+
     named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
     everything = collect_drawn(drawn)
     at = {id(d): pixels(layout, area, d.x, d.y) for d in everything}
@@ -274,6 +281,7 @@ def direct_labels(
     for side in drawn:
         if not side.look.faded:
             obstacles += _along([at[id(d)] for d in side.counted])
+
     labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
     annotations = []
     spots = place(labels, obstacles, width, height, only_free=len(named) > MAX_WITH_RUNG_LABELS)
@@ -286,6 +294,7 @@ def direct_labels(
         if frame.linked:
             linked = {"name": str(side.curve.sweep_id)}
         annotations.append({**spot.annotation(label.text, side.look.colour, x=x, y=y), **linked})
+
     return annotations
 
 
@@ -310,6 +319,7 @@ def thin_rung_labels(
         path = [at(d.x, d.y) for d in side.counted]
         # A name stands off its own point, whose box is as small as the mark.
         obstacles += _along(path) + [Box(x - 3, y - 3, x + 3, y + 3) for x, y in path]
+
     kept: list[Box] = []
     for _, trace, index, size in sorted(names, key=lambda name: name[0]):
         right, bottom = at(trace["x"][index], trace["y"][index])

@@ -43,6 +43,7 @@ class LadderFigure(CurvesFigure):
         reached = [point.throughput_ops_s.high for point in points]
         for point in points:
             reached += [repeat.throughput_ops_s for repeat in point.left_out]
+
         highest = max(reached, default=1.0)
         layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
         layout["showlegend"] = len(drawn) > 1 or any(
@@ -57,17 +58,20 @@ class LadderFigure(CurvesFigure):
                     if curve.counted and (look := appearance[curve.sweep_id])
                 ],
             )
+
         labels = [look.label for look in appearance.values()]
         traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets, labels)) for curve in drawn]
         if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
             marks.fold_legend(
                 [(some, appearance[c.sweep_id].group, appearance[c.sweep_id].faded) for c, some in traces]
             )
+
         data = list(chain.from_iterable(some for _, some in traces))
         if targets and rungs:
             # Where achieved equals target: what lies below it was not sustained.
             ends, line = [0, rungs[-1]], {"color": frame.theme.muted, "width": 1, "dash": "dot"}
             data.append(scatter(ends, ends, "achieved = target", mode="lines", line=line))
+
         return {"data": data + _keys(drawn, frame), "layout": layout}
 
     @property
@@ -98,6 +102,7 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
     """Threads double from rung to rung, so their axis is logarithmic and ticks are the rungs themselves."""
     if targets:
         return axis(frame, "target throughput (ops/s)", tickformat="~s", rangemode="tozero")
+
     shown = rungs if len(rungs) <= 12 else rungs[:: math.ceil(len(rungs) / 12)]
     span = [math.log10(rungs[0]) - 0.08, math.log10(rungs[-1]) + 0.08] if rungs else [0, 1]
     return axis(
@@ -116,17 +121,20 @@ def _traces(curve: Curve, look: Look, targets: bool, labels: Sequence[str]) -> l
         ops_s = point.throughput_ops_s
         x = float(_load(point, targets))
         drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
+
     hollow = [d for d in drawn if not d.point.counts]
     for d in drawn:
         for repeat in d.point.left_out:
             y = rounded(repeat.throughput_ops_s)
             hollow.append(Drawn(d.point, d.x, y, y, y, 1, repeat))
+
     counted = [d for d in drawn if d.point.counts]
     traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look), labels)
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
         assert curve.ceiling is not None  # It has points.
         traces.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
+
     return traces
 
 

@@ -69,11 +69,13 @@ class LatencyFigure(CurvesFigure):
             for point in line.counted:
                 for meaning, symbol in _collect_marks(line, point.point).items():
                     data.append(marks.ring(line.look, symbol, meaning, x=point.x, y=point.y))
+
         data += crossings
         thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side
+
         for line, some in traces if frame.linked else ():
             for trace in some:
                 trace["meta"] = str(line.curve.sweep_id)
@@ -81,11 +83,13 @@ class LatencyFigure(CurvesFigure):
                 if "text" in trace and "hovertemplate" in trace:
                     runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
                     trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
+
         if zoomed:
             # Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them.
             for trace in data:
                 if trace["mode"] == "markers+text":
                     trace["cliponaxis"] = True
+
         data += _keys(drawn, ringed, choice, frame)
         if not frame.narrow:
             layout["legend"]["entrywidth"] = legend_entry_px(data)
@@ -175,6 +179,7 @@ def _axes(
     if choice.scale == "auto" and ends:
         # On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge.
         log_x = max(ends) > WIDE_APART * min(ends)
+
     layout["xaxis"] = axis(
         frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
     )
@@ -203,11 +208,13 @@ def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, An
     # On the right there is room for the names of the curves that end there.
     if not log:
         return {"range": [0, max(values) * beyond]}
+
     low, high = math.log10(min(values)), math.log10(max(values))
     # Points that lie close together still stand among ticks that say where they are.
     room = max(0.12, (high - low) * 0.09, (0.8 - (high - low)) / 2)
     # Whole decades, on short axes with 2 and 5 between them.
     dtick = 1 if high - low > 2.2 else "D2"
+
     return {
         "type": "log",
         "range": [low - room, high + room * (2.6 if beyond > 1.2 else 1.2)],
@@ -225,12 +232,14 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
         if side.dotted:
             dash = "dot"
         look = replace(look, dash=dash)
+
     hover = partial(
         marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
     )
     traces = marks.curve_traces(look, counted, side.hollow, hover, labels)
     for trace in traces if side.dotted else ():
         trace["showlegend"] = False
+
     if rungs:
         # The marker is not seen: its size keeps the text away from the point.
         sizes = [marks.RING_PX if _collect_marks(side, d.point) else marks.MARKER_PX for d in counted]
@@ -248,6 +257,7 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
             cliponaxis=False,
         )
         traces.append(names)
+
     return traces
 
 

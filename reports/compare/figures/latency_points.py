@@ -91,6 +91,7 @@ def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Ch
                 curves_drawn.append(
                     DrawnCurve(curve, looks[curve.sweep_id], operation, bool(number), counted, tuple(hollow))
                 )
+
     # What is only there for context is drawn first, below the rest.
     return sorted(curves_drawn, key=lambda mark: not mark.look.faded)
 

@@ -80,6 +80,7 @@ def base_layout(frame: Frame) -> Layout:
     if frame.narrow:
         dragmode = False
         xref = "container"
+
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",

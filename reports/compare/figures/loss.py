@@ -78,6 +78,7 @@ def build_side(curve: Curve) -> Side | None:
     """None where the sweep has no ceiling, or its loss is neither measured nor stated."""
     if curve.ceiling_ops_s <= 0 or not curve.durability:
         return None
+
     windows = [curve.durability.get(name) for name in ("loss_window_s", "worst_loss_window_s")]
     typical, worst = (float(loss_s) if isinstance(loss_s, int | float) else math.inf for loss_s in windows)
     measured = power_cut_loss(curve.system, curve.mode, curve.setup.nodes or 1)
@@ -88,6 +89,7 @@ def build_side(curve: Curve) -> Side | None:
     # A trial lasts seconds: a mode without bound lost all of it.
     if math.isinf(typical):
         return Side(curve, math.inf, math.inf, measured)
+
     return Side(curve, measured.oldest_lost_max_s or 0.0, measured.oldest_lost_median_s or 0.0, measured)
 
 
@@ -196,6 +198,7 @@ class LossFigure(CurvesFigure):
                 opacity=0.75 if look.faded else 1.0,
             )
             points.append({**trace, "meta": str(side.curve.sweep_id)} if frame.linked else trace)
+
         steps = _steps(self.frontier, across, end)
         if sum(not look.faded for look in sides) <= MAX_LABELS:
             layout["annotations"] += _labels(points, sides, steps, layout, frame)
@@ -203,10 +206,12 @@ class LossFigure(CurvesFigure):
                 point["showlegend"] = False
         else:
             marks.fold_legend([([point], look.group, look.faded) for point, look in zip(points, sides, strict=True)])
+
         layout["showlegend"] = True
         intervals: list[Trace] = []
         for side, look in zip(self.sides, sides, strict=True):
             intervals += _intervals(side, look, across)
+
         return {"data": [*intervals, *points, *_keys(self.sides, steps, frame)], "layout": layout}
 
     @property
@@ -251,9 +256,11 @@ def _intervals(side: Side, look: Look, across: LossAxis) -> list[Trace]:
     if ceiling and ceiling.low_ops_s is not None and ceiling.high_ops_s is not None:
         ends = [rounded(ceiling.low_ops_s), rounded(ceiling.high_ops_s)]
         traces.append(marks.beside(look, "95 % interval", [x, x], ends, mode="lines", line=line))
+
     if 0 < side.typical_s < side.worst_s:
         from_median = [across.place(side.typical_s), x]
         traces.append(marks.beside(look, "median to maximum", from_median, [y, y], mode="lines", line=line))
+
     return traces
 
 
@@ -276,6 +283,7 @@ def _labels(
     names = [look.label for look in appearance]
     texts = [cut(name, 18 if frame.narrow else 30, names) for name in names]
     labels = [Label(text, (dot,)) for text, dot in zip(texts, dots, strict=True)]
+
     return [
         spot.annotation(label.text, look.colour, x=trace["x"][0], y=trace["y"][0])
         for trace, look, label, spot in zip(points, appearance, labels, place(labels, obstacles, *area), strict=True)

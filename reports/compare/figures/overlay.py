@@ -84,6 +84,7 @@ def published_points(published: Sequence[Published], frame: Frame) -> list[Trace
     drawn = drawn_with_latency(published)
     if not drawn:
         return []
+
     colour = frame.theme.grey
     return [
         scatter(

@@ -69,6 +69,7 @@ def build_distribution(row: Operation) -> Distribution:
     count = None
     if row.ok is not None:
         count = row.ok // repeats
+
     return Distribution(
         operation=row.operation,
         kind=row.kind,
@@ -110,6 +111,7 @@ class PercentilesFigure(Figure):
             if not service:
                 label = f"{name}, response time"
             drawn.append((distribution, Look(colour, dash, symbol, pattern="", label=label)))
+
         return drawn_percentiles(drawn, frame)
 
     @property
@@ -143,6 +145,7 @@ def drawn_percentiles(
     for distribution in everything:
         shares += [share for share, _ in _steps(distribution)]
         shares += [share for share, _, _ in distribution.bounds]
+
     tail = max(shares, default=0.9999)
     most = _place(0.9999) if frame.narrow else _place(tail)
     ticks = [tick for tick in TICKS if _place(tick) <= min(most, _place(tail)) + 0.05]
@@ -160,6 +163,7 @@ def drawn_percentiles(
         values += [value for _, value in _steps(distribution)]
         for _, *ends in distribution.bounds:
             values += filter(None, ends)
+
     wide = len(values) > 1 and max(values) > 10**2.7 * max(min(values), 1.0)
     layout["yaxis"] = axis(frame, escaped(title), type="log", tickformat="~g", dtick=1 if wide else "D2")
     data = [_trace(distribution, look) for distribution, look in drawn]
@@ -217,6 +221,7 @@ def _bars(distribution: Distribution, look: Look) -> Trace:
         xs += [rounded(_place(share))] * 2 + [None]
         ys += [rounded(max(low, 1.0) / 1e3), rounded(max(top, 1.0) / 1e3), None]
         texts += [text, text, ""]
+
     return scatter(
         xs,
         ys,
@@ -265,6 +270,7 @@ def choose(
     else:
         point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
         sentence = AT_OWN_CEILINGS
+
     return [(curve, point) for curve in ordered if (point := point_of.get(curve.sweep_id))], sentence
 
 
@@ -296,6 +302,7 @@ class SweepsPercentilesFigure(CurvesFigure):
             rung = f"{marks.rung_label(point)}{'' if point.target_ops_s else ' threads'}"
             label = f"{cut(look.label, 24 if frame.narrow else 40, labels)}, {rung}"
             drawn.append((build_distribution(held), replace(look, label=label)))
+
         drawn.sort(key=lambda pair: not pair[1].faded)  # Grey ones first, below the rest.
         quantity = "response time"
         if self.kind == "service":
@@ -306,6 +313,7 @@ class SweepsPercentilesFigure(CurvesFigure):
             # After the lines stand the bars of what is only known within bounds.
             lines = zip(figure["data"], drawn, strict=False)
             marks.fold_legend([([line], look.group, look.faded) for line, (_, look) in lines])
+
         return figure
 
     @property
@@ -321,6 +329,7 @@ class SweepsPercentilesFigure(CurvesFigure):
             origin = MEDIANS_OF_REPEATS
         if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
+
         return sentences(
             self.sentence,
             named("without such a rung", [curve for curve in self.curves if curve.sweep_id not in have]),

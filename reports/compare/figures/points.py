@@ -58,8 +58,10 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
         layout["annotations"].append(
             annotation(shortened(end.text, longest, names), end.colour, x=1, xref="paper", y=rounded(y), **place)
         )
+
     if inside:
         return
+
     most = max((len(end.text) for end in ends), default=0)
     layout["margin"]["r"] = 24 + round(min(most, longest) * CHARACTER_PX)
 
@@ -99,6 +101,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
             escaped(repeat.reason)[:120],
         ]
         return "<br>".join(text for text in lines if text)
+
     lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
@@ -113,12 +116,14 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.median)}")
         if latency.n > 1:
             lines.append(f"from {formatting.latency(latency.low)} to {formatting.latency(latency.high)}")
+
     if spread.n > 1:
         lines.append(
             MEDIAN_OF_REPEATS.format(
                 repeats=spread.n, low=formatting.short(spread.low), high=formatting.short(spread.high)
             )
         )
+
     lines.append(f"{point.clients_merged} of {point.clients_expected} clients merged")
     if not point.counts:
         lines.append(f"<b>{STANDING_SAYS[point.standing]}</b>")
@@ -191,12 +196,14 @@ def curve_traces(
         colour = rgba(look.colour, 0.16)
         style = {"fill": "toself", "fillcolor": colour, "line": {"width": 0, "color": colour}}
         traces.append(beside(look, "all repeats", [*xs, *reversed(xs)], ys, mode="lines", **style))
+
     traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted], among=among))
     traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]
     if hollow:
         mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
         xs, ys, texts = [d.x for d in hollow], [d.y for d in hollow], [hover(d) for d in hollow]
         traces.append(beside(look, NOT_COUNTED, xs, ys, hover=texts, marker=mark))
+
     return traces
 
 

@@ -93,6 +93,7 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     parts = [stored for stored in series if stored.kind == kind and stored.seconds.size]
     if not parts:
         return np.array([]), np.array([])
+
     interval_s = parts[0].interval_s
     first = min(float(part.seconds[0]) for part in parts)
     last = max(float(part.seconds[-1]) for part in parts)
@@ -102,6 +103,7 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
         at = np.rint((part.seconds - seconds[0]) / interval_s).astype(int)
         sign = -1.0 if part.operation == COMPOSITE else 1.0
         rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(part.rate_ops_s)
+
     return seconds, rate
 
 
@@ -163,10 +165,12 @@ class RunSeriesFigure(Figure):
         if seconds.size:
             mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
             mark_faults(layout, self.faults, frame)
+
         if self.offered is not None:
             data += _arrivals(self.offered, frame)
         elif self.window.target_ops_s and seconds.size:
             data.append(_target(seconds, self.window.target_ops_s, frame))
+
         data += _groups(self.groups, frame)
         if seconds.size:
             data += _events(self.events, layout, frame)
@@ -177,6 +181,7 @@ class RunSeriesFigure(Figure):
         begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
         faults = ", ".join(f"{number} {name}" for number, _, _, name in self.faults)
         happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
+
         return sentences(
             CLIENTS_MERGED_PER.format(every=self.every),
             MEASURED_SECONDS.format(begin=begin, end=end) if self.window.end_s else "",
@@ -198,13 +203,16 @@ class RunSeriesFigure(Figure):
         if self.offered is not None:
             at, offered, dropped = self.offered
             beside = [("offered", at, offered), ("dropped", at, dropped)]
+
         for name, at, array in (*beside, *self.groups):
             columns.append(f"{name} (ops/s)")
             values.append(dict(zip(at.tolist(), _cells(array), strict=True)))
+
         for stored in self.series:
             for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
                 columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
                 values.append(dict(zip(stored.seconds.tolist(), _cells(array), strict=True)))
+
         return Table(tuple(columns), tuple((second, *(by.get(second) for by in values)) for second in seconds.tolist()))
 
     @property
@@ -275,6 +283,7 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
                 connectgaps=False,
             )
         )
+
     return traces
 
 
@@ -285,6 +294,7 @@ def _arrivals(arrivals: Arrays, frame: Frame) -> list[Trace]:
         ("offered", offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
         ("dropped", dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
     )
+
     return [
         scatter(
             coordinates(seconds),
@@ -334,6 +344,7 @@ def _events(events: Sequence[Event], layout: Layout, frame: Frame) -> list[Trace
     """A thin line through both panels for each event, and a mark at its foot that says what happened."""
     if not events:
         return []
+
     layout.setdefault("shapes", []).extend(straight(frame.theme.muted, "dot", x=event.second) for event in events)
     return [
         scatter(

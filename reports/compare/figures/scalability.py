@@ -152,16 +152,19 @@ class ScalabilityFigure(CurvesFigure):
             label_ends(layout, ends, longest=44, inside=frame.narrow)
             for _, trace in traces:
                 trace["showlegend"] = False
+
         ideals: list[Trace] = []
         above: list[Trace] = []
         for scaling in ordered:
             ideals += _ideal(scaling, appearance[scaling.label])
             above += _super_linear(scaling, appearance[scaling.label])
+
         data = ideals + [trace for _, trace in traces] + above
         keys = []
         if ideals:
             line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
             keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
+
         if above:
             keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
         return {"data": data + keys, "layout": layout}
@@ -226,6 +229,7 @@ def _hover(scaling: Scaling, size: Size) -> str:
         )
         if size.nodes in scaling.score.super_linear:
             lines.append(LOOK_FOR_DIFFERENCES.format(gain=SUPER_LINEAR))
+
     return "<br>".join(lines)
 
 
@@ -233,6 +237,7 @@ def _ideal(scaling: Scaling, look: Look) -> list[Trace]:
     """As many times the smallest size as there are times its nodes, up to the last size."""
     if len(scaling.sizes) < 2 or look.faded:
         return []
+
     base, last = scaling.sizes[0], scaling.sizes[-1].nodes
     return [
         scatter(

@@ -72,6 +72,7 @@ class Axis:
             room = (high - low or 1.0) * 0.06
             low = 0.0 if layout.get("rangemode") == "tozero" and low >= 0 and not self.is_log else low - room
             high += room
+
         self.low, self.high = low or 0.0, high if high is not None and high != low else (low or 0.0) + 1.0
 
     def number(self, value: Any) -> float | None:
@@ -98,12 +99,14 @@ class Axis:
             return [(float(value), text) for value, text in zip(self.layout["tickvals"], texts, strict=False)]
         if self.names:
             return [(float(place), name) for place, name in enumerate(self.names)]
+
         low, high = sorted((self.low, self.high))
         if self.is_log:
             parts = (1, 2, 5) if high - low < 2.2 else (1,)
             exponents = range(math.floor(low), math.ceil(high) + 1)
             marks = [math.log10(part * 10.0**exponent) for exponent, part in product(exponents, parts)]
             return [(mark, _tick_text(10**mark)) for mark in marks if low <= mark <= high]
+
         # A round distance of ticks: 1, 2 or 5 times a power of ten, of dates whole days.
         length = abs(self.end_px - self.begin_px)
         is_across = self.end_px > self.begin_px
@@ -114,6 +117,7 @@ class Axis:
         marks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
         if self.is_date:
             return [(mark, datetime.fromtimestamp(mark, UTC).strftime("%d %b")) for mark in marks]
+
         return [(mark, _tick_text(mark)) for mark in marks]
 
 
@@ -155,6 +159,7 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title
         values = list(chain.from_iterable(trace["y"] for trace in traces if trace.get("yaxis", "y") == reference))
         low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
         panels[reference] = Axis(layout[name], values, low, high)
+
     shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
     # Shapes and notes that speak of the paper span all panels.
     up = panels["y"] if len(shown) == 1 else Axis(layout["yaxis"], [], bottom, top)
@@ -206,6 +211,7 @@ def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
             for row, part in enumerate(lines):
                 below = 1.1 * size * (row - (len(lines) - 1) / 2)
                 yield _text(part, x, y + below, anchor, f' fill="{muted}" font-size="{size}"')
+
         line = axis.layout["linecolor"]
         yield _line(left, bottom, right, bottom, line) if is_across else _line(left, top, left, bottom, line)
         middle = (axis.begin_px + axis.end_px) / 2
@@ -229,6 +235,7 @@ def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
                 yield from _bar(trace, place, across, up)
     else:
         yield from _scatter(trace, places)
+
     yield "</g>"
 
 
@@ -246,6 +253,7 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
         name = f"pattern-{ord(shape)}-{re.sub(r'[^0-9a-zA-Z]', '', fill)}"
         yield _pattern(name, shape, fill)
         fill = f"url(#{name})"
+
     yield (
         f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" height="{abs(y1 - y0):.1f}" '
         f'fill="{fill}" stroke="{outline.get("color", "none")}" stroke-width="{outline.get("width", 1)}"/>'
@@ -279,10 +287,12 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
             f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
             f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'
         )
+
     if "markers" in mode and "text" not in mode:
         for number, place in enumerate(places):
             if place:
                 yield _mark(trace.get("marker", {}), number, *place)
+
     if "text" in mode:
         colour = trace.get("textfont", {}).get("color", "currentColor")
         size = trace.get("marker", {}).get("size", 8)
@@ -307,6 +317,7 @@ def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
     if path := MARKS.get(name):
         sides = path.format(r=f"{radius:.1f}", d=f"{radius * (2 if name == 'square' else 1.25):.1f}")
         return f'<path transform="translate({x:.1f} {y:.1f})" d="{sides}" {paint}/>'
+
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {paint}/>'
 
 
@@ -318,8 +329,10 @@ def _shape(shape: Mapping[str, Any], across: Axis, up: Axis) -> Iterator[str]:
                 ends.append(axis.begin_px + end * (axis.end_px - axis.begin_px))
             elif (number := axis.number(end)) is not None:
                 ends.append(axis.px(number))
+
     if len(ends) < 4:
         return
+
     x0, x1, y0, y1 = ends
     line = shape.get("line", {})
     if shape["type"] == "rect":
@@ -343,6 +356,7 @@ def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[s
             if number is None:
                 return
             places.append(axis.px(number))
+
     lines = note["text"].split("<br>")
     size = note.get("font", {}).get("size", font["size"])
     padding = {"left": 1, "right": -1}.get(note.get("xanchor", "center"), 0) * (1 + note.get("borderpad", 1))

@@ -116,6 +116,7 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
         number = ranks[durability_key(curve.durability)] if curve.durability else next(unknown)
         while (curve.database_name, number) in taken:
             number += 1
+
         taken.add((curve.database_name, number))
         group = groups[curve.database_name]
         looks_by_sweep[curve.sweep_id] = Look(
@@ -128,6 +129,7 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
             group=group,
             known=bool(curve.durability),
         )
+
     return looks_by_sweep
 
 
@@ -143,9 +145,11 @@ def _colours(curves: Sequence[Curve], theme: Theme, highlight: str) -> tuple[dic
             measured = [(curve.ceiling_ops_s, curve.database_name) for curve in curves if curve.ceiling]
             _, chosen = max(measured, default=(0.0, next((curve.database_name for curve in curves), "")))
         return themselves, {name: theme.series[0] if name == chosen else theme.grey for name in databases}
+
     ceilings: dict[str, float] = {}
     for curve in curves:
         ceilings[curve.system_name] = max(curve.ceiling_ops_s, ceilings.get(curve.system_name, 0.0))
+
     leaders = sorted(ceilings, key=lambda name: -ceilings[name])[: len(theme.series)]
     coloured = dict(zip(sorted(leaders, key=str.casefold), theme.series, strict=False))
     systems = {curve.database_name: curve.system_name for curve in curves}

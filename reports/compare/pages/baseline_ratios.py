@@ -239,6 +239,7 @@ def against(
     chosen = choose_baseline(curves, baseline)
     if len(curves) < 2 or chosen is None:
         return None
+
     varying = tuple(vary) or tuple(implied_axes(curves))
     rows = []
     for curve in curves:
@@ -253,6 +254,7 @@ def against(
         if curve.ceiling:
             href = address(curve.sweep_id)
         rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
+
     # Sides that are not comparable have ratios at most, never a winner.
     rows = [
         _rejudged(row, partial(not_comparable, stops=row.gate.stops)) if row.gate and row.refused else row
@@ -269,6 +271,7 @@ def against(
     noise_floor = None
     if spread:
         noise_floor = spread.relative
+
     return Against(
         baseline=chosen,
         pinned=chosen.sweep_id == baseline,
@@ -319,6 +322,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     a, b = curve.ceiling_rung, baseline.ceiling_rung
     if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
+
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
     if not (_is_open(curve) and _is_open(baseline)):
@@ -333,6 +337,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline))
+
     why = f"ceilings are not compared: {_open_says(curve, baseline)}"
     # The points of both sides at the highest number of threads that both measured without a target. A target that both
     # sustained compares nothing: both do what they are asked to.
@@ -343,6 +348,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         common = (points[0][threads], points[1][threads])
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
+
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
     own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
     comparison = compare_values(
@@ -359,6 +365,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
             why += (
                 f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
             )
+
     return Ratio("throughput", comparison, why, at=rung_label(common[0]))
 
 
@@ -461,6 +468,7 @@ def latency_ratio(
     for side, who in zip(sides, ("", "the baseline: "), strict=True):
         if not side.values:
             return Ratio(operation, None, f"{who}{side.why}")
+
     threshold = latency_threshold(equal.statistic)
     own, other = (side.noise for side in sides)
     comparison = compare_values(

@@ -106,6 +106,7 @@ def table_rows(
         if side:
             latencies = {operation.operation: operation.at[column] for operation in side.operations}
             within = _within(side)
+
         made.append(
             TableRow(
                 curve=curve,
@@ -123,6 +124,7 @@ def table_rows(
                 is_listed=key in drawn or bool(row and row.is_baseline),
             )
         )
+
     reference = None
     if against:
         reference = against.baseline.sweep_id
@@ -139,6 +141,7 @@ def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
     """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
     if equal is None:
         return {}
+
     columns: dict[str, list[tuple[UUID, Sequence[float], Noise | None]]] = {}
     for side in equal.sides:
         key = side.curve.sweep_id
@@ -152,6 +155,7 @@ def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
                 side.curve, equal.operations, equal.statistic, kind, equal.limit_us, within.throughput_ops_s
             )
             columns.setdefault("within", []).append((key, repeats, None))
+
     best = {}
     for name, column in columns.items():
         keys, values, noises = zip(*column, strict=True)
@@ -160,4 +164,5 @@ def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
             threshold = latency_threshold(equal.statistic)
         among = best_set(values, noises=noises, threshold=threshold) if len(keys) > 1 else [None]
         best[name] = {key for key, is_best in zip(keys, among, strict=True) if is_best}
+
     return best

@@ -115,6 +115,7 @@ def equal_load(
     usual = default_load(curves)
     if usual is None or not operations or (load_ops_s is None and only_single_rungs(curves)):
         return None
+
     load = load_ops_s or usual
     is_default = number_text(load) == number_text(usual)
     percentiles = list_percentiles(statistic)
@@ -209,6 +210,7 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
         covered_only = throughput_within([point for point, inside in every if inside], limit_us)
         capped = (within.throughput_ops_s or 0.0) > (covered_only.throughput_ops_s or 0.0)
         within = replace(covered_only, capped=capped)
+
     highest = max((point.throughput_ops_s for point, inside in every if inside), default=None)
     short = curve.ceiling is not None and curve.ceiling.is_lower_bound
     return replace(within, at_least=short and within.throughput_ops_s == highest)
@@ -249,17 +251,21 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
             or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
         ):
             continue
+
         throughputs = point.throughput_ops_s.values
         numbers = point.repeats or range(1, len(throughputs) + 1)
         if not len(latencies.values) == len(throughputs) == len(numbers):
             return []
+
         passes = zip(throughputs, latencies.values, strict=True)
         rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
+
     common = []
     if rungs:
         common = sorted(set(rungs[0]).intersection(*rungs[1:]))
     if len(common) > 1:
         return [[rung[number] for rung in rungs] for number in common]
+
     return []
 
 
@@ -301,6 +307,7 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     reading = latency_at(points, load_ops_s)
     if reading.latency_us is None:
         return Latencies((), latency_text(reading))
+
     passes = repeated_points(curve, operation, statistic, kind)
     # The bounds of the latency as shares of it; where it is not interpolated, or 0, there is no error.
     error = (1.0, 1.0)
@@ -309,10 +316,12 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     if not passes:
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
         return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
+
     values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
     latencies = tuple(value for value in values if value is not None)
     if len(latencies) < len(values):
         return Latencies((), f"only {len(latencies)} of {len(values)} repeats have a latency at this load")
+
     return Latencies(latencies, "", error, noise_at(passes, load_ops_s))
 
 
@@ -359,6 +368,8 @@ def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> 
             if between:
                 return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}"
             return lowest
+
     if not between:
         return "nothing measured"
+
     return f"not reached: {highest} {formatting.throughput(between[0].throughput_ops_s)}"

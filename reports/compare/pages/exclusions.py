@@ -19,6 +19,7 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
         rejected = sum(point.rejected for point in curve.points)
         if not excluded and not rejected:
             continue
+
         reasons = Counter(chain.from_iterable(map(_reasons, curve.points)))
         named = [f"{text} ({times} runs)" if times > 1 else text for text, times in reasons.most_common(MAX_REASONS)]
         rows.append(
@@ -31,6 +32,7 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
                 "effect": effect_sentence(curve),
             }
         )
+
     return rows
 
 

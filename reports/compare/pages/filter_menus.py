@@ -62,6 +62,7 @@ def menus(
         offered_menus.append(
             _menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase])
         )
+
     offered_menus.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in VARIES], selection.vary))
     if studies:
         offered_menus.append(_menu("published", "Published results", studies, selection.published))
@@ -81,6 +82,7 @@ def chips(selection: Selection, menus: Sequence[Menu]) -> list[dict[str, str]]:
         for value, text, is_chosen in menu.options:
             if is_chosen:
                 entries.append((menu.title, text, selection.without(menu.name, value)))
+
     if selection.runs:
         entries.append(("Runs", counted(len(selection.runs), "chosen run"), replace(selection, runs=())))
     if selection.since:

@@ -26,6 +26,7 @@ def choose_next_loads(curve: Curve) -> dict[str, Any] | None:
     ceiling, knee = curve.ceiling, curve.knee
     if ceiling is None or curve.progress.going:
         return None
+
     threads = ceiling.threads
     refine = refine_ladder(curve.counted_rungs, knee) if knee and knee.reached else ()
     target_ops_s = None
@@ -34,6 +35,7 @@ def choose_next_loads(curve: Curve) -> dict[str, Any] | None:
     fewer = None
     if threads > 1:
         fewer = max(threads // 2, 1)
+
     return {
         "ceiling": ceiling,
         "knee": knee,

@@ -49,11 +49,13 @@ def list_tables(
         table = partial(against_table, against, equal, labels)
         title = f"Against {labels[against.baseline.sweep_id]}"
         yield Item("table-against", title, f"what varies: {against.axes}{load}", table)
+
     if equal:
         yield Item("table-equal-load", "Latency at equal load", equal.sentence, partial(equal_table, equal, labels))
     if len(curves) > 1:
         table = partial(differences_table, curves, labels)
         yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
+
     table = partial(points_table, curves, kind=kind)
     yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
 
@@ -102,6 +104,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
     side = (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if ceiling is None:
         return (*side, *[None] * 8, "no point counts" if curve.points else "nothing was measured", None)
+
     return (
         *side,
         "≥" if ceiling.is_lower_bound else None,
@@ -175,6 +178,7 @@ def collect_verdicts(against: Against | None, equal: EqualLoad | None, labels: L
     """Each comparison with its numbers, for programs: which algorithm said what, of how many runs."""
     if against is None:
         return []
+
     baseline = labels.get(against.baseline.sweep_id, against.baseline.label)
     return [
         {
@@ -227,6 +231,7 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
         if equal.limit_us:
             limit = formatting.latency(equal.limit_us)
             columns.append(f"{name} with {equal.statistic_label} ≤ {limit} (ops/s)")
+
     rows = []
     for side in equal.sides:
         row: list[Cell] = [labels.get(side.curve.sweep_id, side.curve.label)]
@@ -235,6 +240,7 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
             if operation.within:
                 row.append(_rounded(operation.within.throughput_ops_s, 5))
         rows.append((*row, side.how))
+
     return Table((*columns, "read off"), tuple(rows))
 
 

@@ -127,6 +127,7 @@ def cached_values(keys: Mapping[Any, str], kind: Any) -> dict[Any, Any]:
     except Exception:
         logger.warning("The cache cannot be read; pages are computed without it.")
         return {}
+
     values = {}
     for name, key in keys.items():
         try:
@@ -134,6 +135,7 @@ def cached_values(keys: Mapping[Any, str], kind: Any) -> dict[Any, Any]:
                 values[name] = unpack(entries[key], kind)
         except ValueError as error:
             logger.warning("An entry of the cache cannot be read and is computed again (%s).", error)
+
     return values
 
 

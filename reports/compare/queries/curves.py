@@ -131,6 +131,7 @@ def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curv
                 held[pk] = _unpacked(bytes(data))
             except ValueError as error:
                 logger.warning("The stored curve of sweep %s cannot be read and is computed again (%s).", pk, error)
+
     fresh = _made([sweep for sweep in listed if sweep.pk not in held])
     # While runs are going every second makes another version of their rows.
     _store({keys[curve.sweep_id]: curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going})
@@ -191,6 +192,7 @@ def _made(sweeps: Sequence[Sweep], only: Collection[uuid.UUID] = ()) -> list[Cur
     """Eight queries; none for no sweep."""
     if not sweeps:
         return []
+
     ids = [sweep.pk for sweep in sweeps]
     rows = Sweep.objects.select_related("matrix", "workload", "database").in_bulk(ids)
     specs = _one_spec_each(ids)
@@ -203,6 +205,7 @@ def _made(sweeps: Sequence[Sweep], only: Collection[uuid.UUID] = ()) -> list[Cur
     by_sweep: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
+
     repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED and not run["stand_in"]], specs)
     return [_curve(rows.get(sweep.pk, sweep), specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
 
@@ -231,6 +234,7 @@ def _repeats(runs: Sequence[Mapping[str, Any]], specs: Mapping[uuid.UUID, RunSpe
         "measurement_set_id", "operation", "latency_kind", "ok", "failed", "bounds", *COLUMNS.values()
     ):
         measurements[row["measurement_set_id"]].append(row)
+
     worst = _worst_findings(set_ids)
     busiest = _generator_cpu({run["id"]: specs.get(run["sweep_id"]) for run in runs if run["id"] in cuts})
     return {
@@ -257,6 +261,7 @@ def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[str, 
         .distinct("measurement_set_id")
         .values_list("measurement_set_id", "check_id", "severity", "message", "rejecting", "limits")
     )
+
     return {
         set_id: (f"{check_id} {severity}: {message}", tuple(rejecting or ()), limits)
         for set_id, check_id, severity, message, rejecting, limits in rows
@@ -284,6 +289,7 @@ def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID,
             unknown.add(run_id)
         else:
             shares[run_id][machine["id"]] += cpu_percent / (100 * cores)
+
     return {run_id: max(by_machine.values()) for run_id, by_machine in shares.items() if run_id not in unknown}
 
 
@@ -298,6 +304,7 @@ def _curve(
     for run in sorted(runs, key=lambda row: row["repeat"]):
         if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
+
     mode = spec["mode"] if spec else None
     repeated = {run["rerun_of_id"] for run in runs if run["rerun_of_id"]}
     left = Counter(run["status"] for run in runs if run["id"] not in repeated or run["status"] == Status.SUCCEEDED)
@@ -310,10 +317,12 @@ def _curve(
         matrix_name = sweep.matrix.name
         order = sweep.matrix.order
         search_limit = _limit((sweep.matrix.search or {}).get("slo"))
+
     build = ""
     if spec:
         stated: Mapping[str, object] = spec.get("stated") or spec.get("build") or {}
         build = str(stated.get("ci_url", ""))
+
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -365,6 +374,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         not_excluded = [repeat for repeat in repeats if not repeat.run["excluded_reason"]]
         standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
         used = not_excluded or list(repeats)
+
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
     worst_finding = ""
@@ -373,6 +383,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
     generator_cpu = None
     if len(busy) == len(used):
         generator_cpu = max(busy)
+
     return Point(
         threads=used[0].run["threads"],
         target_ops_s=used[0].run["target_ops_s"],
@@ -443,6 +454,7 @@ def _operations(repeats: Sequence[Repeat]) -> tuple[Operation, ...]:
     for repeat in repeats:
         for row in repeat.measurements:
             rows[(row["operation"], row["latency_kind"])].append(row)
+
     return tuple(
         Operation(
             operation=operation,
@@ -480,6 +492,7 @@ def build_setup(spec: RunSpec) -> Setup:
     client_on_database_host = None
     if "stated" in spec:
         client_on_database_host = spec["stated"]["client_on_database_host"]
+
     return Setup(
         version=database["version"],
         replication_factor=database["replication_factor"],

@@ -41,6 +41,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> dict[str
         phases.add(row_phase)
         if row_phase == phase and value:
             values[column].add(value)
+
     return {
         **{name: sorted(values[column]) for name, column in FACETS.items()},
         "label": get_labels(every.filter(phase=phase)),

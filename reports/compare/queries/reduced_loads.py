@@ -73,10 +73,12 @@ def read_reduced_loads(
                 if rate_ops_s is not None:
                     rung = key, condition, run.threads, run.target_ops_s
                     rungs[rung].append((rate_ops_s, fault.recovery.level_ops_s))
+
     highest: dict[Conditions, dict[str, ReducedLoad]] = defaultdict(dict)
     for (key, condition, *_), repeats in rungs.items():
         load = ReducedLoad(median(rate for rate, _ in repeats), condition, median(level for _, level in repeats))
         highest_load = highest[key].setdefault(condition, load)
         if load.throughput_ops_s > highest_load.throughput_ops_s:
             highest[key][condition] = load
+
     return {key: list(loads.values()) for key, loads in highest.items()}

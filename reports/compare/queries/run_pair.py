@@ -39,6 +39,7 @@ def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
         version = str(run.evidence.get("server_version") or "")
         facts = side_facts(label, cast(RunSpec, run.spec), version, server_use=uses.get(run.pk, {}))
         point = points.get(run.pk)
+
         return RunSide(
             run,
             facts,
@@ -102,6 +103,7 @@ def find_comparable_runs(run: Run) -> list[Run]:
         swept = sorted((other for other in rungs if other.pk not in same_keys), key=lambda other: _far(run, other))[
             :MAX_OTHERS
         ]
+
     return same + swept
 
 

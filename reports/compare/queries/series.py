@@ -57,6 +57,7 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
     window_s = 0.0
     if cut:
         window_s = cut["window_s"]
+
     return StoredSeries(
         series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
         finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
@@ -77,6 +78,7 @@ def series_at_ceilings(curves: Iterable[Curve], operation: str, kind: str) -> di
     for run_id, interval_s, points, data in rows.values_list("run_id", "interval_s", "points", "data"):
         levels[run_id][interval_s] = points
         packed[run_id, interval_s] = data
+
     cuts = MeasurementSet.objects.filter(run__in=levels, is_current=True, window_from__isnull=False)
     series = {}
     for run_id, begin, length_s in cuts.values_list("run_id", "window_from", "window_s"):
@@ -86,6 +88,7 @@ def series_at_ceilings(curves: Iterable[Curve], operation: str, kind: str) -> di
         at_s = stored.points["second"] + stored.base_s - begin_s
         inside = (at_s > -stored.interval_s / 2) & (at_s < length_s)
         (series[sweeps[run_id]],) = over_time([replace(stored, points=stored.points[inside])], begin_s)
+
     return series
 
 
@@ -119,6 +122,7 @@ def exporter_metrics(run: Run, base_s: float, window: Window, *, search: str) ->
         series = read_exporters(run)
     except OSError:
         series = []
+
     picked = pick_preset(series)
     if search.strip():
         picked = search_series(series, search)
@@ -142,11 +146,13 @@ def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -
             lines = machine_lines(read_host_samples(run, files), base_s)
     except OSError:
         lines = []
+
     subject = "The machines of the servers"
     lacking = NO_SAMPLES
     if counters:
         subject = "What the servers counted"
         lacking = NO_COUNTERS
+
     return ServerMetricsFigure(
         f"{'counters' if counters else 'servers'}-{run.pk}",
         lines,

@@ -44,6 +44,7 @@ def load_submissions(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
     first = Run.objects.filter(pk__in=keys).annotate(
         hit_ratio=_over_sweep(Avg, "hit_ratio"), trend=_over_sweep(Max, "hit_ratio_trend")
     )
+
     return {
         sweep_id: Submitted(
             cast(RunSpec, spec),
@@ -72,6 +73,7 @@ def sides_by_sweep(
     if submitted is None:
         submitted = load_submissions(curves)
     called = Counter(curve.label for curve in curves)
+
     return {
         curve.sweep_id: side_facts(
             curve.label if called[curve.label] == 1 else f"{curve.label} {curve.workload}",

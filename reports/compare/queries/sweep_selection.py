@@ -89,6 +89,7 @@ def chosen(team: Team, selection: Selection) -> Chosen:
     if len(sweeps) > MAX_SWEEPS:
         problems.append(f"More than {MAX_SWEEPS} sweeps match; the newest {MAX_SWEEPS} are shown. Choose fewer.")
         sweeps = sweeps[:MAX_SWEEPS]
+
     missing = len(selection.sweeps) - len(sweeps)
     # A facet or a day may leave out what the address names.
     narrowed = any(map(selection.facet, FACETS)) or selection.since or selection.until
@@ -97,6 +98,7 @@ def chosen(team: Team, selection: Selection) -> Chosen:
             f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
             f"team's; left out."
         )
+
     return Chosen(tuple(sweeps), matrix, tuple(problems), selection.runs)
 
 
@@ -145,10 +147,12 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
         rows = get_sweeps_by_phase(team, selection.phase)
         # A team without any matrix may have uploaded what it compares.
         rows = rows.filter(matrix=matrix) if matrix else rows
+
     purposes = selection.purposes
     if not purposes and selection.matrix == ALL and not selection.sweeps:
         # Across matrices only what is meant to be compared, unless the address asks for the rest.
         purposes = tuple(sorted(PUBLISHABLE))
+
     for column, values in (
         ("system__in", selection.systems),
         ("mode__in", selection.modes),
@@ -161,11 +165,13 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     ):
         if values:
             rows = rows.filter(Q((column, list(values))))
+
     if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
         rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
     rows = _within_days(rows, selection.since, selection.until)
     if matrix or selection.sweeps:
         return rows
+
     return one_per_test(rows, team)
 
 

@@ -137,6 +137,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     is_part = bool(request.htmx)  # type: ignore[attr-defined]
     if not is_part and not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
+
     parts = get_parts(get_team(request), selection)
     frame = "base.html"
     if is_part:
@@ -151,6 +152,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     address = request.get_full_path() if selection.problems else request.path + canonical
     if is_part:
         return push_url(response, address)
+
     return response
 
 
@@ -255,6 +257,7 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
         repeats = None
         if matrix and is_open:
             repeats = next_repeats(matrix)
+
         return ComparisonParts(
             going=is_going(comparison.curves),
             figures=figures,
@@ -284,6 +287,7 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
         team.pk, kind.__name__, selection.query(), choice.digest(), repr(choices), thresholds,
         repr(sorted(floors.items())),
     )  # fmt: skip
+
     return get_or_compute(
         key,
         kind,
@@ -332,6 +336,7 @@ def build_context(
     max_loss = ""
     if selection.max_loss_s is not None:
         max_loss = number_text(selection.max_loss_s)
+
     return {
         "selection": selection,
         "compared": comparison,
@@ -417,6 +422,7 @@ def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str
     drawn = ""
     if state.operation != (measured or [""])[0]:
         drawn = state.operation
+
     return [
         (
             "both" if value == BOTH else value or measured[0],
@@ -469,9 +475,11 @@ def judged(
     """The answer, and the ratios of two or more sides."""
     if len(curves) < 2:
         return {"answer": find_answer(curves, None, get_labels)}
+
     sides = sides_by_sweep(curves)
     profile = get_profile(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
+
     return {
         "answer": find_answer(curves, judging, get_labels),
         "against": against(

@@ -89,6 +89,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
                 title=figure.caption,
             )
         return HttpResponse(svg, content_type="image/svg+xml")
+
     answer = answer_to(request.GET, figure, linked=True)
     for twin in (*TEXT_FORMS, "json"):
         # The address with the state of the page, without what only the drawing needs.
@@ -97,6 +98,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         for name in DRAWING_PARAMETERS:
             state.pop(name, None)
         answer[twin] = f"{url}?{state.urlencode()}" if state else url
+
     return JsonResponse(answer)
 
 
@@ -174,6 +176,7 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     band = None
     if stored.finest:
         band = compute_band(over_time(stored.finest, stored.base_s), stored.interval_s)
+
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,

@@ -106,6 +106,7 @@ def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
     seconds = client.seconds[-MAX_SECONDS:]
     indices = thinned(rates, MAX_OF_A_CLIENT).tolist()
+
     return scatter(
         [seconds[at] for at in indices],
         [round(float(rates[at]), 1) for at in indices],

@@ -59,6 +59,7 @@ def why_page(
     else:
         ratio = None
         comparison = _of_rungs(a, b, spread)
+
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
     sides = run_pair(a, b, at_ceilings=at_ceilings)
@@ -66,6 +67,7 @@ def why_page(
     change = _change(*throughputs)
     groups, machines = sides.groups, sides.machines
     unclear = list(chain.from_iterable(group.unclear for group in groups))
+
     return {
         "a": a,
         "b": b,
@@ -129,6 +131,7 @@ def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curv
         if texts[0] != texts[1]:
             loads = [LOADS_DIFFER.format(a=texts[0], b=texts[1])]
         curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+
     findings = judge_pair(a.facts, b.facts, profile)
     return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
 
@@ -164,6 +167,7 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
         rows = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
             yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
+
     errors = [point.error_ratio if point else None for point in (a, b)]
     yield _share("failed operations", errors)
     busy = [point.generator_cpu if point else None for point in (a, b)]
@@ -247,10 +251,12 @@ def choose_runs(request: HttpRequest) -> Chosen:
         return Chosen(problem="No run is chosen.")
     if None in ids:
         return Chosen(problem=f"“{texts[ids.index(None)][:60]}” is no run and no sweep.")
+
     sides = _sides(request, [pk for pk in ids if pk])
     a = sides[0].run
     if problem := next((side.problem for side in sides if side.problem), ""):
         return Chosen(problem=problem)
+
     assert a is not None
     others = tuple(find_comparable_runs(a))
     chosen = Chosen(a, others[0] if others else None, others, by_itself=True)
@@ -258,10 +264,12 @@ def choose_runs(request: HttpRequest) -> Chosen:
         first, second = (side.curve for side in sides)
         ceilings = (first, second) if first and second else None
         chosen = replace(chosen, b=sides[1].run, ceilings=ceilings, by_itself=False)
+
     if chosen.b is None:
         return replace(chosen, problem="There is no other measured run of the same test or of the same sweep.")
     if chosen.a == chosen.b:
         return replace(chosen, b=None, problem="Both sides are the same run.")
+
     return chosen
 
 

@@ -146,6 +146,7 @@ def sweeps(request: HttpRequest) -> HttpResponseBase:
     if is_sortable and sort in ("highest", "lowest"):
         ordered = _by_ceiling(list(rows), falls=sort == "highest")
         page.object_list = ordered[max(page.start_index() - 1, 0) : page.end_index()]
+
     offer_choices(chosen, team)
     lines = list(_sweep_lines(list(page.object_list)))
     context = {"filter": chosen, "sorts_by_ceiling": is_sortable, "page": page, "rows": lines}

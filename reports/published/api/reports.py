@@ -90,10 +90,12 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
             "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
             "about: add matrix=ID."
         )
+
     title = change.title or report.title
     if query.dry_run:
         publication.refuse_unclear(report.team, draft)
         return Status(200, _preview(build(report.team, draft, title)))
+
     report.draft, report.title = draft.as_json(), publication.build_title(title)
     return Status(201, _published(request, report))
 

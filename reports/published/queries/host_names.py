@@ -37,11 +37,13 @@ def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
         for text in (name, key, host.get("value") if isinstance(host, dict) else host):
             if isinstance(text, str):
                 roles.setdefault(text, role)
+
     roles |= dict.fromkeys(LoadGenerator.objects.values_list("name", flat=True), "[load generator]")
     addresses = Node.objects.filter(cluster__team=team).exclude(address="").values_list("address", flat=True)
     hosts = Deployment.objects.filter(cluster__team=team).exclude(host="").values_list("host", flat=True)
     for address in (*addresses.distinct(), *hosts.distinct()):
         roles |= dict.fromkeys(_parts(address), "[address]")
+
     return roles
 
 

@@ -52,13 +52,16 @@ def _digests(cuts: Mapping[uuid.UUID, Mapping[str, Any]]) -> dict[uuid.UUID, str
     rows = Measurement.objects.filter(measurement_set__in=sets).order_by("operation", "latency_kind")
     for row in rows.values_list(*_MEASURED):
         measured[row[0]].append(list(row[1:]))
+
     files: dict[uuid.UUID, list[str]] = defaultdict(list)
     for run_id, sha256 in Artifact.objects.filter(run__in=cuts).order_by("sha256").values_list("run_id", "sha256"):
         files[run_id].append(sha256)
+
     digests = {}
     for run_id, cut in cuts.items():
         numbers = [[cut[name] for name in _SET[2:]], measured[cut["id"]], files[run_id]]
         digests[run_id] = hashlib.sha256(json.dumps(numbers, separators=(",", ":")).encode()).hexdigest()
+
     return digests
 
 

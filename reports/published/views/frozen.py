@@ -136,6 +136,7 @@ def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = 
     if opened.signature:
         data = sign(file.body)
         file = Served(data, False, hashlib.sha256(data).hexdigest()[:32], CONTENT_TYPE)
+
     as_is = file.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(file.data if as_is else file.body, content_type=file.content_type)
     if as_is:
@@ -151,6 +152,7 @@ def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = 
     if opened.is_listed and file.content_type.startswith(JSON):
         # Pages of other sites read what is public: without cookies, which this header does not permit.
         answered.headers["Access-Control-Allow-Origin"] = "*"
+
     return answered
 
 
@@ -200,11 +202,13 @@ def opening(
             response.headers["Cache-Control"] = "private, no-cache"
             response.headers["X-Robots-Tag"] = NOT_LISTED
             return response
+
         # Who asks is looked up for private reports only: a public page costs no session.
         if opened.is_private and not may_read(opened, request.user.pk if isinstance(request.user, User) else None):
             raise Http404("No report has this address.")
         if signature and opened.provenance:
             raise Http404(f"{opened.provenance} The site that published the report signs it.")
+
         return view(request, replace(opened, signature=signature), *args, **kwargs)
 
     return wrapped
@@ -312,6 +316,7 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
     part = part_named(load_content(get_row(opened)), name, kind)
     if part is None:
         raise Http404("The report has no such part.")
+
     table: Table = build_table(part["table"])
     if form == "json":
         headers = {
@@ -321,6 +326,7 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
             "notes": part.get("notes", []),
         }
         return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
+
     return TEXT_FORMS[form][1](table).encode()
 
 
@@ -385,6 +391,7 @@ def _embedded(opened: Opened, name: str) -> bytes:
     part = part_named(content, name or first, "figure")
     if part is None:
         raise Http404("The report has no such figure.")
+
     shown = revision.pictures.filter(name=part["name"]).exists()
     picture = ""
     if shown:

@@ -111,6 +111,7 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         changed = forms.changed_draft(draft, form.cleaned_data, request.POST, built_report.headline)
         publication.keep(row, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
+
     context = {"report": row, "form": form, "made": built_report, "lines": forms.get_lines(built_report)}
     footnotes = {
         "footnotes": forms.footnote_lines(draft),
@@ -141,6 +142,7 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         texts = [place.text for place in publication.built(row).found]
         publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
         return redirect("report-publish", row.pk)
+
     try:
         shown_digest = request.POST.get("seen", "")
         revision = publication.publish(row, get_user(request), _pictures(request), seen=shown_digest)
@@ -148,12 +150,14 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
         return _preview(request, row, refusal=str(refused), status=422)
+
     access = request.POST.get("access", row.access)
     if access in Report.Access.values and access != row.access:
         try:
             publication.set_access(row, access, row.expires_at, get_user(request))
         except NotAllowed as refused:
             messages.error(request, str(refused))
+
     messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
     return redirect("report", row.pk)
 
@@ -243,6 +247,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         except NotAllowed as refused:
             raise PermissionDenied(str(refused)) from refused
         messages.success(request, f"“{row.title}” has a new link. The old one is revoked.")
+
     return redirect("report", row.pk)
 
 

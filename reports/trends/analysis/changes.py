@@ -116,6 +116,7 @@ def detect_changes(
         near = min(strong, key=lambda split: abs(split.index - index), default=None)
         if near and abs(near.index - index) <= NEARBY:
             gone.add(near.index)
+
     ends = sorted({*starts, *(split.index for split in strong if split.index not in gone)})
     changes = [
         # With the whole stretches on both sides.
@@ -127,6 +128,7 @@ def detect_changes(
     step = None
     if levels:
         step = _step(raw, levels[-1], rule)
+
     return Course(
         changes=tuple(sorted(changes, key=lambda change: change.index)),
         levels=levels,
@@ -165,6 +167,7 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
         strong_indices = {split.index for split in splits if _is_strong(part, split)}
         for split in (*splits, *of_first_pass):
             (strong if split.index in strong_indices else weak).append(replace(split, index=split.index + start))
+
     return strong, weak
 
 

@@ -71,6 +71,7 @@ def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int
     length = stop - start
     if length < 2 * least:
         return None
+
     block = sums[start : stop + 1, start : stop + 1]
     # Distances among the first i values of the stretch, and between them and the first j.
     square = block - block[:1, :] - block[:, :1] + block[0, 0]
@@ -100,6 +101,7 @@ def student_p(x: Floats, y: Floats) -> float:
     n, m = x.size, y.size
     if n + m <= 2:
         return 1.0
+
     step = float(x.mean() - y.mean())
     pooled = ((n - 1) * float(x.var()) + (m - 1) * float(y.var())) / (n + m - 2)
     error = math.sqrt(pooled * (1 / n + 1 / m))
@@ -107,6 +109,7 @@ def student_p(x: Floats, y: Floats) -> float:
         if step == 0.0:
             return 1.0
         return 0.0
+
     return float(2 * stdtr(n + m - 2, -abs(step) / error))
 
 
@@ -180,6 +183,7 @@ def change_points(
         for near in (at - 1, at):
             if 0 <= near < len(splits):
                 splits[near] = compared(z, *parts[near])
+
     kept = {split.index for split in splits}
     return splits, [split for split in first if split.index not in kept]
 

@@ -115,24 +115,30 @@ class LevelTracker:
         if not self.level:
             self._keep([mean])
             return
+
         distance = mean - self.centre
         if self.is_open:
             self._follow_loss(mean, distance)
             return
+
         side = 0
         if distance >= self.gain / 2:
             side = 1
         elif distance <= -self.loss / 2:
             side = -1
+
         if side != self.side:
             self._keep(self.tail)
             self.tail = []
+
         if side == 0 or self.estimate() is None:
             self._keep([mean])
             return
+
         self.tail.append(mean)
         if not self.is_shifted():
             return
+
         self.is_open = side < 0
         if side > 0 and len(self.tail) >= LASTING and self.p <= LASTING_P * self.share:
             self.begin(self.tail)
@@ -164,6 +170,7 @@ class LevelTracker:
         n = len(means)
         if not n:
             return None
+
         mean = math.fsum(means) / n
         squares, degrees, correlation = self.squares, self.degrees, 0.0
         if n > 1:
@@ -177,11 +184,14 @@ class LevelTracker:
             is_calm = math.sqrt(variance) <= self.loss / CALM_TIMES
             own_degrees = max(n / inflation - 1, min(n - 1, CALM_DEGREES) if is_calm else MIN_OWN_DEGREES)
             squares, degrees = squares + variance * own_degrees, degrees + own_degrees
+
         if degrees < MIN_DEGREES and self.spread:
             of_means = max(self.spread.of_means, self.spread.variance)
             squares, degrees = squares + of_means * self.spread.degrees, degrees + self.spread.degrees
+
         if not degrees:
             return None
+
         return LevelEstimate(mean, math.sqrt(squares / degrees), degrees, n, correlation)
 
     @property
@@ -199,12 +209,14 @@ class LevelTracker:
         estimate, sessions = self.estimate(), len(self.tail)
         if estimate is None or sessions < MIN_TAIL:
             return False
+
         from scipy.special import stdtrit
 
         session_p = PAIR_P if sessions == MIN_TAIL else SESSION_P
         least = self.loss if self.side < 0 else self.gain
         alone = max(least, float(stdtrit(estimate.degrees, 1 - session_p)) * estimate.error(1))
         far = sum(abs(mean - estimate.mean) >= alone - _ROUNDING for mean in self.tail)
+
         return (
             far >= MIN_TAIL
             and abs(fmean(self.tail) - estimate.mean) >= least - _ROUNDING
@@ -220,9 +232,11 @@ class LevelTracker:
                 self._keep(self.tail)
                 self.tail = []
             return
+
         self._back.append(mean)
         if distance <= -self.loss / 2 and len(self._back) < MIN_TAIL:
             return
+
         # What was noise belongs to the level; a loss that lasted longer than its level does not.
         self._keep([*(self.tail if len(self.tail) <= len(self.level) else ()), *self._back])
         self.tail, self._back, self.is_open = [], [], False

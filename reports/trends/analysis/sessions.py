@@ -116,6 +116,7 @@ def _levels(means: Sequence[float]) -> list[Sequence[float]]:
         if n:
             return [means]
         return []
+
     from scipy.special import stdtr
 
     newer = np.arange(1, n)
@@ -127,6 +128,7 @@ def _levels(means: Sequence[float]) -> list[Sequence[float]]:
     at = int(np.argmax(np.abs(distance) / error))
     if 2 * stdtr(n - 2, -abs(distance[at]) / error[at]) * (n - 1) >= SPLIT_P:
         return [means]
+
     return _levels(means[: at + 1]) + _levels(means[at + 1 :])
 
 
@@ -144,12 +146,14 @@ def session_interval(
     if degrees < MIN_DEGREES and spread:
         of_means = max(spread.of_means, spread.variance)
         squares, degrees = squares + of_means * spread.degrees, degrees + spread.degrees
+
     distance = fmean(new) - fmean(level.means)
     sd = 0.0
     if degrees:
         sd = math.sqrt(squares / degrees)
     if abs(distance) > MAX_LOG:
         return None, sd
+
     return compute_interval(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
 
 
@@ -165,9 +169,11 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
         usable = {key: session for key, session in test.items() if session and not unusable(session)}
         if len(usable) < 2:
             continue
+
         level = find_level([compute_log_mean(session) for session in usable.values()])
         if not level.degrees:
             continue
+
         squares, degrees, repeated_tests = squares + level.squares, degrees + level.degrees, repeated_tests + 1
         keys |= usable.keys()
         within += [
@@ -175,9 +181,11 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
             for session in usable.values()
             if (n := len(session)) > 1
         ]
+
     independent = min(degrees, len(keys) - 1)
     if independent < MIN_SPREAD_DEGREES:
         return None
+
     of_means = squares / degrees
     between = max(of_means - (fmean(within) if within else 0.0), 0.0)
     return SessionSpread(between, independent, len(keys), repeated_tests, of_means)

@@ -191,6 +191,7 @@ def judge(
         comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
     elif level is Level.SIDE:
         comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
+
     judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
     verdict = _verdict(judged)
     flagged = any(judgement.state is State.FLAGGED for judgement in judged)
@@ -266,6 +267,7 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
         and comparison.low >= 1 - comparison.threshold - _ROUNDING
     ):
         state, comparison = State.HELD, replace(comparison, needs_more=None)
+
     if (
         state is State.INCONCLUSIVE
         and comparison.n_a <= 1
@@ -276,6 +278,7 @@ def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
     ):
         # Its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one.
         state, comparison = State.FLAGGED, replace(comparison, needs_more=1)
+
     return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
 
 
@@ -302,10 +305,12 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     if not environment.comparable:
         fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
         return ENVIRONMENTS_DIFFER.format(fields=fields)
+
     open_states = (State.INCONCLUSIVE, State.FLAGGED)
     if State.FLAGGED in {judgement.state for judgement in judged}:
         worse = names(State.FLAGGED)
         return ONE_SESSION_WORSE.format(metrics=worse)
+
     sentence = {
         Verdict.REGRESSION: f"Regression: {changes(State.REGRESSED)}.",
         Verdict.IMPROVEMENT: f"Improvement: {changes(State.IMPROVED)}.",
@@ -314,6 +319,7 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
     if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
         return sentence
+
     return f"{sentence} Open in {names(State.INCONCLUSIVE)}."
 
 
@@ -345,6 +351,7 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         return LEVEL_ACCEPTED.format(metric=name)
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
+
     change = _relative_change(metric, comparison)
     # What rounds to nothing went nowhere.
     moved = "the same"
@@ -356,11 +363,13 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         if state is State.NOT_COMPARABLE:
             why = NOT_JUDGED
         return f"{name} is {moved} (ratio {ratio}). {why}"
+
     # The reasons below it repeat the interval, but for those of a state that is stated here.
     if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or (
         interval_text(comparison) not in comparison.reason
     ):
         ratio += f" {interval_text(comparison)}"
+
     unit = "block" if comparison.is_blocked else comparison.unit
     measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, unit)} against {comparison.n_b}."
     if state is State.HELD:
@@ -373,6 +382,7 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         return f"{measured} {comparison.reason}"
     if comparison.n_a > 1:
         return NOT_CONFIRMED.format(measured=measured)
+
     return UNDECIDED.format(measured=measured)
 
 

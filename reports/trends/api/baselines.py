@@ -92,6 +92,7 @@ def build_answer(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
     set_by = ""
     if baseline.set_by:
         set_by = baseline.set_by.get_username()
+
     return BaselineAnswer(
         name=baseline.name,
         runs=[run.pk for run in runs],
@@ -147,12 +148,15 @@ def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
         if len(runs) < len(set(change.runs)):
             raise Problem("not-found", RUN_MISSING)
         return runs, NAMED_ONE_BY_ONE.format(runs=counted(len(runs), "run"))
+
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:
         raise Problem("validation-error", SEVERAL_COMMITS.format(commit=change.commit))
+
     runs = []
     if commits:
         runs = runs_of_commit(team, commits[0], counted=True)
     if not runs:
         raise Problem("not-found", NO_RUN_OF_COMMIT.format(commit=change.commit))
+
     return runs, RUNS_OF_COMMIT.format(commit=commits[0][:12])

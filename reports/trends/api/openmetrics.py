@@ -79,6 +79,7 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
             family.add_metric(labels, getattr(point, name))
         measured.add_metric(labels, point.at.timestamp())
         code.add_metric(labels, {"commit": point.commit, "branch": point.branch})
+
     yield from (*values.values(), measured, code)
 
 
@@ -89,6 +90,7 @@ def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
         if line.newest:
             tests |= dict.fromkeys(line.newest.runs, _label_test(line.row))
             left_out |= {run.run_id for run in line.newest.left_out}
+
     rows = Measurement.objects.filter(
         measurement_set__run__in=tests.keys() - left_out, measurement_set__is_current=True, p99_us__isnull=False
     ).order_by("operation", "latency_kind")
@@ -98,11 +100,13 @@ def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
     ):
         assert p99_us is not None  # The filter has left out those.
         latencies[(*tests[run_id], operation, kind)].append(p99_us)
+
     family = GaugeMetricFamily(
         "benchsite_latency_p99_seconds", "Median over the runs of their 99th percentiles.", labels=(*TEST, *OPERATION)
     )
     for labels, values in latencies.items():
         family.add_metric(labels, median(values) / 1e6)
+
     return family
 
 
@@ -117,6 +121,7 @@ def _describe_live(team: Team) -> Iterator[Metric]:
         if series.current_ops_s is not None:
             rate.add_metric(labels, series.current_ops_s)
             elapsed.add_metric(labels, series.elapsed_s)
+
     yield rate
     yield elapsed
 

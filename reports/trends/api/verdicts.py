@@ -153,6 +153,7 @@ def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) 
             "Too many requests wait for runs already. Ask without `wait`, or again later.",
             headers={"Retry-After": str(RETRY_AFTER_S)},
         ) from None
+
     # What somebody tries out with other rules is no news, and who may only read sends no mail.
     if not (query.branch or query.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
         tell(run, document)

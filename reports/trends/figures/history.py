@@ -84,6 +84,7 @@ class HistoryFigure(Figure):
             at = list(range(0, count, step))
             names = [escaped(history.points[index].label) for index in at]
             ticks = {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
+
         layout["xaxis"] = axis(frame, along, showgrid=False, **ticks)
         points = history.points
 
@@ -110,6 +111,7 @@ class HistoryFigure(Figure):
         rule = history.metric.rule
         out, silent = history.left_out, history.unmeasured
         hollow = f"{out} run{'s do' if out != 1 else ' does'} not count and {'are' if out != 1 else 'is'} hollow"
+
         return sentences(
             f"{history.metric.label[:1].upper()}{history.metric.label[1:]}: each point is the median of the runs of "
             "one commit, or of one matrix or day where no commit is known; "
@@ -217,6 +219,7 @@ def _line(history: History, locate: Place, frame: Frame) -> Trace:
             "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
             "color": frame.theme.muted,
         }  # fmt: skip
+
     return trace
 
 
@@ -225,12 +228,14 @@ def _levels(history: History, locate: Place, frame: Frame) -> list[Trace]:
     levels = history.course.levels
     if not levels:
         return []
+
     x: list[Any] = []
     y: list[float | None] = []
     for level in levels:
         ends = (history.followed[level.start], history.followed[level.stop - 1])
         x += [*(locate(index) for index in ends), locate(ends[1])]
         y += [*[_scaled(history, level.median)] * 2, None]
+
     dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
     median = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
     now = levels[-1]
@@ -255,14 +260,17 @@ def _left_out(history: History, locate: Place, frame: Frame) -> list[Trace]:
         for run in point.left_out:
             if run.value is not None and np.isfinite(run.value):
                 out.append((index, run.value, run))
+
     out = out[-MAX_POINTS:]
     if not out:
         return []
+
     text = [
         f"{_about(history, history.points[index], value)}<br>"
         f"{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
         for index, value, run in out
     ]
+
     return [
         scatter(
             [locate(index) for index, _, _ in out],
@@ -308,6 +316,7 @@ def _changes(history: History, locate: Place, frame: Frame, layout: Layout) -> l
                     },
                 )
             )
+
     counted = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
         straight(better if entry.change.better else worse, "dot", x=locate(entry.index), layer="below")
@@ -325,6 +334,7 @@ def _changes(history: History, locate: Place, frame: Frame, layout: Layout) -> l
                 yshift=2 + 13 * (number % 2),
             )
         )
+
     return traces
 
 
@@ -356,6 +366,7 @@ def _marks(history: History, locate: Place, along: str, frame: Frame) -> list[Tr
             index = min(bisect_left(instants, note.at), len(instants) - 1)
             x = locate(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
             notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
+
     return [
         scatter(
             [x for x, _ in some[-MAX_POINTS:]],

@@ -64,6 +64,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     first = min(runs, key=lambda run: (run.finished_at is None, run.history_at or run.created_at, run.pk))
     if not first.config_key or first.finished_at is None:
         return []
+
     at = first.history_at
     at_once = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
     before = Q(at__lt=at) | Q(at_once, at=at)
@@ -88,6 +89,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
         if newest:
             return [newest]
         return []
+
     same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
     return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
@@ -102,6 +104,7 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     """
     if not run.config_key or run.finished_at is None:
         return []
+
     rows = (
         Run.objects.only(*HISTORY_FIELDS)
         .annotate(at=HISTORY_AT)
@@ -115,6 +118,7 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     first_at: dict[object, dt.datetime | None] = {}
     for earlier in reversed(runs):
         first_at.setdefault(earlier.commit or earlier.pk, earlier.history_at)
+
     return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
 
 
@@ -134,6 +138,7 @@ def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
         latencies = {"mean": mean, "p99": p99}
         spreads = {key: value for key, us in latencies.items() if us is not None and (value := spread([us]))}
         operations[run_id].append(Operation(name, kind, ok, failed, spreads))
+
     return {
         run_id: Point(
             0, None, Spread(value, value, value, 1), tuple(operations[run_id]), Standing.COUNTED, "", 1, 1, 0.0, 0.0,

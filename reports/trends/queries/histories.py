@@ -123,12 +123,14 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
     ).order_by()
     for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
         triage.setdefault(key, []).append(Triage(run_id, state))
+
     lines = []
     for row in histories:
         points = build_points([_measured(run) for run in reversed(row.recent)])
         history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
         changes = tuple(change for change in history.changes if change.change.counts)
         lines.append(HistoryLine(row, points, changes, history.course.step is not None))
+
     return lines
 
 

@@ -101,6 +101,7 @@ def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
                 latency_kind=metric.kind,
             ).values(COLUMNS[metric.statistic])[:1]
         )
+
     columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
     return [
         Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *get_standing(*standing))
@@ -166,6 +167,7 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
                 kinds.append(environment)
             kind_by_run[run_id.bytes] = place
         cache_values({name: (kind_by_run, kinds)})
+
     return [kinds[kind_by_run[run_id.bytes]] if run_id.bytes in kind_by_run else None for run_id in run_ids]
 
 
@@ -201,4 +203,5 @@ def _environment(server: str | None, version: str | None, client_json: str | Non
     for name in FACTS:
         values = {str(value) for machine in machines if (value := fact(machine["facts"], name)) is not None}
         texts[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
+
     return {name: str(value) for name, value in texts.items() if value}

@@ -31,6 +31,7 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     names = sorted({name for name in cluster_names if name})
     if not names:
         return {}
+
     numbered = Sweep.objects.filter(team=team, phase=Phase.MEASURE, cluster_name__in=names).annotate(
         number=Window(RowNumber(), partition_by="cluster_name", order_by=F("created_at").desc())
     )
@@ -51,4 +52,5 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     for name, key, session, matrix_id, commit, day, throughput_ops_s in rows:
         sessions = tests[name][key]
         sessions.setdefault(session_key(session, matrix_id or commit, day), []).append(throughput_ops_s or 0.0)
+
     return {name: spread for name, sessions in tests.items() if (spread := session_spread(sessions.values()))}

@@ -69,6 +69,7 @@ def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> l
     measured = MeasurementSet.objects.filter(run=run, is_current=True).first()
     if measured is None or run.starts_at is None:
         return []
+
     shift = round(run.starts_at.timestamp() - base_s)
     curves = []
     for group in measured.groups:
@@ -78,6 +79,7 @@ def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> l
         inside = (seconds >= begin_s) & (seconds < end_s)
         rate = np.array(group["curve"]["rate_ops_s"])[inside]
         curves.append((group["name"], seconds[inside], rate))
+
     return curves
 
 

@@ -64,18 +64,22 @@ def verdict_of_run(
     if run.status not in Status.terminal():
         reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
+
     new = find_repeats(run)
     pinned = None
     if baseline:
         pinned = baseline_named(run.team, baseline)
     if baseline and pinned is None:
         raise BaselineUnknown(baseline)
+
     against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
     if against.runs:
         return verdict_with_history(run.team, new, against, thresholds)
+
     document = compute_verdict(run.team, new, ())
     if document.verdict == "error":
         return document
+
     reason = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
     return replace(document, verdict="inconclusive", reasons=(reason,), base=None)
 
@@ -103,6 +107,7 @@ def verdict_with_history(
     if any(run.pk == accepted for run in against.runs):
         at_level = 0
     followed = Followed(level, history, since, at_level, is_accepted=any(run.pk == accepted for run in new))
+
     return compute_verdict(
         team,
         new,
@@ -134,6 +139,7 @@ def by_rule(new: Sequence[Run], branch: str) -> Against:
     runs = runs_before(counted or new, branches)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
+
     side = build_side(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = ""
@@ -209,6 +215,7 @@ def named(team: Team, text: str) -> Against:
         since = until - WEEK
         chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
         return _present(runs_of_days(team, since, until), chosen)
+
     parts = [part.strip() for part in text.split(",") if part.strip()]
     ids = [parse_uuid(part) for part in parts]
     if parts and None not in ids:
@@ -220,11 +227,13 @@ def named(team: Team, text: str) -> Against:
         runs = pinned_runs(baseline)
         chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
         return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
+
     commits = commits_like(team, text)
     if len(commits) > 1:
         raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
+
     runs = runs_of_commit(team, commits[0])
     return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commits[0][:12]}."))
 
@@ -264,16 +273,19 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
         raise TooManyTests(
             f"Both sides have runs of {len(shared)} tests, of which {MAX_TESTS} are compared at once: name runs by id."
         )
+
     pairs = [(after[test], before[test]) for test in shared]
     if not pairs and after and before:
         # No test in common: the first test of the new side and what is nearest to it.
         first = next(iter(after.values()))
         pairs = [(first, nearest(first[0], list(before.values())))]
+
     pairs = pairs or [(list(mine.runs), list(theirs.runs))]
     verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
     if not any(document.environment.comparable for document in verdicts):
         every = chain.from_iterable(document.environment.differs for document in verdicts)
         raise Incomparable(tuple(dict.fromkeys(every)))
+
     return CompareAnswer(
         combined([Verdict(document.verdict) for document in verdicts]).value,
         tuple(verdicts),

@@ -23,9 +23,11 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
     names = [build["name"] for build in matrix.builds]
     if len(names) < 2:
         raise NoSuchBuild("The plan has no two builds to compare.")
+
     for name in (new, base):
         if name and name not in names:
             raise NoSuchBuild(f"The plan has no build “{name[:40]}”. It has: {', '.join(names)}.")
+
     new = new or next(name for name in names if name != base)
     base = base or next(name for name in names if name != new)
     others = [name for name in names if name not in (new, base)]
@@ -39,6 +41,7 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
     by_build = {name: [run for run in ended if run.spec["build"]["name"] == name] for name in names}
     pairs = [(new, base), *((new, other) for other in others), *((other, base) for other in others)]
     comparisons = tuple(_compare(matrix, by_build, *pair) for pair in pairs)
+
     return BuildsAnswer(
         verdict=comparisons[0].verdict,
         pending=len(ended) < len(runs) or not matrix.submitted_at,
@@ -67,6 +70,7 @@ def _describe(name: str, runs: Sequence[Run]) -> BuildAnswer:
     newest = next((run for run in reversed(runs) if run.evidence.get("build")), None)
     if newest is None:
         return BuildAnswer(name, "", "", "", None, "", 0)
+
     return BuildAnswer(
         name,
         str(newest.evidence.get("server_version") or ""),

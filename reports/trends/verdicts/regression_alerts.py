@@ -23,6 +23,7 @@ def tell(run: Run, document: VerdictDocument) -> bool:
         return False
     if timezone.now() - run.created_at > FRESH:
         return False
+
     against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
     # A loss that lasts is one notice, whichever commit shows it.
     lost_at = document.since or run.commit or str(run.pk)

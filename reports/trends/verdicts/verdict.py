@@ -89,9 +89,11 @@ def collect_metrics(
                 values.append(session_values)
                 if why:
                     reasons.append(why)
+
             if reasons:
                 notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
                 continue
+
             history, earlier, since = (_measured(sessions, name, kind, statistic) for sessions in others)
             parted = _parted(values, len(new))
             metrics.append(
@@ -106,6 +108,7 @@ def collect_metrics(
                     since=since,
                 )
             )
+
     return metrics, notes
 
 
@@ -157,6 +160,7 @@ def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], pr
         differs |= dict.fromkeys(_elsewhere(reference, run))
         ignored |= dict.fromkeys(judged.ignored)
         unknown |= dict.fromkeys(judged.unknown)
+
     return EnvironmentAnswer(not differs, tuple(differs), tuple(ignored), tuple(unknown))
 
 
@@ -217,6 +221,7 @@ def compute_verdict(
         return blank
     if not all(sides):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
+
     environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
     clusters = {curve.setup.cluster_name for curve in (*sides[0].values(), *sides[1].values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
@@ -227,6 +232,7 @@ def compute_verdict(
     if order:
         repeats = [[run.repeat for run in side] for side in sides]
         metrics = [add_blocks(metric, repeats[0], repeats[1], order) for metric in metrics]
+
     if followed.is_accepted:
         metrics = [replace(metric, is_accepted=True) for metric in metrics]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
@@ -240,6 +246,7 @@ def compute_verdict(
     noise_floor = None
     if spread:
         noise_floor = spread.relative
+
     return replace(
         blank,
         verdict=judgement.verdict.value,
@@ -301,6 +308,7 @@ def why_not(run: Run) -> str:
         return RUN_CLOSES_MATRIX.format(run=run.name)
     if run.throughput_ops_s:
         return ""
+
     return f"“{run.name}” has no throughput."
 
 
@@ -328,6 +336,7 @@ def _metric(verdict: MetricVerdict) -> MetricAnswer:
     new, base = sessions[: comparison.n_a], level[: comparison.n_b]
     if metric.blocks:
         new, base = list(metric.new), list(metric.base)
+
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,

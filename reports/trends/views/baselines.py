@@ -62,6 +62,7 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
     except BaselineRefused as refused:
         messages.error(request, str(refused))
         return redirect(*back)
+
     count = baseline.pins.count()
     message = f"“{baseline.name}” stands for {counted(count, 'run')} now, which cannot be deleted meanwhile."
     messages.success(request, message)
@@ -97,6 +98,7 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         verdict = verdict_of_run(run, baseline=wanted)
     except BaselineUnknown:
         problem, verdict = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+
     sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
     card = bool(request.htmx)  # type: ignore[attr-defined]
     run_names = {}
@@ -128,6 +130,7 @@ def versions(request: HttpRequest) -> HttpResponseBase:
             answer = compared(team, base, new)
     except (NothingNamed, Ambiguous, TooManyTests, Incomparable) as refused:
         problem = str(refused)
+
     documents = answer.comparisons if answer else ()
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}

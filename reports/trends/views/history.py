@@ -48,6 +48,7 @@ def record_decision(
         raise TriageRefused("Choose what the change is: new, confirmed, a false alarm, or accepted.")
     if not get_runs(history.team_id, history.config_key).filter(pk=run_id).exists():
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
+
     text = _plain(note, MAX_REASON_LENGTH)
     this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
     # Whatever is decided of one metric takes the place of what was accepted for all.
@@ -58,6 +59,7 @@ def record_decision(
     else:
         values = {"state": chosen, "note": text, "changed_by": user}
         ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=values)
+
     return chosen
 
 
@@ -66,6 +68,7 @@ def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> H
     written = _plain(text, MAX_NOTE_LENGTH)
     if not written:
         raise TriageRefused("Write what happened, as in “new kernel”.")
+
     # Midnight of a day; now where none is given.
     if not day.strip():
         instant = timezone.now()
@@ -77,6 +80,7 @@ def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> H
         if not EARLIEST <= date <= timezone.now().date() + dt.timedelta(days=366):
             raise TriageRefused("The day of a note lies between 1990 and a year from now.")
         instant = dt.datetime.combine(date, dt.time(), dt.UTC)
+
     return HistoryNote.objects.create(team=team, config_key=config_key, at=instant, text=written, created_by=user)
 
 
@@ -118,6 +122,7 @@ def query_in(request: HttpRequest) -> HistoryQuery:
         problems.append(f"“{text[:60]}” is no metric of a history; throughput is shown. Choose another below.")
     if along not in AXES:
         problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
+
     return HistoryQuery(
         metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, parameters.get("branch", ""), tuple(problems)
     )
@@ -198,6 +203,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
         messages.error(request, str(refused))
     else:
         messages.success(request, f"Decided: {state.label}.")
+
     return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#changes")
 
 
@@ -217,6 +223,7 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
         messages.error(request, str(refused))
     else:
         messages.success(request, f"Accepted: the level begins with {run.commit[:SHORT_COMMIT] or run.name}.")
+
     return redirect(reverse("history-series", args=[config_key]) + "#changes")
 
 
@@ -245,4 +252,5 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
         messages.error(request, "That address names no note: press the button beside one.")
     except TriageRefused as refused:
         messages.error(request, str(refused))
+
     return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#notes")

@@ -67,6 +67,7 @@ def parse_lines(text: str) -> dict[str, str]:
     lines = text.splitlines()
     if len(lines) > MAX_LINES:
         raise ValidationError(TOO_MANY_LINES.format(count=len(lines), limit=MAX_LINES))
+
     for number, name, value in parse_properties(text):
         bare, value = lines[number - 1].strip(), value.strip()
         # Java also takes a blank for the sign between both; then the name must be one that clients read.
@@ -76,8 +77,10 @@ def parse_lines(text: str) -> dict[str, str]:
             problems.append(PROPERTY_TWICE.format(name=name[:60], first=seen[name], second=number))
         else:
             values[name], seen[name] = value, number
+
     if problems:
         raise ValidationError([ValidationError(problem) for problem in problems])
+
     return values
 
 

@@ -52,6 +52,7 @@ class MachineForm(DescribedForm):
                 "facts": stated,
                 "teams": list(instance.teams.all()),
             }
+
         super().__init__(*args, **kwargs)
         teams = self.fields["teams"]
         assert isinstance(teams, forms.ModelMultipleChoiceField)

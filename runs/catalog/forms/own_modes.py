@@ -71,6 +71,7 @@ class OwnModeForm(DescribedForm):
         cleaned = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
+
         slug = cleaned["name"]
         own: OwnMode = {
             "base": self.base.slug,
@@ -88,6 +89,7 @@ class OwnModeForm(DescribedForm):
             for name, message in error.problems.items():
                 field = {"durability": "ack"}.get(name, name)
                 self.add_error(field if field in self.fields else None, message)
+
         if (
             not self.errors
             and self.own["durability"] == self.base.durability.model_dump()
@@ -97,6 +99,7 @@ class OwnModeForm(DescribedForm):
             )
         ):
             self.add_error(None, MODE_UNCHANGED.format(slug=self.base.slug))
+
         return cleaned
 
     @transaction.atomic

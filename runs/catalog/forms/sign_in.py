@@ -60,11 +60,13 @@ class SignInForm(DescribedForm):
         for name in kept:
             if name not in secrets:
                 self.add_error(fields.get(name, self.lines), NO_SECRET_STORED.format(name=name))
+
         try:
             return self.client_system.check_binding_properties(properties)
         except PropertyError as error:
             for name, message in error.problems.items():
                 self.add_error(fields.get(name, self.lines), message)
+
         return {}
 
     def sign_in(self) -> list[BoundField]:
@@ -87,6 +89,7 @@ def _build_field(name: str, declared: Property) -> forms.Field:
     if declared.choices and declared.type == "choice":
         choices = [(choice, choice) for choice in declared.choices]
         return forms.ChoiceField(choices=choices, required=False, label=label, help_text=declared.help)
+
     # The page shows what was typed again, whatever else was wrong; stored secrets are never sent to it.
     widget: forms.Widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     longest = MAX_TEXT_LENGTH
@@ -95,6 +98,7 @@ def _build_field(name: str, declared: Property) -> forms.Field:
         longest = MAX_PEM_LENGTH
     elif declared.secret:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=True)
+
     return forms.CharField(
         required=False, strip=False, max_length=longest, label=label, help_text=declared.help, widget=widget
     )

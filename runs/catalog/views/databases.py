@@ -42,6 +42,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     modes = []
     if system:
         modes = mode_rows(system, row.settings, row.binding_properties)
+
     return render(
         request,
         "runs/databases/page.html",
@@ -74,6 +75,7 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     modes = []
     if system:
         modes = mode_rows(system, {}, {})
+
     return edit_page(
         request,
         "runs/databases/form.html",
@@ -92,6 +94,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
     system = load_catalog().get(database.system, database.flavour)
     if system is None or base not in system.modes:
         raise Http404(f"{database.name} has no durability mode {base} to copy.")
+
     form = OwnModeForm(get_posted(request), database=database, system=system, base=system.modes[base])
     if form.is_valid():
         try:
@@ -101,6 +104,7 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
         else:
             messages.success(request, f"The mode {slug} of “{database.name}” was saved.")
             return redirect(f"{reverse('database', args=[pk])}#mode-{slug}")
+
     context = {"form": form, "database": database, "system": system, "base": system.modes[base]}
     return render(request, "runs/databases/own_mode.html", context, status=form_status(form))
 

@@ -54,6 +54,7 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
         detail = [OLDEST_LOST.format(ages=ages)]
     else:
         detail = []
+
     detail += [
         counted(number, noun) for number, noun in ((loss.holes, "hole"), (loss.damaged, "damaged record")) if number
     ]
@@ -78,8 +79,10 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
         system = load_catalog().system(slug)
     except UnknownSystem as error:
         raise Http404(str(error)) from error
+
     if system.slug != slug:
         return redirect("system", slug=system.slug)  # An alias, such as postgres for postgresql.
+
     return render(
         request,
         "runs/systems/page.html",

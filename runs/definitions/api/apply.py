@@ -108,6 +108,7 @@ def apply_file(request: HttpRequest, sent: ApplyRequest, options: Query[ApplyOpt
     except Problem as problem:
         problem.errors = [add_line(fault, sent.file) for fault in problem.errors]
         raise
+
     matrix: dict[str, Any] | None = None
     if file.matrix:
         matrix = {
@@ -117,6 +118,7 @@ def apply_file(request: HttpRequest, sent: ApplyRequest, options: Query[ApplyOpt
         if outcome.matrix:
             page = request.build_absolute_uri(page_address(outcome.matrix))
             matrix |= {"id": outcome.matrix.pk, "permalink": page}
+
     return {
         "dry_run": options.dry_run,
         "needs_overwrite": outcome.needs_overwrite,

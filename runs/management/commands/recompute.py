@@ -35,6 +35,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         if bool(options["run"]) == options["all"]:
             raise CommandError("Name one or more runs, or give --all.")
+
         runs = _all() if options["all"] else iter([_named(key) for key in options["run"]])
         ends = [self._recompute(run, dry=options["dry_run"]) for run in runs]
         self.stdout.write(
@@ -50,6 +51,7 @@ class Command(BaseCommand):
         """One run; what became of it."""
         if run.status == Status.FAILED:
             return self._complete(run, dry=dry)
+
         try:
             rebuilt = rebuild(run)
             if not dry:
@@ -57,11 +59,14 @@ class Command(BaseCommand):
         except RecomputeSkipped as skipped:
             self.stderr.write(f"{run.pk} {run.name}: skipped, {skipped}")
             return SKIPPED
+
         if not rebuilt.differences:
             return AS_STORED
+
         self.stdout.write(f"{run.pk} {run.name}")
         for difference in rebuilt.differences:
             self.stdout.write(f"  {difference}")
+
         return DIFFERS
 
     def _complete(self, run: Run, *, dry: bool) -> int:

@@ -126,8 +126,10 @@ def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:
                 faults.append({"pointer": f"#/{kind}/{role}", "detail": "The plan has no such role."})
             elif key not in known:
                 faults.append({"pointer": f"#/{kind}/{role}", "detail": "Your team has no such row."})
+
     if faults:
         raise Problem("plan-refused", "The machines cannot take these roles.", errors=faults)
+
     return Chosen(
         {role: clusters[key] for role, key in sent.clusters.items()},
         {role: generators[key] for role, key in sent.generators.items()},

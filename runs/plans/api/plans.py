@@ -176,10 +176,12 @@ def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]
         names.refuse("#/rungs", detail, "search")
     elif problem := rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None):
         names.refuse("#/rungs", problem, "invalid")
+
     if not names.faults:
         names.check_exclusions(exclusions)
     if names.faults:
         return None, names.faults
+
     draft = draft_matrix(
         team,
         plan,

@@ -157,6 +157,7 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
             schedule_changes.change(schedule, me, name=change.name or schedule.name, rule=rule)
         if change.is_active is not None:
             (schedule_changes.resume if change.is_active else schedule_changes.pause)(_schedule(schedule_id), me)
+
     return _schedule(schedule_id)
 
 

@@ -204,6 +204,7 @@ class PlanDatabase(Table):
             system = load_catalog().system(self.system, self.flavour)
         except UnknownSystem:
             return self
+
         if get_flavour(self.client) != self.flavour:
             stated = "an empty client"
             if self.client:
@@ -213,6 +214,7 @@ class PlanDatabase(Table):
             )
         if self.client and (message := system.client_problem(self.flavour, self.client, external=True)):
             raise problem(message, "client")
+
         try:
             for slug, mode in self.stated_modes.items():
                 system.check_own_mode(slug, mode)
@@ -221,11 +223,14 @@ class PlanDatabase(Table):
             system.check_binding_properties(self.binding_properties)
         except PropertyError as error:
             raise problem(str(error), "settings") from None
+
         hidden = secret_properties(system)
         for name in self.secrets:
             _require_known(name, hidden, "secrets")
+
         if written := [name for name in hidden if name in self.binding_properties]:
             raise problem(f"{written[0]} is a secret: name it in secrets, and do not write it here", "secrets")
+
         return self
 
 
@@ -293,10 +298,12 @@ class PlanMatrix(PlanColumns):
                 and field.get_default(call_default_factory=True)
             ):
                 raise problem(f"{name} is missing", name)
+
         if self.max_measure_s < self.min_measure_s:
             raise problem("max_measure_s must not be less than min_measure_s", "max_measure_s")
         if message := looks_problem(self.looks, self.repeats):
             raise problem(f"looks: {message}", "looks")
+
         return self
 
     @model_serializer(mode="wrap")
@@ -346,15 +353,20 @@ class PlanFile(Table):
         """Every role that a table names has a table of its own."""
         if not self.matrix.rungs and self.search is None:
             raise problem(f"rungs must be 1 to {MAX_RUNGS} whole numbers", "matrix", "rungs")
+
         for message in list_problems(self.procedure["faults"], self.matrix.min_measure_s):
             raise problem(message, "faults")
+
         for group in self.groups:
             _require_known(group.workload, self.group_workloads, "groups", "workload")
+
         for role, generator in self.generators.items():
             for cluster in generator.shares:
                 _require_known(cluster, self.clusters, "generators", role, "shares")
+
         for role, database in self.databases.items():
             _require_known(database.cluster, self.clusters, "databases", role, "cluster")
+
         pairs: set[tuple[str, str]] = set()
         for entry in self.entries:
             _require_known(entry.database, self.databases, "entries", "database")
@@ -368,14 +380,17 @@ class PlanFile(Table):
             if (entry.database, entry.mode) in pairs:
                 raise problem(f"{entry.database} in mode {entry.mode} stands here twice", "entries", "mode")
             pairs.add((entry.database, entry.mode))
+
         for table, rules in (("exclusions", self.exclusions), ("overrides", self.overrides)):
             for rule in rules:
                 for axis, roles in (("database", self.databases), ("workload", self.workloads)):
                     if (role := getattr(rule.match, axis)) is not None:
                         _require_known(role, roles, table, "match", axis)
+
         for override in self.overrides:
             for role in override.set.generators or ():
                 _require_known(role, self.generators, "overrides", "set", "generators")
+
         return self
 
 

@@ -54,6 +54,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     generators = _roles("generator", list(matrix.load_generators.select_related("machine").order_by("name")))
     if not entries or not workloads or not generators:
         raise PlanRefused("This matrix names no databases, workloads or load generators, so it has no plan to export.")
+
     databases = _roles("database", [entry.database for entry in entries])
     clusters = _roles("cluster", [database.cluster for database in databases.values()])
     roles = {str(row.pk): role for role, row in chain(databases.items(), workloads.items())}
@@ -65,6 +66,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     search = None
     if matrix.search:
         search = PlanSearch.read_stored(matrix.search)
+
     return PlanFile.model_construct(
         catalog=load_catalog().digest,
         matrix=PlanMatrix.model_construct(**columns),
@@ -154,6 +156,7 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
             settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
         except PropertyError as error:
             raise PlanRefused(f"{database.name}: {error}") from None
+
     columns: dict[str, Any] = {name: getattr(database, name, None) for name in PlanDatabase.model_fields}
     own_modes = {
         slug: PlanMode.model_construct(**{**mode, "durability": PlanDurability.model_construct(**mode["durability"])})

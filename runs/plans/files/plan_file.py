@@ -54,6 +54,7 @@ def read_plan(text: str) -> PlanFile:
     elif version != VERSION:
         message = f"version {str(version)[:60]} is not known here; this release reads versions 1 and {VERSION}"
         raise refuse_plan(text, ["version"], message)
+
     content.pop("study", None)  # of earlier releases: which published study the plan followed, and how it differed
     return validate_plan(PlanFile, content, text)
 
@@ -131,4 +132,5 @@ def find_line(text: str, path: Sequence[str], key: str) -> int | None:
             header = number if table == wanted else header
         elif table == wanted and inline.match(line):
             return number
+
     return header

@@ -23,6 +23,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
     stops = [misfit for misfit in misfits(plan, mapping) if misfit.tone == "stop"]
     if stops:
         raise PlanError([Problem(misfit.about, misfit.text) for misfit in stops])
+
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)  # Two imports at once would choose the same free name.
         databases = {
@@ -47,6 +48,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
         Draft(matrix, entries, list(workloads.values()), generators).store(user)
         if submits:
             submit(matrix, user)
+
     return matrix
 
 
@@ -79,6 +81,7 @@ def _database(team: Team, plan: PlanDatabase, cluster: Cluster, secrets: Mapping
     stored = same.filter(name__in=[plan.name, on_cluster]).order_by("created_at").first()
     if stored is not None:
         return stored
+
     name = _free(Database.objects.filter(team=team), plan.name, on_cluster)
     return Database.objects.create(team=team, cluster=cluster, name=name, **columns)
 

@@ -60,4 +60,5 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str], *, need
         return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
     if needs_reason and not row.reason:
         return "Write why it is left out: the reason is shown wherever its result would stand."
+
     return ""

@@ -30,6 +30,7 @@ class Extension:
         except ExtensionRefused as refused:
             self.missing.append(str(refused))
             return
+
         self._choose_databases(databases)
         self._choose_workload(self.last, workloads)
 
@@ -62,6 +63,7 @@ class Extension:
         """What the builder's fields begin with; what the sweep does not state is left as it is."""
         if self.last is None:
             return {}
+
         window = self.last.spec["window"]
         cut = self.last.measurement_sets.filter(is_current=True).first()
         measured_s = window["min_measure_s"] or round(cut.window_s if cut else 0)
@@ -74,6 +76,7 @@ class Extension:
             "threads": threads,
         }
         repeats = self.sweep.runs.aggregate(most=Max("repeat"))["most"]
+
         return {
             "name": f"{self.sweep.name}: two more rungs"[:120],
             "purpose": self.sweep.purpose,
@@ -93,14 +96,17 @@ def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> t
     mode = system.mode(mode_slug)
     if not system.has_client:
         return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
+
     described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
     if not described:
         return [], f"no database of {system.name} is described: add one, then open this again"
     if not any(_runnable(database) for database in described):
         return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
+
     able = [database for database in described if _runnable(database) and _has(database, mode)]
     if not able:
         return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
+
     return able, ""
 
 

@@ -60,8 +60,10 @@ def problem_with(row: Override, databases: Collection[str], workloads: Collectio
         return "This workload is no longer there: choose another, or clear the row."
     if row.name not in WORKLOAD_PROPERTIES:
         return unknown_name(row.name, WORKLOAD_PROPERTIES)
+
     try:
         row.value = WORKLOAD_PROPERTIES[row.name].check(row.value)
     except PropertyError as error:
         return str(error)
+
     return ""

@@ -27,6 +27,7 @@ def match_workloads(
         workload.name = _free(workload.name, names)
         names.add(workload.name)
         proposed.append(workload)
+
     return matches, proposed
 
 
@@ -40,9 +41,11 @@ def store_proposed(proposed: Sequence[Workload], chosen: Sequence[Workload], mat
                 team=workload.team, name=workload.name, short_name=workload.short_name,
                 properties=workload.properties, notes=workload.notes,
             )  # fmt: skip
+
     for rule in (*matrix.exclusions, *matrix.overrides):
         if (named := rule["match"].get("workload")) in created:
             rule["match"]["workload"] = str(created[named].pk)
+
     return [created.get(str(workload.pk), workload) for workload in chosen]
 
 

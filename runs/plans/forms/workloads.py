@@ -145,11 +145,13 @@ class WorkloadFieldsForm(WorkloadForm):
         cleaned = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
+
         total = sum(cleaned[name] for name in PROPORTIONS)
         if abs(total - 100) > 1e-6:
             raise ValidationError(
                 f"The operations add up to {exact(round(total, 8))} %. Change the shares so that they add up to 100 %."
             )
+
         texts = {name: str(cleaned[name]) for name in WORKLOAD_PROPERTIES if name in cleaned}
         shares = {name: str(round(cleaned[name] / 100, 10)) for name in PROPORTIONS}
         try:
@@ -157,4 +159,5 @@ class WorkloadFieldsForm(WorkloadForm):
         except PropertyError as error:
             for name, message in error.problems.items():
                 self.add_error(name if name in self.fields else "properties", message)
+
         return cleaned

@@ -16,6 +16,7 @@ def next_repeats(matrix: Matrix) -> dict[str, object] | None:
     """
     if not matrix.looks:
         return None
+
     rows = repeats_of_plan(matrix).values_list(
         "sweep_id", "threads", "target_ops_s", "repeat", "status", "reason", "started_at", "finished_at"
     )
@@ -28,9 +29,11 @@ def next_repeats(matrix: Matrix) -> dict[str, object] | None:
             rungs[*rung] = max(rungs[*rung], repeat)
         if status == Status.SUCCEEDED and started_at and finished_at:
             durations_s.append((finished_at - started_at).total_seconds())
+
     look = next_look(matrix.looks, rungs.values())
     if look is None or not durations_s:
         return None
+
     added = sum(look - repeat for repeat in rungs.values())
     return {
         "matrix_id": matrix.pk,

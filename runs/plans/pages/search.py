@@ -25,6 +25,7 @@ def search_path(sweep: Sweep) -> list[dict[str, Any]]:
                 load = named_load(sweep, decision.run.target_ops_s)
         low, high = named_load(sweep, decision.low), named_load(sweep, decision.high)
         steps.append({"decision": decision, "load": load, "low": low, "high": high, "outcome": outcome})
+
     return steps
 
 
@@ -37,6 +38,7 @@ def search_rows(matrix: Matrix) -> list[dict[str, Any]]:
     by_sweep: dict[Sweep, list[SearchDecision]] = {}
     for decision in decisions:
         by_sweep.setdefault(decision.sweep, []).append(decision)
+
     return [
         {
             "sweep": sweep,

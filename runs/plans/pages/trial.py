@@ -21,17 +21,20 @@ def get_newest_trial(matrix: Matrix) -> dict[str, Any] | None:
     trial = matrix.trials.order_by("-created_at").first()
     if trial is None:
         return None
+
     runs = trial.runs.defer(*HEAVY).select_related("sweep", "needs").order_by("position", "id")
     sweeps: dict[str, list[Run]] = {}
     for run in runs:
         if run.phase == Phase.MEASURE and run.sweep is not None:
             sweeps.setdefault(run.sweep.name, []).append(run)
+
     rejecting = Finding.objects.filter(
         measurement_set__run__matrix=trial, measurement_set__is_current=True, severity=Finding.Severity.REJECT
     ).select_related("measurement_set")
     findings: dict[UUID, list[Finding]] = defaultdict(list)
     for finding in rejecting:
         findings[finding.measurement_set.run_id].append(finding)
+
     cells = [_cell(name, repeated, findings) for name, repeated in sweeps.items()]
     states = Counter(cell["state"] for cell in cells)
     return {
@@ -56,6 +59,7 @@ def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, list[Finding]]
     if run.status == Status.SUCCEEDED:
         finding = next((finding for finding in findings.get(run.pk, []) if finding.check_id not in OVERLOAD), None)
         return cell | ({"problem": finding.message, "remedy": finding.remedy} if finding else {})
+
     cause = run.needs if run.status != Status.FAILED else run
     assert cause is not None  # `_state` calls no other cancelled run failed.
     problem = f"{capfirst(cause.get_reason_display())}. {cause.reason_detail}"

@@ -42,6 +42,7 @@ def _carry_out(pk: UUID, now: datetime) -> Occasion | None:
     schedule = rows.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk, next_at__lte=now).first()
     if schedule is None or schedule.next_at is None:
         return None
+
     due_at = schedule.next_at
     Schedule.objects.filter(pk=schedule.pk).update(next_at=next_times(schedule_changes.get_rule(schedule), now, 1)[0])
     outcome, reason, matrix = _outcome(schedule, due_at)
@@ -52,6 +53,7 @@ def _carry_out(pk: UUID, now: datetime) -> Occasion | None:
         _after_a_failure(schedule, occasion)
     elif outcome == OUTCOME.SUBMITTED:
         Schedule.objects.filter(pk=schedule.pk).update(failures=0)
+
     return occasion
 
 
@@ -65,10 +67,12 @@ def run_now(schedule: Schedule, by: User) -> Occasion:
         raise ScheduleRefused(
             f"“{before.name}”, which it submitted before, has not finished. Wait for it, or cancel it."
         )
+
     now = schedule_changes.database_now()
     matrix = _submit(locked, now, by)
     audit.note("schedule_run", team=locked.team, actor=by, subject=locked.name, text=matrix.name)
     message = f"Asked for by {by.get_username()}."
+
     return Occasion.objects.create(
         schedule=locked, due_at=now, outcome=OUTCOME.SUBMITTED, reason=message, matrix=matrix
     )
@@ -78,6 +82,7 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
     before = _still_running(schedule)
     if before is not None:
         return OUTCOME.SKIPPED, NOT_FINISHED.format(matrix=before.name), None
+
     try:
         with transaction.atomic():
             return OUTCOME.SUBMITTED, "", _submit(schedule, due_at, schedule.created_by)

@@ -44,9 +44,11 @@ def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
             }
         )
         above = entry.database.id
+
     workloads = [workload.name for workload in plan.workloads]
     if workloads and rows:
         return {"workloads": workloads, "rows": rows}
+
     return None
 
 
@@ -135,9 +137,11 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
                 subject = "A trial run of"
             messages.success(request, f"{subject} “{matrix.name}” is in the queue.")
             return redirect("matrix", pk=matrix.pk)
+
     if "exclude" in request.POST:
         entry, _, workload = request.POST["exclude"].partition("|")
         form.exclusions.append(Exclusion(entry[:120], workload[:40]))
+
     refused = form.final
     context = {"form": form, **foresee(form), "problems": problems, "refused": refused}
     return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
@@ -188,11 +192,13 @@ def foresee(form: MatrixForm) -> dict[str, object]:
         bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
+
     plan = bound.build_draft().build_plan()
     planned = preview(plan)
     now = timezone.now()
     free_at = queue(Run.objects.none(), now).free_at
     start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in plan.machine_ids)])
+
     return {
         # The preview with its grid and its place in the queue.
         "foreseen": {

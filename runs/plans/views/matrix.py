@@ -117,6 +117,7 @@ def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")
         return redirect("matrix", pk=pk)
+
     messages.success(request, "Submitted with the settings of today. The runs that failed name this matrix.")
     return redirect("matrix", pk=copy.pk)
 

@@ -43,10 +43,12 @@ class PlanForm(DescribedForm):
             label = f"{role}: {counted(len(meant.nodes), 'node')}"
             fitting = (key for key, row in self.clusters.items() if len(row.nodes.all()) == len(meant.nodes))
             self.fields[role] = _choice(label, self.clusters, next(fitting, next(iter(self.clusters), "")))
+
         free = list(self.generators)
         for role, generator in plan.generators.items():
             label = f"{role}: {counted(generator.slots, 'client')} at a time"
             self.fields[role] = _choice(label, self.generators, free.pop(0) if free else "")
+
         for role, database in plan.databases.items():
             for secret in database.secrets:
                 widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "off"})
@@ -104,6 +106,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
     if plan is None:
         bare = {"text": text, "problem": problem}
         return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
+
     chosen = "chosen" in request.POST
     form = PlanForm(request.POST if chosen else None, team=get_team(request), plan=plan)
     refused = ""
@@ -112,6 +115,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
             return redirect("matrix", pk=made.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
+
     differences = misfits(plan, form.chosen())
     context: dict[str, object] = {
         "text": text, "plan": plan, "form": form, "refused": refused, "misfits": differences,
@@ -131,6 +135,7 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
         text = files[0].read().decode("utf-8", "replace")
     elif files:
         return text, None, "A plan file is not so large: choose the file that ends in .plan.toml."
+
     source, study = request.GET.get("from"), request.GET.get("study")
     try:
         if source and not text:

@@ -131,12 +131,14 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
         schedule_changes.delete(schedule, me)
         messages.success(request, f"The schedule “{schedule.name}” is deleted. What it submitted stays.")
         return redirect("schedules")
+
     if "pause" in request.POST:
         schedule_changes.pause(schedule, me)
         messages.success(request, f"“{schedule.name}” submits nothing until somebody switches it on.")
     elif "resume" in request.POST:
         schedule_changes.resume(schedule, me)
         messages.success(request, f"“{schedule.name}” goes on with its next time.")
+
     return redirect("schedule", pk=pk)
 
 
@@ -155,4 +157,5 @@ def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Sc
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/schedules/preview.html", context)
+
     return render(request, "runs/schedules/form.html", context, status=422 if form.errors else 200)

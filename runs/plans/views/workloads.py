@@ -73,6 +73,7 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     shares = []
     if not raw:
         shares = [form[name] for name in PROPORTIONS]
+
     return edit_page(
         request,
         "runs/workloads/form.html",

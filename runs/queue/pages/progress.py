@@ -124,6 +124,7 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     elapsed_s = None
     if started_at and until:
         elapsed_s = max((until - started_at).total_seconds(), 0.0)
+
     return Progress(
         submitted=matrix.submitted_at is not None,
         excluded=excluded,

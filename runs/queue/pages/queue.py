@@ -57,6 +57,7 @@ def predict_starts(runs: Sequence[Queued], now: datetime) -> dict[Hashable, tupl
         forecasts[run.id] = starts, ends
         for machine in run.machines:
             free[machine] = max(ends, free.get(machine, ends))
+
     return forecasts
 
 
@@ -168,6 +169,7 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     waiting = waiting_runs().select_related("matrix").only(*SHOWN).order_by().in_bulk(placed_ids)
     for run in [*holding, *waiting.values()]:
         run.expected_s *= paces.get(run.matrix_id, 1.0)
+
     reserved = list(waiting_runs().filter(reserved_at__isnull=False).only("name", "team", "cluster", "generator_key"))
     representatives = {(cluster, key): run_id for _, cluster, key, _, _, run_id in work}
     representatives |= {_lane(run): run.pk for run in [*holding, *reserved, *waiting.values()]}
@@ -191,9 +193,11 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
         _, ends_at = forecasts[queued.id]
         for machine in cast(frozenset[UUID], queued.machines):
             free_at[machine] = max(ends_at, free_at.get(machine, ends_at))
+
     holders: dict[UUID, Run] = {}
     for run in reserved:
         holders |= dict.fromkeys(machines[_lane(run)], run)
+
     return Queue(
         rows=tuple(
             QueueRow(
@@ -236,6 +240,7 @@ def _in_order(
     after: dict[int, dict[Lane, float]] = defaultdict(dict)
     for number, cluster, key, seconds, *_ in work:
         after[number if placed else 0][cluster, key] = seconds
+
     runs = []
     for number, (_, pk) in enumerate([(0, None), *placed]):
         run = None
@@ -246,6 +251,7 @@ def _in_order(
             if _lane(run) in after[number]:  # The sums are from another query: they may not include this run.
                 after[number][_lane(run)] -= run.expected_s
         runs += [Queued((number, lane), machines[lane], s) for lane, s in after[number].items() if s > 0]
+
     return runs
 
 

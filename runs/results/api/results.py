@@ -53,13 +53,16 @@ def merged_histogram(
         name = entry.timeline.parsed
         if (name.operation, name.kind, name.status) == (operation, kind, ""):
             entries.append(entry)
+
     if not entries:
         return None
+
     numbers = sorted({int(client["number"]) for client in measurement_set.clients})
     cut = WHOLE
     if measurement_set.run.phase != Phase.LOAD:
         cut = Cut(measurement_set.warmup_s, measurement_set.window_s + ROUNDED_S, measurement_set.tail_s)
     window = window_stored(stored, numbers, cut)
+
     return Histogram.merged(
         entry.histogram(number, window.inside(entry.kept)) for entry in entries for number in window.ranges
     )
@@ -280,6 +283,7 @@ def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery])
     key_shares = None
     if shares is not None:
         key_shares = KeySharesAnswer.from_orm(shares)
+
     return MeasurementsAnswer(
         run=run.pk,
         cut=CutAnswer.from_orm(measurement_set),
@@ -327,9 +331,11 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Que
             histogram = merged_histogram(measurement_set, stored, operation, query.latency_kind)
     except (OSError, YcsbError) as error:
         raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
+
     if histogram is None:
         there = ", ".join(f"{name} ({kind})" for name, kind in collect_operations(stored))
         raise Problem("not-found", f"There are histograms of: {there}." if there else "Only summaries exist of it.")
+
     indices, counts = histogram.sparse()
     values = histogram.percentiles(list(PERCENTILES.values()))
     return HistogramAnswer(
@@ -368,6 +374,7 @@ def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) ->
     begins_at = None
     if base_s is not None:
         begins_at = datetime.fromtimestamp(base_s, UTC)
+
     return SeriesAnswer(
         run=run.pk,
         begins_at=begins_at,

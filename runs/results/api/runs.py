@@ -155,6 +155,7 @@ def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
             annotations.exclude([run], user, change.excluded_reason)
         elif change.excluded_reason is not None:
             annotations.include([run], user)
+
     return owned(team_runs(), run_id)
 
 

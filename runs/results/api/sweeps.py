@@ -197,6 +197,7 @@ def _search(sweep: Sweep) -> dict[str, object] | None:
     path = search_path(sweep)
     if not path:
         return None
+
     last = path[-1]["decision"]
     answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
     # A run that decides what the curve leaves open, after the end of the search, takes no answer away while it runs.

@@ -38,9 +38,11 @@ def corrected(service: Histogram, expected_us: float) -> Histogram:
     total = service.counts
     if expected < 1 or not late.any():
         return Histogram(total)
+
     edges = np.maximum(lowest_values(np.arange(total.size + 1)), expected)
     for value, count in zip(values[late].tolist(), counts[late].tolist(), strict=True):
         # How many of the waiting ones lie at or above the lower edge of each bucket, and so, by bucket, how many in it.
         above = np.maximum(value - edges, 0) // expected
         total += count * -np.diff(above)
+
     return Histogram(total)

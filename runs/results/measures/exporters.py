@@ -94,11 +94,13 @@ def read_samples(text: str) -> list[SampledSeries]:
     rows = list(csv.reader(io.StringIO(text)))
     if len(rows) < 3 or rows[0][:1] != [AT] or len({len(row) for row in rows}) > 1:
         return []
+
     names, kinds = rows[:2]
     try:
         numbers = np.array([list(map(float, row)) for row in rows[2:]], dtype=np.float64)
     except ValueError:
         return []
+
     at_s = numbers[:, 0]
     return [
         SampledSeries(name, kind, at_s, compute_rate(at_s, values) if kind == COUNTER else values)

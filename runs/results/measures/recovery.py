@@ -75,9 +75,11 @@ def recoveries(
     """
     if not faults_s:
         return None
+
     level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=faults_s[0][0])
     if level is None:
         return None
+
     next_begins_s = [*(began_s for began_s, _ in faults_s[1:]), end_s]
     finite = np.isfinite(rate_ops_s)
     measured = []
@@ -89,6 +91,7 @@ def recoveries(
             lasted_s = ended_s - fault_s
         after_s = ends[inside] - fault_s
         measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, lasted_s, target_ops_s))
+
     return measured
 
 
@@ -106,10 +109,12 @@ def _recovery(
     if recovered is not None:
         until = recovered
         recovered_s = float(after_s[recovered]) if recovered else 0.0
+
     limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
     above = rate > limit
     end_s = np.inf if lasted_s is None else lasted_s
     is_behind = after_s >= end_s + 1 - EPSILON_S
+
     return Recovery(
         level_ops_s=level,
         # Where it never fell below 90 %, the lowest second of all.
@@ -144,6 +149,7 @@ def find_return_s(
     usual_us = p99_us[before & np.isfinite(p99_us)]
     if not before.any() or not offered_ops_s[before].sum() or not usual_us.size:
         return float("nan")
+
     least = BACK_SHARE * goodput_ops_s[before].sum() / offered_ops_s[before].sum()
     most_us = BACK_LATENCY * float(np.median(usual_us))
     after = np.flatnonzero(seconds >= ended_s - EPSILON_S)
@@ -152,6 +158,7 @@ def find_return_s(
         offered = offered_ops_s[part].sum()
         if offered and goodput_ops_s[part].sum() / offered >= least and np.nanmax(p99_us[part], initial=0) <= most_us:
             return max(float(seconds[first] - ended_s), 0.0)
+
     return None
 
 

@@ -51,8 +51,10 @@ def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:
         squares += math.fsum((log - mean) ** 2 for log in logs)
         degrees += len(logs) - 1
         configurations += 1
+
     if degrees:
         return Repeatability(math.sqrt(squares / degrees), degrees, configurations)
+
     return None
 
 

@@ -109,9 +109,11 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
     if load is None:
         failed = sum(verdict is False for verdict in verdicts.values())
         rule, load = _narrowed(low, high, goal, round(goal.start_share * probe_ops_s), failed)
+
     if load is None:
         ends = [end for end in (high, low) if end is not None and _count(trials, end) < goal.confirmations]
         rule, load = Rule.CONFIRM, next(iter(ends), None)
+
     if load is None:
         measured = _measured(probe_ops_s, trials)
         is_narrow = max(measured) <= (1 + goal.width) * min(measured)
@@ -119,8 +121,10 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
             return Step(State.BRACKETED, Rule.END, low, high)
         rule, load = Rule.CONFIRM, high
         assert load is not None
+
     if low is None and load < max(MIN_SHARE * probe_ops_s, goal.min_load):
         return Step(State.NO_LOAD, Rule.END, low, high)
+
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
 
 
@@ -136,12 +140,14 @@ def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> St
     best = max(values, key=lambda load: values[load], default=None)
     if best is None:
         return Step(State.SEARCHING, Rule.START, None, None, max(start, goal.min_load))
+
     low = max((load for load in values if load < best), default=None)
     high = min((load for load in values if load > best), default=None)
     spare = goal.max_trials - len(trials) - goal.confirmations
     rule, load = _toward_peak(values, best, goal) if spare > 0 else (Rule.CONFIRM, None)
     if load is None and values[best] == 0:
         return Step(State.NO_LOAD, Rule.END, None, min(values))
+
     if load is None and _count(trials, best) <= goal.confirmations:
         rule, load = Rule.CONFIRM, best
     if load is None:
@@ -149,6 +155,7 @@ def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> St
         if spare <= 0 and _toward_peak(values, best, goal)[1]:
             state = State.SPENT
         return Step(state, Rule.END, low, high)
+
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials), goal)
 
 
@@ -157,12 +164,15 @@ def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Ru
     lowest, *_, highest = (*values, max(values))
     if values[best] == 0:  # No load has kept the limits so far.
         return Rule.LOWER, max(lowest // 2, goal.min_load) if lowest > goal.min_load else None
+
     if best == highest and not _has_flattened(values):
         doubled = min(2 * highest, goal.max_load or 2 * highest)
         if doubled > highest:
             return Rule.RAISE, doubled
+
     if best == lowest > goal.min_load:
         return Rule.LOWER, max(lowest // 2, goal.min_load)
+
     loads = list(values)
     at = loads.index(best)
     # The peak is rather on the side of the higher neighbour; just below one that broke a limit it may be higher still.
@@ -172,6 +182,7 @@ def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Ru
         middle = round(math.sqrt(below * above))
         if above / below > (FINE if values[neighbour] else 1 + goal.width) and middle not in (below, above):
             return Rule.BISECT, middle
+
     return Rule.CONFIRM, None
 
 
@@ -297,6 +308,7 @@ def peak_ops_s(trials: Sequence[Trial]) -> float | None:
     best = best_load(trials)
     if best is None:
         return None
+
     confirming = runs[best][1:] or runs[best]
     mean = statistics.fmean(confirming)
     squares = math.fsum((ops_s / mean - 1) ** 2 for ops_s in confirming)
@@ -340,6 +352,7 @@ def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
         )
         number = RUN_CV_WEIGHT + len(measured) + len(reached)
         deviation = math.sqrt((RUN_CV_WEIGHT * RUN_CV**2 + squares) / number)
+
     return math.exp(mean)
 
 

@@ -38,11 +38,13 @@ def _shares(host: HostSamples) -> Iterator[tuple[str, float]]:
     if cores:
         cpu, core = float(np.mean(cores)), max(cores)
         yield ("a core", core) if core > cpu + MIN_CORE_EXCESS else ("CPU", cpu)
+
     if "disk_busy" in host.columns:
         yield "disk", host.mean("disk_busy")
     if host.nic_bits_per_s and "network_sent_bytes_s" in host.columns:
         busier = max(host.mean(f"network_{way}_bytes_s") for way in ("received", "sent"))
         yield "network", busier * 8 / host.nic_bits_per_s
+
     if "memory_bytes" in host.columns:
         used = 1 - host.mean("memory_available_bytes") / max(1.0, host.mean("memory_bytes"))
         if used >= MIN_MEMORY_SHARE:
@@ -70,6 +72,7 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
     """
     if counters is None or not {HITS, MISSES} <= set(counters.columns):
         return None, None
+
     hits, misses = (counters.columns[name] * counters.columns["interval_s"] for name in (HITS, MISSES))
     finite = np.isfinite(hits) & np.isfinite(misses)
     hits, misses = hits[finite], misses[finite]

@@ -37,9 +37,11 @@ def stability(series: Sequence[float]) -> Stability | None:
     values = np.asarray(series, dtype=np.float64)
     if values.size < 2:
         return None
+
     mean, median = float(values.mean()), float(np.median(values))
     if mean <= 0 or median <= 0:
         return None
+
     sd = float(values.std(ddof=1))
     return Stability(
         seconds=int(values.size),

@@ -83,12 +83,15 @@ def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
     first, second = float(values[:half].mean()), float(values[half:].mean())
     if mean == 0 or first == 0:
         return Drift(0.0, 0.0, 0.0, 0.0)
+
     slope = float(np.polyfit(np.arange(values.size, dtype=np.float64), values, 1)[0]) * values.size / mean
     if batches < 4:
         return Drift(slope, math.inf, second / first - 1, math.inf)
+
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
     at = np.arange(batches, dtype=np.float64) - (batches - 1) / 2
     left = means - means.mean() - float(at @ means / (at @ at)) * at
+
     return Drift(
         slope=slope,
         slope_error=math.sqrt(float(left @ left) / (batches - 2) / float(at @ at)) * batches / mean,
@@ -133,9 +136,11 @@ def suggest(
         filled = _filled(np.asarray(values, dtype=np.float64))
         if filled is not None:
             series[f"p95 of {operation}"] = filled
+
     steady_parts = {name: steady for name, values in series.items() if (steady := mser5(values.tolist())) is not None}
     if "throughput" not in steady_parts:
         return None
+
     by, steady = max(steady_parts.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
     drift = compute_drift(rate[steady.truncate_s :])
     return Suggestion(

@@ -41,12 +41,14 @@ def compute_drift(matrix: Matrix, measured: Sequence[Run]) -> Drift | None:
     brackets = [run for run in measured if run.is_bracket]
     if not brackets:
         return None
+
     bracket = next((run for run in reversed(brackets) if usable(run)), brackets[-1])
     cell = get_cell(bracket)
     firsts = sorted((r for r in measured if not r.is_bracket and get_cell(r) == cell), key=lambda run: run.repeat)
     first = next((run for run in firsts if usable(run)), firsts[0] if firsts else None)
     if first is None or not usable(first) or not usable(bracket):
         return Drift(bracket, first, None, None)
+
     assert first.throughput_ops_s is not None and bracket.throughput_ops_s is not None
     return Drift(
         bracket, first, drift(first.throughput_ops_s, bracket.throughput_ops_s), estimate_noise(matrix, bracket)
@@ -74,7 +76,9 @@ def estimate_noise(matrix: Matrix, bracket: Run) -> Repeatability | None:
         "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
     )[:MAX_RUNS]:
         cells[tuple(cell)].append(value or 0.0)
+
     finding = repeatability(cells.values())
     if finding and finding.cells >= MIN_CELLS:
         return finding
+
     return None

@@ -58,11 +58,13 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
         client = client_properties(system, mode, properties, host="127.0.0.1", port=1)
     except PropertyError as error:
         return {**row, "server": [], "client": [], "problem": " ".join(error.problems.values())}
+
     # What is part of a URL is shown by itself, without the address.
     client = {**system.check_binding_properties(properties), **client, **mode.client_properties}
     address = system.binding.endpoint.addresses
     secret = set(secret_properties(system))
     shown = {name: HIDDEN if name in secret else value for name, value in client.items() if name not in address}
+
     return {
         **row,
         "server": lines(server, mode.server_settings, settings),

@@ -94,6 +94,7 @@ def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[Un
             end_s=begin_at + cut["window_s"] - base_s,
             target_ops_s=run.target_ops_s,
         )
+
     by_begin = dict(zip([record["began_at"] for record in applied], measures or (), strict=False))
     return [
         AppliedFault(
@@ -118,10 +119,12 @@ def get_overload(run: Run, cut: MeasurementSet) -> dict[str, float | None] | Non
     overload = find_overload(profile)
     if overload is None or cut.window_from is None:
         return None
+
     series = [unpack(bytes(data)) for data in run.series.filter(interval_s=1).values_list("data", flat=True)]
     counts = sum_by_second(read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts")))
     if not series or not counts:
         return None
+
     base_s = min(stored.base_s for stored in series)
     seconds, goodput_ops_s, _ = _totals(series, base_s)
     offered_ops_s = np.array([counts.get(round(base_s + second), Count()).offered for second in seconds], dtype=float)
@@ -161,4 +164,5 @@ def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Fl
             sign = -1.0
         rate[at] += sign * np.nan_to_num(stored.points["rate_ops_s"])
         failed[at] += 0 if stored.operation == COMPOSITE else stored.points["failed"]
+
     return seconds.astype(float), rate, failed

@@ -57,9 +57,11 @@ def run_page(run: Run) -> dict[str, object]:
         # Of each operation the service times before the response times.
         measurements = list(cut.measurements.order_by("operation", "-latency_kind"))
         findings = sorted(cut.findings.all(), key=lambda f: (BAD_FIRST.index(f.severity), f.check_id))
+
     by_severity: dict[str, list[Finding]] = {severity: [] for severity in BAD_FIRST}
     for finding in findings:
         by_severity[finding.severity].append(finding)
+
     artifacts = tuple(
         run.artifacts.select_related("client_run__load_generator__machine").order_by("client_run__number", "kind")
     )
@@ -67,6 +69,7 @@ def run_page(run: Run) -> dict[str, object]:
     events = list(get_run_events(run))
     hosts = _hosts(run, cut, artifacts)
     clients = get_clients(run, cut)
+
     return {
         "cut": cut,
         "window": window_panel(run, sets, has_intervals=has_intervals),
@@ -124,6 +127,7 @@ def get_clients(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
             client.start_offset_s = started_s - min(starts)
         with allow_names(run.team.harmless_properties):
             client.shown_properties = [_hide(*pair) for pair in sorted(client.order.get("properties", {}).items())]
+
     return clients
 
 
@@ -166,6 +170,7 @@ def _host_use(host: HostSamples) -> dict[str, object]:
     if host.is_attributed:
         busy = [*OWN, FOREIGN[0]]
         other_cores = [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))]
+
     return {
         "host": host,
         "cpu": host.mean(*busy) if busy else None,
@@ -187,6 +192,7 @@ def _arrivals(cut: MeasurementSet | None, measurements: Iterable[Measurement]) -
     """Of an open load what was offered of each operation; empty for others."""
     if cut is None or not cut.arrivals:
         return []
+
     p99_us = {line.operation: line.p99_us for line in measurements if line.latency_kind == LatencyKind.RESPONSE}
     return [
         {
@@ -203,6 +209,7 @@ def _groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:
     """The client groups beside the ladder, each with its load, its window in seconds of the run, and its findings."""
     if cut is None:
         return []
+
     loads = describe_groups(cast(RunSpec, run.spec))
     groups = []
     for group in cut.groups:
@@ -210,6 +217,7 @@ def _groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:
         if group["from_s"] is not None and cut.window_from:
             begin_s = cut.window_from.timestamp()
             window = (round(group["from_s"] - begin_s), round(group["to_s"] - begin_s))
+
         severities = BAD_FIRST[:2]
         groups.append(
             {
@@ -219,6 +227,7 @@ def _groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:
                 "telling": [finding for finding in group["findings"] if finding["severity"] in severities],
             }
         )
+
     return groups
 
 
@@ -228,6 +237,7 @@ def _returns(measurements: Iterable[Measurement], clients: Iterable[ClientRun]) 
     ladder = (client.facts.get("server_codes", ()) for client in clients if not client.group)
     for operation, status, code, count in chain.from_iterable(ladder):
         server_codes[operation, status][code] += count
+
     returns = []
     for row in measurements:
         total = sum(row.returns.values()) or 1
@@ -241,6 +251,7 @@ def _returns(measurements: Iterable[Measurement], clients: Iterable[ClientRun]) 
                     "server_codes": server_codes[row.operation, code].most_common(),
                 }
             )
+
     return returns
 
 
@@ -254,6 +265,7 @@ def _readback(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
     first, last = before.get("found", {}), after.get("found", {})
     # The reading itself knows that 1GB and 1073741824 are the same.
     wrong = {*before.get("wrong", []), *after.get("wrong", [])}
+
     return [
         {
             "setting": setting,
@@ -283,6 +295,7 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
         text = "\n".join(lines[-LAST_LINES:])
         is_cut = len(lines) > LAST_LINES
         tails.append({"artifact": artifact, "text": text, "cut": is_cut})
+
     return tails
 
 
@@ -291,6 +304,7 @@ def estimate_run_progress(run: Run) -> dict[str, object]:
     steps = _steps(run)
     if run.started_at is None:
         return {"steps": steps, "share": 0.0}
+
     elapsed = max((timezone.now() - run.started_at).total_seconds(), 0.0)
     left = run.expected_s - elapsed
     return {

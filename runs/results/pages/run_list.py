@@ -47,6 +47,7 @@ def mentions(team: Team, word: str) -> Q:
     for pattern, column in ((THREADS, "threads"), (TARGET, "target_ops_s"), (REPEAT, "repeat")):
         if number := pattern.fullmatch(word):
             condition |= Q((column, int(number[1])))
+
     return condition
 
 
@@ -108,12 +109,15 @@ class RunFilter(ListFilter):
             runs = runs.exclude(status__in=Status.terminal())
         elif status:
             runs = runs.filter(status=status)
+
         if verdict == EXCLUDED:
             runs = runs.exclude(excluded_reason="")
         elif verdict:
             runs = runs.filter(verdict="" if verdict == "none" else verdict)
+
         for word in self.words:
             runs = runs.filter(mentions(team, word))
+
         return self.order(runs, "pk")
 
 

@@ -27,10 +27,12 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     current = next((kept for kept in sets if kept.is_current), None)
     if current is None:
         return None
+
     panel: dict[str, object] = {"cuts": _cuts(sets), "can_be_cut": False}
     whole = whole_run(current, ())
     if whole is None or run.phase == Phase.LOAD or not has_intervals:
         return panel
+
     series = _series(run)
     base_s = min((samples.base_s for samples in series), default=whole.from_s)
     rates = Rates.of(series, whole)
@@ -38,6 +40,7 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     if rates:
         suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s)
     to_s = whole.length_s - current.tail_s
+
     return panel | {
         "can_be_cut": True,
         "common_s": whole.length_s,
@@ -81,6 +84,7 @@ class Rates:
         """None without series. Where a read-modify-write was measured, so were its read and its update."""
         if not series:
             return None
+
         interval_s = series[0].interval_s
         base_s = min(samples.base_s for samples in series)
         first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
@@ -97,6 +101,7 @@ class Rates:
             if samples.operation == COMPOSITE:
                 sign = -1.0
             rate[at[inside]] += sign * np.nan_to_num(samples.points["rate_ops_s"][inside])
+
         return cls(interval_s, rate.tolist(), p95)
 
     def mean(self, from_s: float, to_s: float) -> float:

@@ -33,10 +33,13 @@ def insert_together(*kinds: Iterable[Model]) -> None:
             statements.append(statement)
             documents.append(document)
             inserted += rows
+
     if not statements:
         return
+
     with connection.cursor() as cursor:
         cursor.execute(";\n".join(statements), documents)
+
     for row in inserted:
         row._state.adding, row._state.db = False, connection.alias
 
@@ -56,11 +59,13 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
     for row in rows:
         for field in filled:
             setattr(row, field.attname, field.pre_save(row, True))
+
     documents = [dict(zip(columns, values(row), strict=True)) for row in rows]
     for column, write in _written(model):
         if column in columns:
             for document in documents:
                 document[column] = write(document[column])
+
     return statement, _JSON.encode(documents)
 
 
@@ -76,6 +81,7 @@ def _statement(
     statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
     # Most kinds of fields only give what stands in the row.
     filled = [field for field in fields if type(field).pre_save is not Field.pre_save]
+
     return (
         statement,
         [str(column.column) for column in fields],

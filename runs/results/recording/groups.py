@@ -96,6 +96,7 @@ def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult
         columns = (*OPERATION_FIELDS, "latency_kind", *COLUMNS)
         rows = measurement_rows(MeasurementSet(), merged)
         result["measurements"] = [{name: getattr(row, name) for name in columns} for row in rows]
+
     return result
 
 
@@ -119,6 +120,7 @@ def read_group_facts(results: Iterable[Mapping[str, Any]]) -> tuple[GroupFacts, 
                 findings=tuple(worst),
             )
         )
+
     return tuple(facts)
 
 

@@ -51,18 +51,22 @@ def rebuild(run: Run) -> Rebuilt:
     current = run.measurement_sets.filter(is_current=True).first()
     if current is None:
         raise RecomputeSkipped("it was never measured")
+
     try:
         # Without an upload an uploaded run was planned by an earlier release and run by hand: its clients have files.
         collected = (uploaded_runs if run.upload_id else scheduled_runs).collect(run)
         merged, tail_s = _over_the_same_window(run, current, collected)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
+
     if merged.clients_merged < current.clients_merged:
         missing = "; ".join(f"client {client.number}: {client.reason}" for client in merged.missing)
         raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
+
     groups = scheduled_runs.judge_groups(run, collected)
     findings = judge_again(run, merged, collected.series, tail_s=tail_s, groups=groups)
     stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
+
     return Rebuilt(
         run=run,
         current=current,
@@ -80,6 +84,7 @@ def apply(rebuilt: Rebuilt) -> None:
     """Store what differs. Raises RecomputeSkipped where the run was cut again while this was computed."""
     if not rebuilt.differences:
         return
+
     run, merged = rebuilt.run, rebuilt.merged
     how = f"recomputed with reader {merged.reader_version}, algorithm {merged.algorithm_version}"
     with transaction.atomic():
@@ -103,9 +108,11 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
     fresh = MeasurementSet(run=run, **set_fields(merged))
     if (fresh.warmup_s, fresh.tail_s) == (current.warmup_s, current.tail_s):
         return merged, 0.0
+
     whole = whole_run(fresh, measurement_rows(fresh, merged))
     if whole is None:
         raise RecutRefused("the times of its clients are unknown")
+
     again = cut(
         run,
         list(map(read_fresh, collected.intervals.values())),

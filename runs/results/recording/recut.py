@@ -85,6 +85,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
         raise RecutRefused(
             f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
         ) from error
+
     merged = cut(run, stored, whole, warmup_s=warmup_s, tail_s=tail_s)
     # Groups have windows of their own, which no cut of the ladder changes.
     current = run.measurement_sets.get(is_current=True)
@@ -97,6 +98,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
                 if other.is_current:
                     instead = ""
                 raise RecutRefused(f"That is cut {other.number}.{instead}")
+
         measurement_set = write_set(
             run,
             next_number(run),
@@ -108,6 +110,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
         )
         adopt(run, measurement_set, before)
         note(run, measurement_set, user.get_username(), reason)
+
     return measurement_set
 
 
@@ -211,6 +214,7 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
         raise RecutRefused("This run has not been measured yet: cut it again when it has ended.")
     if run.phase == Phase.LOAD:
         raise RecutRefused("A load is measured as a whole: it has no warm-up to cut.")
+
     whole = whole_run(first, first.measurements.all())
     if whole is None or not run.artifacts.filter(kind=INTERVALS).exists():
         raise RecutRefused("Of this run only summaries exist: without histograms by interval it cannot be cut.")
@@ -221,6 +225,7 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
             f"The clients have {grouped(whole.length_s, 1)} s in common: {exact(warmup_s)} s of warm-up and "
             f"{exact(tail_s)} s at the end leave nothing of it. Cut less."
         )
+
     return whole
 
 
@@ -229,6 +234,7 @@ def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
     summary = None
     if stated.get("printed_counts") is not None:
         summary = _summary(stated)
+
     return ClientStatement(
         number=row.number,
         summary=summary,

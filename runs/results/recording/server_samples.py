@@ -30,6 +30,7 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
     nodes: dict[str, int] = {}
     for position, machine in enumerate(spec["cluster"]["machines"], 1):
         nodes.setdefault(machine["name"], position)
+
     generators = {generator["machine"]["name"] for generator in list_generators(spec)}
     described = [*spec["cluster"]["machines"], *(generator["machine"] for generator in list_generators(spec))]
     speeds = {machine["name"]: parse_number(fact(machine["facts"], "nic_bits_per_s")) for machine in described}
@@ -41,6 +42,7 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
             columns = _columns(artifact)
         if columns is None:
             continue
+
         client = artifact.client_run
         name = client.load_generator.machine.name if client and client.load_generator else next(iter(nodes), "")
         owners = [("servers_cores", name in nodes), ("clients_cores", name in generators)]
@@ -54,6 +56,7 @@ def read_host_samples(run: Run, artifacts_of_run: Iterable[Artifact]) -> tuple[H
                 nic_bits_per_s=speeds.get(name),
             )
         )
+
     return tuple(hosts)
 
 

@@ -62,6 +62,7 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
         )
         result = THREAD_LIMIT.finding(outcome, str(THREAD_LIMIT.limits), profile)
         changed += _replaced(finding, finding_rows(finding.measurement_set, [result])[0])
+
     return changed
 
 
@@ -69,6 +70,7 @@ def _replaced(stored: Finding, fresh: Finding) -> bool:
     """Whether the finding changed; not where its run was cut again meanwhile."""
     if not any(of_findings([stored], [fresh])):
         return False
+
     measurement_set = stored.measurement_set
     with transaction.atomic():
         before = locked(measurement_set.run)
@@ -80,4 +82,5 @@ def _replaced(stored: Finding, fresh: Finding) -> bool:
             severities = f"{stored.get_severity_display()}, now {fresh.get_severity_display()}"
             text = f"V02 judged again beside the lowest rung of the sweep: {severities}."
             RunEvent.objects.create(run=measurement_set.run, kind="note", text=text)
+
     return True

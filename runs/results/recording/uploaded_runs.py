@@ -71,6 +71,7 @@ def insert_runs(
         elif member.path:
             with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
+
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
     rows = [_run(upload, metadata, item, sweeps[item.stated.phase], repeats) for item in runs]
@@ -113,6 +114,7 @@ def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sw
     if target_ops_s:
         target = f" @{target_ops_s}"
     began, _ = get_times(uploaded.collected.merged)
+
     return Run(
         team_id=upload.team_id,
         sweep=sweep,
@@ -178,6 +180,7 @@ def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> 
         for name, content in uploaded.collected.intervals.items():
             artifacts.keep_compressed(content.digest, content.compressed())
             left.append(_artifact(run, INTERVALS, name, content.digest, content.size))
+
     return clients, left
 
 
@@ -260,10 +263,12 @@ def _sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], p
     """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
     if phase == Phase.MEASURE and metadata.sweep:
         return Sweep.objects.select_for_update().get(pk=metadata.sweep, team=upload.team_id, matrix=None)
+
     label = "load"
     if phase == Phase.MEASURE:
         label = metadata.workload.short_name
     throttled = any(run.stated.target_ops_s for run in runs if run.stated.phase == phase)
+
     return Sweep(  # stored with its runs
         team_id=upload.team_id,
         workload_id=metadata.workload.id or None,

@@ -35,6 +35,7 @@ def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
         shown = deletion.get_owner(blocker)
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
         by_kind.setdefault(words, set()).add(str(shown))
+
     return [
         {
             "kind": singular if len(names) == 1 else plural,
@@ -87,6 +88,7 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
         else:
             _say_deleted(request, f"The {kind} “{row}” was deleted.")
             return redirect("imports" if isinstance(row, Upload) else str(row._meta.verbose_name_plural))
+
     context = {
         "thing": row,
         "kind": kind,
@@ -137,6 +139,7 @@ def ask(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     if not runs or len(runs) > MAX_AT_ONCE:
         messages.error(request, f"Select runs first: between 1 and {MAX_AT_ONCE:,} at once.")
         return redirect("runs")
+
     staying = deletion.explain_blocked(deletion.select_runs(runs))
     going = [run for run in runs if run.pk not in staying]
     single = None
@@ -162,9 +165,11 @@ def _delete_runs(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     if expected and expected != str(len(runs)):
         messages.error(request, "Other runs match the filter now. Look at the list again: nothing was deleted.")
         return redirect("runs")
+
     staying = deletion.explain_blocked(deletion.select_runs(runs))
     for reason in list(staying.values())[:SHOWN]:
         messages.error(request, str(reason))
+
     going = [run for run in runs if run.pk not in staying]
     try:
         done = None
@@ -175,6 +180,7 @@ def _delete_runs(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     else:
         if done:
             _say_deleted(request, f"{done.runs} runs were deleted." if done.runs > 1 else f"“{done.name}” was deleted.")
+
     return redirect("runs")
 
 
@@ -203,6 +209,7 @@ def _restore_or_forget(request: HttpRequest) -> None:
         deletion.forget(row, get_user(request))
         messages.success(request, f"“{row.name}” is gone for ever.")
         return
+
     try:
         deletion.restore(row, get_user(request))
     except RestoreRefused as refused:

@@ -55,6 +55,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
     }
     if ended:
         return context | {"page": run_page(run)}
+
     running = run.status == Status.RUNNING
     return context | {
         "way": estimate_run_progress(run),

@@ -138,6 +138,7 @@ def runs_compare(request: HttpRequest) -> HttpResponseBase:
     if len(pairs) < 2:
         messages.error(request, "Select at least two runs to compare.")
         return redirect(_back(request))
+
     sweeps = dict.fromkeys(sweep for _, sweep in pairs if sweep)
     query = [("v", "1"), *(("sweep", pk) for pk in sweeps), *(("run", pk) for pk, _ in pairs)]
     return redirect(f"{reverse('compare')}?{urlencode(query)}")
@@ -186,4 +187,5 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         if not ended:
             raise annotations.AnnotationRefused(NOTHING_QUEUED)
         return RUNS_QUEUED_AGAIN.format(changed=lifecycle.run_all_again(ended, user), runs=len(runs))
+
     raise annotations.AnnotationRefused(CHOOSE_ACTION)

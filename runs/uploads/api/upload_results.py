@@ -109,6 +109,7 @@ def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
         }
         for uploaded in judged.runs
     ]  # fmt: skip
+
     return {
         "id": None, "state": "judged", "url": None, "permalink": None, "sweep": None,
         "verdict": _worst(run["verdict"] for run in runs), "runs": runs,
@@ -126,6 +127,7 @@ def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], answers: 
     sweep = None
     if measured:
         sweep = str(measured)
+
     return {
         "id": str(upload.pk),
         "state": str(upload.state),

@@ -210,6 +210,7 @@ def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResp
             runs = list(key.upload.runs.order_by("position"))
         for addition in settings.UPLOAD_ADDITIONS if runs else ():
             body = {**body, **import_string(addition)(request, runs)}
+
     response = JsonResponse(body, status=status)
     response["Location"] = body["runs"][0]["url"] if len(body["runs"]) == 1 else body["url"]
     if is_replayed:

@@ -53,6 +53,7 @@ def harmless_properties(request: HttpRequest) -> HttpResponse:
             audit.note("harmless_properties_changed", team=team, actor=get_user(request), subject=listed)
         messages.success(request, "Saved. Values that are uploaded from now on are shown under these names.")
         return redirect("harmless-properties")
+
     status = 200
     if form.is_bound:
         status = 422

@@ -132,6 +132,7 @@ def _told(upload: Upload) -> dict[str, object]:
     share = None
     if upload.bytes_total:
         share = upload.bytes_done / upload.bytes_total
+
     return {
         "elapsed_s": elapsed_s,
         "share": share,

@@ -92,8 +92,10 @@ def tar_members(source: Source) -> Iterator[tuple[str, Source]]:
             info = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
         except tarfile.HeaderError as error:
             raise DamagedFile(NO_NEXT_MEMBER.format(error=error)) from error
+
         if info.size < 0:
             raise DamagedFile(NEGATIVE_SIZE)
+
         part = _Part(source, info.size)
         if info.type == tarfile.XGLTYPE:
             pass
@@ -105,6 +107,7 @@ def tar_members(source: Source) -> Iterator[tuple[str, Source]]:
             name, path = path or info.name, None
             if info.type in tarfile.REGULAR_TYPES and not name.endswith("/") and not _is_left_by_a_desktop(name):
                 yield label(name), part if info.type != tarfile.GNUTYPE_SPARSE else _sparse()
+
         part.skip()
 
 
@@ -168,6 +171,7 @@ def _zip_members(stream: IO[bytes]) -> Iterator[tuple[str, Source]]:
         archive = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, OSError, struct.error, ValueError, NotImplementedError) as error:
         raise UnreadableFile(NO_ZIP_DIRECTORY.format(error=error)) from error
+
     with archive:
         infos = archive.infolist()
         if any(info.filename == "[Content_Types].xml" for info in infos):
@@ -201,6 +205,8 @@ def _check_directory(stream: IO[bytes]) -> None:
         record = stream.read(_ZIP64_END.size)
         if len(record) == _ZIP64_END.size:
             size = _ZIP64_END.unpack(record)[8]
+
     if size > _MAX_DIRECTORY:
         raise LimitExceeded("The zip archive has too many members. Pack only the outputs of the clients.")
+
     stream.seek(0)

@@ -40,6 +40,7 @@ def detect_encoding(head: bytes) -> str:
         return "utf-16-le"
     if head.startswith(codecs.BOM_UTF16_BE):
         return "utf-16-be"
+
     even, odd = head[0::2], head[1::2]
     pairs = len(head) // 2
     if pairs and b"\0" in head[:_PLAIN]:
@@ -48,6 +49,7 @@ def detect_encoding(head: bytes) -> str:
             return "utf-16-le"
         if high >= _MOSTLY and high > low * _FEWER:
             return "utf-16-be"
+
     return "utf-8"
 
 
@@ -68,6 +70,7 @@ class Decoder:
             piece = self._wide.decode(piece, is_last).encode()
         elif b"\0" in piece:
             piece = self._appended(piece)
+
         if self._return:
             piece, self._return = self._return + piece, b""
         if b"\r" in piece:
@@ -76,6 +79,7 @@ class Decoder:
             piece = piece.replace(b"\r\n", b"\n")
             if b"\r" in piece:
                 piece = _RETURNS.sub(b"\n", piece)
+
         return piece
 
     def _appended(self, piece: bytes) -> bytes:
@@ -94,12 +98,15 @@ def clean(lines: bytes) -> bytes:
     if b"\0" in lines:
         # A hole inside of a line may have swallowed digits: what is left of the line must not look whole.
         lines = _HOLE.sub(_REPLACEMENT, _HOLE_IN_FRONT.sub(b"", lines))
+
     if lines.isascii():
         return lines
+
     try:
         lines.decode()
     except UnicodeDecodeError:
         lines = lines.decode(errors="replace").encode()
+
     return lines.replace(_BOM, b"")
 
 
@@ -163,6 +170,7 @@ class Member:
                 self.notes.append(Note(text, self._lines + 1))
             data = b"".join([*self._begun, data[end:]])
             self._begun, self._begun_size = [], 0
+
         block = Block(clean(data), self._lines + 1, unterminated)
         # Several times as fast as bytes.count, which starts anew at every line feed.
         self._lines += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == _LINE_FEED))
@@ -192,6 +200,7 @@ def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[M
     except UnreadableFile as error:
         yield Member(name, b"", Refused(error), limits.longest_line)
         return
+
     packing = detect_packing(head)
     is_archive = is_zip(head) or is_tar(head)
     whole = Rewound(head, source)

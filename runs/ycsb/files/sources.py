@@ -54,8 +54,10 @@ def read_full(source: Source, size: int) -> bytes:
             break
         pieces.append(piece)
         missing -= len(piece)
+
     if len(pieces) == 1:
         return pieces[0]
+
     return b"".join(pieces)
 
 

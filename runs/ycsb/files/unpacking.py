@@ -69,17 +69,21 @@ def _gunzip(source: Source) -> Iterator[bytes]:
                     break
                 inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
                 is_first, is_empty = False, True
+
             before = inflater.copy()
             try:
                 piece = inflater.decompress(data, PIECE)
             except zlib.error as error:
                 yield from _up_to_the_damage(before, data)
                 raise _damaged("gzip", error, is_trailer=is_empty and not is_first) from error
+
             if piece:
                 is_empty = False
                 yield piece
+
             data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
             has_more = len(piece) == PIECE and not inflater.eof  # perhaps without any more input
+
     if not inflater.eof:
         raise _cut_off("gzip")
 
@@ -104,16 +108,20 @@ def _unzstd(source: Source) -> Iterator[bytes]:
                 if frame.eof:
                     frame = unpacking.decompressobj()
                     is_first, is_empty = False, True
+
                 try:
                     piece = frame.decompress(part)
                 except zstandard.ZstdError as error:
                     raise _damaged("zstd", error, is_trailer=is_empty and not is_first) from error
+
                 if piece:
                     is_empty = False
                     yield piece
+
                 part = b""
                 if frame.eof:
                     part = frame.unused_data
+
     if not frame.eof:
         raise _cut_off("zstd")
 

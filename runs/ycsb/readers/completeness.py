@@ -41,9 +41,11 @@ def what_breaks_off(
         return CLEANUP_MISSING
     if missing := _without_twin(operations):
         return RESULTS_MISSING.format(operations=missing)
+
     last = list(operations)[-1]
     if operations[last].count == 0:
         return None  # of no values some exporters state less
+
     alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
     expected_keys = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
     if metrics[last].has_histogram:
@@ -56,6 +58,7 @@ def what_breaks_off(
         return BUCKETS_BREAK_OFF.format(operation=last)
     if not _has_returns(last, operations, is_untouched=is_untouched):
         return RETURNS_BREAK_OFF.format(operation=last)
+
     return None
 
 
@@ -146,9 +149,11 @@ def compare_sums(
         return None
     if any(operation.is_average for operation in operations.values()):
         return None  # the product of two averages is not the average of the products
+
     expected = throughput_ops_s * runtime_ms / 1000
     if not math.isfinite(expected) or any(operation.count is None for operation in operations.values()):
         return None
+
     counts: dict[str, int] = {}
     failed_inserts = 0
     for name, operation in operations.items():
@@ -161,10 +166,12 @@ def compare_sums(
         counts[parsed.operation] = counts.get(parsed.operation, 0) + count
         if parsed.operation == "INSERT" and parsed.status:
             failed_inserts += count
+
     modified = counts.pop(COMPOSITE, None)
     unexplained_updates = 0
     if modified is None:
         unexplained_updates = min(counts.get("READ", 0), counts.get("UPDATE", 0))
+
     return Sums(
         expected=expected,
         total=sum(counts.values()) - (modified or 0),

@@ -91,4 +91,5 @@ def _find(literal: bytes, line: re.Pattern[bytes], text: bytes, end: int) -> int
                 return start
             return None
         at = text.find(literal, line_end, end)
+
     return None

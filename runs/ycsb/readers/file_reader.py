@@ -53,6 +53,7 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
     binary = kind_of_binary(member.head)
     if binary is not None:
         return ReadFile(member.name, error=binary, size=len(member.head))
+
     front = _Front(member.name, summed=summed)
     try:
         for block in member.blocks():
@@ -62,15 +63,18 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
         raise
     except UnreadableFile as error:
         return ReadFile(member.name, error=str(error), size=member.size)
+
     runs = tuple(run for run in read if run.has_results)
     if runs and member.damage is not None:
         doubtful = runs
         if not member.damage.is_doubtful:
             doubtful = runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+
     preface = None
     if not runs:
         preface = next(iter(read), None)
+
     return ReadFile(
         name=member.name,
         format=runs[0].format if runs else front.format,
@@ -119,6 +123,7 @@ class _Front:
         if self._reader is not None:
             self._reader.feed(block)
             return
+
         self._held.append(block)
         self._held_size += len(block.data)
         self.format = detect(block.data, is_beginning=block.first_line == 1)
@@ -129,6 +134,7 @@ class _Front:
             for held in self._held:
                 self._reader.feed(held)
             self._held = []
+
         # Of endless chatter the first lines and the last ones are enough.
         while self._held_size > _HELD and len(self._held) > 2:
             self._held_size -= len(self._held.pop(1).data)

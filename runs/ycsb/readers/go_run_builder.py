@@ -125,6 +125,7 @@ class GoDraft:
         lines = self._counted(self._final or self._latest)
         total = lines.get(_TOTAL)
         has_points = bool(self.points)
+
         return ReadRun(
             format="go-ycsb-csv" if has_points else self._format,
             phase=self._phase(lines),
@@ -208,6 +209,7 @@ class GoDraft:
         """The stated phase; else `measure` where there are operations that a load never does."""
         if self._is_load:
             return "load"
+
         does = self._properties.get("dotransactions")
         stated = {"true": "run", "false": "load"}.get(does or "") or self._properties.get("command")
         operations = {*lines, *self.points.operations} - {_TOTAL}
@@ -217,10 +219,12 @@ class GoDraft:
             stated = "run"
             if " load " in f"{self.command} ":
                 stated = "load"
+
         if stated is None:
             return None
         if stated == "load":
             return "load"
+
         return "measure"
 
     def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
@@ -230,12 +234,14 @@ class GoDraft:
         if lines and _are_buckets(lines):
             notes.append(Note("The percentiles are the upper ends of buckets of 1 ms, as go-ycsb counted until 2021."))
             notes += [Note(text) for text in _overflows(lines)]
+
         if len(lines) < len(self._final or self._latest):
             notes.append(Note("The spans of transactions contain other operations: those alone are counted."))
         if _are_batches(lines):
             notes.append(
                 Note(f"Batches of {self._batch_size:,}: operations are records; latencies of batches are left out.")
             )
+
         if self.points.dropped:
             notes.append(Note(f"{self.points.dropped:,} points of too many different operations were left out."))
         return notes
@@ -330,6 +336,7 @@ class LiveReports:
             operations[_in_words_of_ycsb(name)] = StatusOperation(
                 count=count, max=read.max_us, avg=read.mean_us, p99=read.percentiles_us.get("99")
             )
+
         rate = None
         if length_s > 0:
             rate = (done - _done(self._counts)) / length_s

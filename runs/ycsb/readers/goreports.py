@@ -66,10 +66,12 @@ class ReportLine:
                 percentiles[match[1]] = number * _US[match[2]]
             elif name not in ("count", "ops", "qps"):
                 extra[name] = text
+
         least = latencies.get("min")
         min_us = least
         if least is not None and least >= NO_MINIMUM:
             min_us = None
+
         return ReadOperation(
             count=self.count,
             mean_us=latencies.get("avg"),
@@ -101,13 +103,16 @@ def json_lines(text: str) -> tuple[ReportLine, ...]:
         report = json.loads(text)
     except (ValueError, RecursionError):
         return ()
+
     if not isinstance(report, list):
         return ()
+
     lines = []
     for entry in report:
         if isinstance(entry, dict) and isinstance(entry.get("Operation"), str):
             columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
             lines.append(ReportLine.of(entry["Operation"], columns))
+
     return tuple(line for line in lines if line is not None)
 
 
@@ -146,11 +151,13 @@ class BlockLines:
         if name and not self._operation:
             self._operation = name[1]
             return True
+
         row = None
         if self._operation:
             row = _BLOCK_ROW.fullmatch(text)
         if row is None:
             return False
+
         key = row[1].lower()
         self._columns["count" if key == "operations" else key + (row[2] or "")] = row[3]
         return True

@@ -109,6 +109,7 @@ class GoYcsbReader:
                 or self._take_report(text, number, may_be_cut=may_be_cut)
             ):
                 keep_first(self._draft.unparsed, text.encode(), number)
+
         if may_be_cut:
             # The last row of a block may lack digits: the block is left out.
             self._block = BlockLines()
@@ -146,6 +147,7 @@ class GoYcsbReader:
                 self._add("go-ycsb-table", line, number)
         else:
             return False
+
         return True
 
     def _end_block(self, number: int) -> None:

@@ -55,6 +55,7 @@ class HdrReader:
         logs = collect_logs(self._kept.batches, truncated=truncated)
         if not logs:
             return ()
+
         run = ReadRun(
             format="hdr-log",
             complete=not truncated and any(len(log) for log in logs),
@@ -185,6 +186,7 @@ def joined(batches: Sequence[Batch], length_s: int) -> Batch:
     np.maximum.at(longest, group, np.concatenate([batch.max_us for batch in batches]))
     counts = np.zeros(keys.size, dtype=np.int64)
     np.add.at(counts, order, count)
+
     return Batch(
         operation=batches[0].operation,
         start_time_s=start_time_s,

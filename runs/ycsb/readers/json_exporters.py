@@ -49,6 +49,7 @@ class ExporterReader(TextReader):
             line += data.count(b"\n", start, match.end())
             start = match.end()
             self._object(match[0], line)
+
         rest = data[start:]
         opened = rest.rfind(b"{")
         if opened < 0 or len(rest) - opened > _MAX_OBJECT_BYTES:
@@ -70,6 +71,7 @@ class ExporterReader(TextReader):
             fields = json.loads(data, parse_float=str, parse_int=str, parse_constant=str)
         except (ValueError, RecursionError):
             fields = {}
+
         metric, key = fields.get("metric"), fields.get("measurement")
         if isinstance(metric, str) and isinstance(key, str) and "value" in fields:
             self._has_objects = True

@@ -46,6 +46,7 @@ def detect_kind(sample: bytes) -> Kind | None:
     match = HEAD.search(sample)
     if head is None or match is None:
         return None
+
     # One character for each byte, so that positions are the same in both.
     line = _Line(sample.decode("latin-1"))
     try:
@@ -57,9 +58,11 @@ def detect_kind(sample: bytes) -> Kind | None:
             rate = line.place(*match.span(6), signed=True)
     except _NotByPlace:
         return None
+
     if match.start(1) < 0:
         # What stands in front may be a date that lacks a digit, which other lines of this look have.
         line.named.append((0, match.start()))
+
     return Kind(
         gaps=line.gaps,
         date=() if match.start(1) < 0 else tuple(line.runs_in(match.start(1), max(match.end(2), match.end(3)))),
@@ -102,6 +105,7 @@ class _Line:
         runs = self.runs_in(start, end)
         if match is None or len(runs) != sum(group is not None for group in match.groups()):
             raise _NotByPlace
+
         whole = NOWHERE
         if match[1] is not None:
             whole = runs[0]
@@ -112,14 +116,18 @@ class _Line:
         by_operation: dict[str, dict[str, Place]] = {}
         for match in OPERATION.finditer(self.text, start):
             by_operation[self._name(match.span(1))] = self._pairs(match.start(2), match[2])
+
         for match in AVERAGE.finditer(self.text, start):
             by_operation[self._name(match.span(1))] = self._values([("avg", match.span(2))])
+
         for match in RAW.finditer(self.text, start) if " count: " in self.text else ():
             by_operation[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
+
         fields: list[Place] = []
         for operation, places in by_operation.items():
             if operation not in PROCESS:
                 fields += (Place(place.whole, place.part, 1, operation, name) for name, place in places.items())
+
         return tuple(fields)
 
     def _name(self, span: tuple[int, int]) -> str:

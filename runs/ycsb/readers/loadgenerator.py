@@ -42,18 +42,22 @@ class LoadGeneratorReader(LineReader):
     def take(self, line: bytes, number: int, *, may_be_cut: bool) -> bool:
         if b"[" not in line:
             return False
+
         text = line.decode(errors="replace")
         match = _LINE.fullmatch((_TAG.sub("", html.unescape(text)) if "&" in text or "<" in text else text).strip())
         if match is None:
             return False
+
         metric, key, value = match.groups()
         if metric == "OVERALL" and key == _RUNTIME and self._draft.has_runtime:
             self._end(number - 1)
             self._draft = _Draft(number)
+
         # Before a tag nothing is missing.
         if may_be_cut and not text.rstrip().endswith(">"):
             self._draft.is_cut = True
             return True
+
         return self._draft.take(metric, key, value)
 
     def run(self, last_line: int) -> ReadRun | None:
@@ -87,12 +91,14 @@ class _Draft:
         operations = {name: draft.done() for name, draft in self._operations.items() if draft.is_measured}
         if not operations and not self._overall:
             return None
+
         notes = []
         if operations:
             notes = [Note("Percentiles are the upper ends of buckets whose width doubles.")]
         is_whole = all(_is_whole(operation) for operation in operations.values())
         if not is_whole:
             notes.append(Note(f"The results of {list(operations)[-1]} break off."))
+
         return ReadRun(
             format="load-generator",
             runtime_ms=self._overall.get(_RUNTIME),
@@ -143,6 +149,7 @@ class _Operation:
             self._buckets[from_us] = Bucket(from_us, to_us, count)
         else:
             self._extra.setdefault(key, value)
+
         return True
 
     def done(self) -> ReadOperation:

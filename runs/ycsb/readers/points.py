@@ -60,6 +60,7 @@ class Points:
             counts.add(ends // (self._per_second * self.interval_s), get_bucket_indices(rows.latency))
             counts.extend(int(rows.time.min()), int(ends.max()))
             self.total += rows.time.size
+
         if self._size > MAX_KEYS:
             self._shrink()
         return odd
@@ -106,6 +107,7 @@ class Points:
         first, last = min(counts.first for counts in counted), max(counts.last for counts in counted)
         if first == last:
             return start_s, end_s - start_s  # of a single instant no length is known
+
         per_interval = self._per_second * self.interval_s
         origin = int(numbers[0]) * per_interval
         # An operation may have begun before the interval in which the first one ended.
@@ -141,6 +143,7 @@ class _Counts:
             keys, counts = ((used // width + base) << _INDEX_BITS) | (used % width), table[used]
         else:
             keys, counts = np.unique((interval << _INDEX_BITS) | index, return_counts=True)
+
         self._waiting.append((keys, counts))
         self._waiting_size += keys.size
         if self._waiting_size > max(_UNMERGED, self.keys.size):
@@ -177,6 +180,7 @@ class _Counts:
         longest = np.zeros(numbers.size)
         filled = np.diff(ends, prepend=0) > 0
         longest[filled] = highest_values(index[ends[filled] - 1])
+
         return IntervalLog(
             operation=name,
             start_time_s=start_time_s,

@@ -131,6 +131,7 @@ def _properties(words: list[str]) -> dict[str, str]:
             name = ""
         elif name:
             properties[name] += " " + word
+
     if "-s" in words:
         properties.setdefault("status", "true")
     return properties

@@ -28,16 +28,19 @@ def is_properties(text: bytes) -> bool:
     """Whether every line is a property or a comment, and some property is meant for YCSB."""
     if not _may_be(text[:_LOOKED_AT]):
         return False
+
     names = []
     for _, name, _ in parse_properties(text.decode(errors="replace")):
         if not _NAME.fullmatch(name):
             return False
         names.append(name)
+
     # With a blank between name and value any words would do.
     lines = [line for line in text.split(b"\n") if line.strip() and not _OTHER.match(line)]
     are_assigned = all(_ASSIGNED.match(line) for line in lines)
     if not are_assigned and not all(name in NAMES for name in names):
         return False
+
     return any(name in _OF_YCSB or _OF_BINDING.match(name) for name in names)
 
 

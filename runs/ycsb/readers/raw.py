@@ -47,16 +47,19 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
     if run.operations or run.status:
         yield run
         return
+
     runs = []
     for logs in apart(run.logs):
         phase = run.phase if run.command else detect_phase(log.operation for log in logs)
         runs.append(replace(run, logs=logs, complete=True, phase=phase))
+
     if len(runs) == MAX_RUNS and _pauses(runs[-1].logs)[1].size:
         text = (
             f"There are more than {MAX_RUNS} runs with pauses between them in this file: the last of them has all the "
             "rest. Look whether the times are right, and cut the file if they are."
         )
         runs[-1] = replace(runs[-1], warnings=(*runs[-1].warnings, Note(text)))
+
     yield from runs
 
 

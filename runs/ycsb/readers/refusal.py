@@ -86,6 +86,7 @@ def closest_lines(block: Block) -> tuple[OtherLine, ...]:
         matching = (entry for entry in others if any(map(entry[2].__contains__, words)) and pattern.match(entry[2]))
         closest += islice(matching, _SHOWN - len(closest))
         others = [entry for entry in others if entry not in closest]
+
     best = sorted([*closest, *others][:_SHOWN])
     return tuple(OtherLine(number, redact(line)) for number, line, _ in best)
 
@@ -94,6 +95,7 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
     """One sentence for the reason, and the lines that looked closest."""
     if not closest and name is None:
         return EMPTY_FILE
+
     if any(_SCRIPTED.search(entry.text) for entry in closest):
         reason = TABLE_OF_OUTPUTS
     elif any(_TPC.search(entry.text) for entry in closest):
@@ -107,9 +109,11 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         reason = NO_YCSB_OUTPUT.format(lines=number)
     else:
         reason = NO_RESULT_PRINTED
+
     quoted = " | ".join(
         f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
     )
     if quoted:
         return f"{reason} What comes closest: {quoted}"
+
     return reason

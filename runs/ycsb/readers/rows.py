@@ -71,9 +71,11 @@ def parse_rows(data: bytes) -> tuple[list[Rows], list[OddLine]]:
             slow.setdefault(row[0], []).append(row[1:])
         elif line.text.strip():
             odd.append(line)
+
     for name, points in slow.items():
         columns = np.array(points, dtype=np.int64)
         groups.append(Rows(name, columns[:, 0], columns[:, 1]))
+
     return groups, odd
 
 
@@ -120,6 +122,7 @@ class _Piece:
             # Two commas lie between the line feed before and this one: it is the third mark after that.
             self._line = np.flatnonzero(np.diff(ends, prepend=-1) == 3)
             at = ends[self._line]
+
         self._line_starts = np.concatenate([[_PAD], self._line_ends[:-1] + 1])[: self._line_ends.size]
         self._start = self._line_starts[self._line]
         self._first, self._second, self._end = marks[at - 2], marks[at - 1], marks[at]

@@ -124,6 +124,7 @@ class RunDraft:
             if draft is None:
                 draft = self.metrics[metric] = MetricDraft()
             is_repeated = draft.take(key, value)
+
         if is_repeated:
             self._repeated = self._repeated or number
 
@@ -228,6 +229,7 @@ class RunDraft:
             sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
             operations = {name: entry for name, entry in operations.items() if name not in spans}
             counts = {name: entry for name, entry in counts.items() if name not in spans}
+
         sums = compare_sums(counts, runtime_ms, throughput_ops_s)
         is_complete = self._is_complete(measured, sums)
         if rates:
@@ -237,6 +239,7 @@ class RunDraft:
             self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
         doubts = (find_contradiction(layout), sums) if not is_thumbtack else (None, None)
         self._note_what_is_doubtful(*doubts)
+
         return ReadRun(
             format="thumbtack" if is_thumbtack and run_format == "ycsb-text" else run_format,
             phase=self.preamble.phase or detect_phase(counts or (status[-1].operations if status else ())),
@@ -273,12 +276,14 @@ class RunDraft:
         # With the totals at the end, nothing can be missing before them.
         if self.is_thumbtack or self.has_overall_last:
             return True
+
         broken = what_breaks_off(measured, self.metrics, is_untouched=self._has_gc)
         if broken is not None:
             self.note(broken, self.last_line)
             return False
         if sums is None or not sums.tell_of_missing:
             return True
+
         # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
         return bool(measured) and not self._has_gc
 
@@ -295,12 +300,14 @@ class RunDraft:
             )
         elif RUNTIME not in self.overall:
             self.note("The run time and the throughput of this run are missing.")
+
         if self._repeated is not None:
             self.note("Some values are stated more than once; the first of each counts.", self._repeated)
         if self._is_thinned:
             self.note(
                 f"Only the first {MAX_LINES:,} of {self._status_count:,} status lines were kept, and the last one."
             )
+
         for key, value in islice(self._doubtful_commas(), _MAX_COMMAS):
             self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")
 

@@ -68,6 +68,7 @@ class Segments:
         if is_again and (self._run.is_doubled or key in (RUNTIME, "Operations")):
             self._run.is_doubled = True
             return
+
         if metric == "OVERALL" and key == RUNTIME:
             # YCSB begins a summary with its run time; the Thumbtack lineage ends it so.
             if RUNTIME in self._run.overall:
@@ -81,6 +82,7 @@ class Segments:
             len(self._ended) < MAX_RUNS and self._run.states_otherwise(metric, key, value)
         ):
             self._next(number)
+
         self._run.take_measurement(metric, key, value, number)
 
     def row(self, metric: str, key: int, value: float, *, is_double: bool, rate: float | None, number: int) -> bool:
@@ -178,6 +180,7 @@ class Segments:
         """Read the status lines that are waiting, and share them out over the runs."""
         if not self._pending:
             return
+
         lines, shapes, numbers = zip(*self._pending, strict=True)
         self._pending = []
         statuses = self._reader.read(lines, shapes)
@@ -186,6 +189,7 @@ class Segments:
         if repeated:
             positions = [at for at in range(len(lines)) if at not in repeated]
             statuses, numbers = statuses.select(positions), tuple(numbers[at] for at in positions)
+
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
         if at := _written_at_once(statuses, is_start):
@@ -194,6 +198,7 @@ class Segments:
                 f" before it ({int(statuses.operations_done[at]):,} operations after {int(statuses.elapsed_s[at])} s)."
                 " Upload each client's output as a file of its own, or with the client's name in front of each line."
             )
+
         edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(statuses)]
         for start, end in pairwise(edges if len(statuses) else []):
             self._take_statuses(statuses.select(slice(start, end)), numbers[start], numbers[end - 1])
@@ -238,6 +243,7 @@ class Segments:
                 earlier.adopt(run)
             elif run.has_results:
                 drafts.append(run)
+
         if not drafts:
             drafts = [run for run in self._ended if run.preamble or run.symptoms.most_telling()][-1:]
         drafts = _without_cumulative(drafts)
@@ -253,6 +259,7 @@ def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
     overlaps = statuses.at_s[later] - statuses.elapsed_s[later] < statuses.at_s[later - 1] - 1
     if overlaps.any():
         return int(later[overlaps][0])
+
     goes_on = np.isnan(statuses.at_s[later]) & (
         statuses.elapsed_s[later] >= np.maximum(statuses.elapsed_s[later - 1], 1)
     )
@@ -262,6 +269,7 @@ def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
     # With intervals of a second or more only the last second can have two lines.
     if twice.size >= max(_MIN_TWICE, len(statuses) // 3):
         return int(twice[0])
+
     return 0
 
 
@@ -288,10 +296,12 @@ def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
         return not later.has_statuses and not later.preamble  # the totals were printed last
     if not (earlier.overall and later.has_statuses) or earlier.has_statuses or later.has_summary:
         return False
+
     # Standard error, with the status lines, was put behind standard output.
     runtime_ms, throughput = earlier.runtime_ms, earlier.throughput_ops_s
     if runtime_ms is None or throughput is None:
         return False
+
     expected = runtime_ms * throughput / 1000
     return abs(later.last_status[1] - expected) <= _SAME * abs(expected)
 
@@ -312,6 +322,7 @@ def _without_cumulative(drafts: list[RunDraft]) -> list[RunDraft]:
         else:
             distinct += drafts[start:end]
         start = end
+
     return distinct
 
 

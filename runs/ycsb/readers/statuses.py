@@ -65,6 +65,7 @@ def _eight_digits(words: Integers, lengths: Positions) -> Integers:
     for part, factor in ((words, 100 + (1_000_000 << 32)), (neighbours, 1 + (10_000 << 32))):
         part &= _U(0x0000_00FF_0000_00FF)
         part *= _U(factor)
+
     words += neighbours
     words >>= _U(32)
     return words
@@ -114,6 +115,7 @@ class Statuses:
         kind = self.kinds[at]
         if kind is None:
             return self.irregular[at]
+
         rate, written_s = float(self.rate_ops_s[at]), float(self.at_s[at])
         rate_ops_s = None if math.isnan(rate) else rate
         return StatusLine(
@@ -219,6 +221,7 @@ class StatusTable(Sequence[StatusLine]):
                     value = getattr(numbers, name)
                 values[at] = np.nan if value is None else value
             parts.append(values)
+
         return _joined(parts, np.float64)
 
 
@@ -260,6 +263,7 @@ class StatusReader:
         for at, kind in enumerate(kinds):
             if kind is _UNKNOWN:
                 kinds[at] = self._kind(shapes[at], lines[at])
+
         batch = _Batch(lines, kinds)
         statuses = batch.read()
         for at in np.flatnonzero(~batch.is_regular).tolist():
@@ -272,6 +276,7 @@ class StatusReader:
             statuses.operations_done[at] = line.operations_done
             statuses.rate_ops_s[at] = np.nan if line.rate_ops_s is None else line.rate_ops_s
             statuses.at_s[at] = np.nan if line.at_s is None else line.at_s
+
         return statuses
 
     def _kind(self, shape: bytes, line: bytes) -> Kind | None:
@@ -300,6 +305,7 @@ class _Batch:
         for at, kind in enumerate(self.kinds):
             if kind is not None:
                 by_kind.setdefault(kind, []).append(at)
+
         width = max((len(kind.fields) for kind in by_kind), default=0)
         statuses = Statuses(
             elapsed_s=np.zeros(size, dtype=np.int64),
@@ -311,6 +317,7 @@ class _Batch:
         )
         for kind, members in by_kind.items():
             self._read_kind(kind, np.array(members, dtype=np.int64), statuses)
+
         return statuses
 
     def _read_kind(self, kind: Kind, lines: Positions, statuses: Statuses) -> None:
@@ -326,6 +333,7 @@ class _Batch:
         for at, place in enumerate(kind.fields):
             statuses.numbers[lines, at], is_exact = table.number(place)
             is_good &= is_exact
+
         statuses.elapsed_s[lines] = elapsed.astype(np.int64)
         statuses.operations_done[lines] = table.values[:, kind.done].astype(np.int64)
         statuses.rate_ops_s[lines] = rate

@@ -100,10 +100,12 @@ class TextReader:
                 self._main.begin_points(line)
             elif headline.startswith(_TOTALS):
                 self._in_points = False
+
             if self._in_points:
                 self._feed_points(part)
             else:
                 self._feed_lines(part)
+
             if end != cuts[-1]:
                 line += part.data.count(b"\n")
 
@@ -136,6 +138,7 @@ class TextReader:
             else:
                 self._look_closer(line, shape, number)
                 status = self._main.status
+
         if last is not None:
             self._last(last, block.first_line + len(lines))
 
@@ -154,14 +157,17 @@ class TextReader:
         """Whether the line was one of a summary, and not chatter."""
         if (row := _ROW_LINE.fullmatch(line)) and self._row(row, number):
             return True
+
         text = line.decode(errors="replace")
         measurement = _measurement_in(text)
         if measurement is None:
             return False
+
         metric, key, value = measurement
         segments = self._find_segments(line)
         if not segments.knows(metric) and not _begins_metric(text, metric, key, value):
             return False
+
         if self._has_room(segments, number):
             segments.measurement(metric, key, value, number)
         return True
@@ -173,6 +179,7 @@ class TextReader:
             self._main.rows_overflow(number)
         if self._rows >= _MAX_ROWS:
             return True
+
         metric, key, value, rate = row.groups()
         return self._main.row(
             metric.decode(),
@@ -201,6 +208,7 @@ class TextReader:
             looks_like = _TELLING
         else:
             looks_like = _CHATTER
+
         if len(shape) <= _MAX_SHAPE and len(self._shapes) < _MAX_SHAPES:
             self._shapes[shape] = looks_like
         return looks_like
@@ -217,6 +225,7 @@ class TextReader:
         if self._writers.begins_section(line):
             self._main = self._segments(self._writers.section)
             return
+
         segments = self._find_segments(line)
         if banner := BANNER.search(text):
             segments.banner(banner[1], number)
@@ -315,12 +324,15 @@ def _measurement_in(text: str) -> tuple[str, str, str] | None:
     measurement = split_line(text)
     if measurement is not None and _METRIC.fullmatch(measurement[0]):
         return measurement
+
     bracketed = _BRACKETED.search(text)
     if bracketed is None:
         return None
+
     measurement = split_line(text[bracketed.start() :])
     if measurement is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
         return None
     if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS:
         return measurement
+
     return None

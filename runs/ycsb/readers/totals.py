@@ -80,6 +80,7 @@ class TotalsReader(LineReader):
     def take(self, line: bytes, number: int, *, may_be_cut: bool) -> bool:
         if not (b"):" in line or b"# " in line or b" sec: " in line or self._awaited):
             return False
+
         text = line.decode(errors="replace")
         phase, self._awaited = self._awaited, None
         if match := _TOTAL.search(text):
@@ -100,6 +101,7 @@ class TotalsReader(LineReader):
             self._get_draft(phase, number).row(columns, is_whole=not may_be_cut)
         else:
             return False
+
         return True
 
     def run(self, last_line: int) -> ReadRun | None:
@@ -161,6 +163,7 @@ class _Draft:
         throughput = self._totals.get("throughput")
         if not self._totals and self._count is None and not self._operations:
             return None
+
         operations = dict(self._operations)
         if not operations and self._count is not None:
             operations[_INSERT if self.phase == "load" else _ALL] = ReadOperation(count=self._count)
@@ -168,6 +171,7 @@ class _Draft:
         runtime_ms = None
         if runtime is not None:
             runtime_ms = runtime * 1000.0
+
         return ReadRun(
             format=self._format,
             phase=self.phase,

@@ -126,6 +126,7 @@ def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
         highs.append((0, 3, 1) if has_cleanup else (0, 1, 4))
     elif any(draft.percentiles for draft in drafts):
         lows.append((0, 4, 0))
+
     if codes:
         (highs if is_numeric else lows).append((0, 4, 0) if is_numeric else (0, 5, 0))
     if any("variance" in draft.keys or name.endswith("-FAILED") for name, draft in metrics.items()):
@@ -140,6 +141,7 @@ def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
             highs.append((0, 12, 0))
         else:
             highs.append((0, 8, 0))
+
     if layout.preamble.banner == _OLD_BANNER:
         highs.append((0, 7, 0))
     if layout.preamble.is_new_package:
@@ -164,6 +166,7 @@ def corrected(
         if parsed.is_composite and version is not None and _is_thousandth(version, metrics):
             corrected_operations[name] = _thousandfold(operation)
             remarks.append(COMPOSITES_IN_MILLISECONDS)
+
         if parsed.operation == "VERIFY" and _is_code(operation, version):
             corrected_operations[name] = replace(
                 operation,
@@ -175,9 +178,11 @@ def corrected(
                 returns=operation.returns or _returns_by_codes(operation),
             )
             remarks.append(VERIFY_WITHOUT_LATENCIES)
+
         if _is_shifted(name, draft) and "95" in operation.percentiles_us:
             corrected_operations[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
             remarks.append(P90_NAMED_P95)
+
     remarks += _say_counts(operations, version)
     return corrected_operations, list(dict.fromkeys(remarks))
 

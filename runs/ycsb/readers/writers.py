@@ -64,6 +64,7 @@ class Writers:
         if begin is None:
             text = _without_varying(line[:_MAX_FRONT])
             return next((name for name in self.names if text.startswith(name)), b"")
+
         front = b""
         if 0 < begin.start() <= _MAX_FRONT:
             front = _without_varying(line[: begin.start()])
@@ -73,12 +74,14 @@ class Writers:
             return front
         if front and len(self.names) == 1:
             return next(iter(self.names))
+
         return b""
 
     def begins_section(self, line: bytes) -> bool:
         """Whether the line is the headline of what one writer left."""
         if len(line) > _LOOKED_AT:
             return False
+
         text = line.strip()
         name, self._name_below_rule, self.awaits_name = self._name_below_rule, b"", False
         if match := _HEADLINE.fullmatch(text):
@@ -88,6 +91,7 @@ class Writers:
             self.section = name.decode(errors="replace") or self.section
             self.awaits_name = not name
             return bool(name)
+
         return False
 
     def take_name(self, line: bytes) -> None:

@@ -83,6 +83,7 @@ class YamlLines:
                 self._text += line.strip()
                 return [""]
             ended, self._quote = [self._text], None
+
         if self._quote is not None:
             self._add_break(line)
             line = line.strip()
@@ -90,19 +91,23 @@ class YamlLines:
             return [*texts, *self._take_parts(line, end)[0]] or [""]
         if self._depth and _LINE.match(line) is None:
             return self._take_parts(line)[0] or [""]
+
         self._depth = 0
         if flow := _FLOW.match(line):
             self._depth = 1
             texts, end = self._take_parts(line, flow.end() + 1)
             if self._depth or _COMMENT.fullmatch(line, end):
                 return [*ended, *texts] or [""]
+
         scalar = _SCALAR.match(line)
         if scalar is None:
             return [*ended, line]
+
         indent, dashes, key, quote, text = scalar.groups()
         self._text, self._joins = "", False
         if quote:
             return [*ended, *(self._take(quote, text)[0] or [""])]
+
         self._is_block = _FOLDED.fullmatch(text) is not None
         if self._is_block:
             self._quote = ""
@@ -112,6 +117,7 @@ class YamlLines:
             return ended or [""]
         if not dashes or _ENTRY.match(line, len(indent) + len(dashes)):
             return [*ended, line]
+
         self._quote = ""
         self._indent = len(indent)
         self._text = text
@@ -143,6 +149,7 @@ class YamlLines:
                 texts, at = self._take(quote, text, at)
             if not _IS_KEY.match(text, at):
                 ended += texts
+
         return ended, at
 
     def _take(self, quote: str, text: str, at: int = 0) -> tuple[list[str], int]:

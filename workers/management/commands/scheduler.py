@@ -60,6 +60,7 @@ class Command(BaseCommand):
         self.stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stopping.set())
+
         self.chores_done_at = self.expired = -EXPIRE_AFTER_S
         deliverer = Deliverer()
         deliverer.start()
@@ -72,6 +73,7 @@ class Command(BaseCommand):
                 log.warning("The database does not answer (%s); trying again.", str(error).partition("\n")[0])
                 connection.close()
                 time.sleep(TICK_S)
+
         deliverer.stop()
 
     def _serve(self) -> None:
@@ -79,8 +81,10 @@ class Command(BaseCommand):
         while not self.stopping.is_set() and not self._lock():
             liveness.touch()  # Standing by is work too.
             time.sleep(TICK_S)
+
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {QUEUE_CHANNEL}")
+
         log.info("Scheduling.")
         while not self.stopping.is_set():
             self._tick()
@@ -103,6 +107,7 @@ class Command(BaseCommand):
         now = time.monotonic()
         if now - self.chores_done_at < CHORES_INTERVAL_S:
             return
+
         self.chores_done_at = now
         if silence_counts:
             self._guard(scheduling.reap)

@@ -77,10 +77,12 @@ class Command(BaseCommand):
                 manifest = read_manifest(settings.YCSB_DIR / system.binding.name)
         except (UnknownSystem, UnknownMode, ManifestError) as error:
             raise CommandError(str(error)) from error
+
         if manifest is None or not system.administered:
             raise CommandError(f"Benchsite has no client of its own for {system.name}, or cannot read its mode.")
         if not options["hosts"] and not system.can_be_started:
             raise CommandError(f"Benchsite cannot start {system.name}: give the address of a server.")
+
         properties = self._properties(system, options)
         if options["nodes"] is None:
             options["nodes"] = int(system.settings["nodes"].default or 1) if "nodes" in system.settings else 1
@@ -120,6 +122,7 @@ class Command(BaseCommand):
                     entry["modes"][mode.slug] = [asdict(self._show(failure))]
                 finally:
                     provisioner.remove()
+
         path = (
             options["output"] or settings.VAR_DIR / "verified" / f"{system.slug}-{entry['version'] or 'unknown'}.json"
         )
@@ -166,6 +169,7 @@ class Command(BaseCommand):
             if mode.slug in not_tested:
                 self.stdout.write(f"{system.name}, mode {mode.slug}: skipped. {not_tested[mode.slug]}")
                 continue
+
             spec = ServerSpec(
                 deployment=f"verify-{os.getpid()}-{mode.slug}",
                 system=system,
@@ -195,6 +199,7 @@ class Command(BaseCommand):
                     provisioner.stop()
                 if not in_force:
                     continue
+
             yield mode, provisioner
 
     def _show(self, result: CheckResult) -> CheckResult:

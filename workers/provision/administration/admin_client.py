@@ -104,6 +104,7 @@ class AdminProgram:
             self._confinement = Confinement(check_address)
             argv = self._confinement.command(argv)
             descriptors = (self._confinement.theirs.fileno(),)
+
         self._popen = subprocess.Popen(
             argv,
             cwd=settings.BASE_DIR,
@@ -151,11 +152,13 @@ class AdminProgram:
                         raise TimeoutError(f"no answer within {duration(timeout_s)}")
                     if max_received_bytes:
                         self._refuse_more(max_received_bytes, before)
+
                 if deadline is not None:
                     deadline.postpone_for_program(worked_s)
                 line, _, self._unread = self._unread.partition(b"\n")
                 if line.startswith(OUT_OF_MEMORY):
                     raise TooMuchReceived(LARGER_THAN_READ)
+
                 return dict(json.loads(line))
             except BaseException:
                 self._popen.kill()
@@ -203,6 +206,7 @@ class AdminProgram:
             self._unread += piece
             if len(self._unread) > MAX_ANSWER_BYTES:
                 raise OSError(f"its answer is larger than {size(MAX_ANSWER_BYTES)}")
+
         return True
 
     def end(self) -> None:
@@ -351,6 +355,7 @@ class ProgramAdministration(Administration):
         timeout_s = self._timeout_s(name)
         with _lock:
             program = _programs.get(self._key) or _programs.setdefault(self._key, self._start())
+
         try:
             answer = program.answer(
                 {"call": name, **arguments}, timeout_s, self._max_received_bytes(name), self.deadline
@@ -363,6 +368,7 @@ class ProgramAdministration(Administration):
             raise AdministrationError(
                 f"{self._where}: the program that asks it ended unexpectedly ({error})."
             ) from error
+
         if "name_taken" in answer:
             raise MarkerNameTaken(plain_text(answer["name_taken"]))
         if "error" in answer:
@@ -372,6 +378,7 @@ class ProgramAdministration(Administration):
             if self._is_java:
                 raise DriverError(f"{self._where}: the driver says: {plain_text(text)}{refusal}")
             raise AdministrationError(f"{text}{refusal}")
+
         return answer["result"]
 
     @property
@@ -397,9 +404,11 @@ class ProgramAdministration(Administration):
             timeout_s = COUNTERS_TIMEOUT_S
         if self.deadline is None:
             return timeout_s
+
         left_s = self.deadline.left_s
         if left_s <= 0:
             raise AdministrationError(f"{self._where} answers too slowly.")
+
         return min(timeout_s, left_s)
 
     def _start(self) -> AdminProgram:
@@ -424,6 +433,7 @@ class ProgramAdministration(Administration):
                 if self.deadline is not None:
                     argv = ["nice", "-n", "10", *argv]  # A check for a page gives way to the pages.
                 return AdminProgram(argv, order, self.check_address)
+
             # A program's jars are those of the system's own binding, whichever client drives it.
             folder = settings.YCSB_DIR / load_catalog().system(self.system.slug).binding.name
             jars = ":".join(map(str, verify(folder).jars))

@@ -114,9 +114,11 @@ class Confinement:
             return True
         except OSError:
             return False
+
         family = int.from_bytes(content[:2], sys.byteorder)
         if family == socket.AF_UNSPEC:  # ends an association
             return True
+
         if family == socket.AF_INET:
             host = str(ipaddress.IPv4Address(content[4:8]))
         elif family == socket.AF_INET6:
@@ -124,17 +126,20 @@ class Confinement:
             host = str(address_v6.ipv4_mapped or address_v6)
         else:
             return False
+
         port = int.from_bytes(content[2:4], "big")
         if port == 0:
             return False
         if port == NAME_SERVER_PORT and host in _name_servers():
             return True
+
         self.has_connected.set()
         try:
             self._check_address(host, port)
         except ValueError as error:
             self.refusal = str(error)
             return False
+
         return True
 
 
@@ -151,6 +156,7 @@ def received_bytes(pid: int) -> dict[str, int]:
                         received[name] = _received_bytes(child, int(descriptor.name))
         finally:
             os.close(child)
+
     return received
 
 
@@ -176,6 +182,7 @@ def _install_filter() -> int:
     """Has the kernel ask about each connection of this process from now on, at this descriptor. Raises OSError."""
     if sys.platform != "linux" or platform.machine() not in SYSTEM_CALLS:
         raise OSError("no filter for this machine")
+
     architecture, seccomp, connect = SYSTEM_CALLS[platform.machine()]
     instructions = (
         (LOAD, 0, 0, 4),  # the architecture of the call
@@ -191,9 +198,11 @@ def _install_filter() -> int:
     pointer = struct.pack("@HP", len(instructions), ctypes.addressof(program))
     if _libc.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
+
     listener: int = _libc.syscall(seccomp, SET_MODE_FILTER, NEW_LISTENER, pointer)
     if listener < 0:
         raise OSError(ctypes.get_errno(), "seccomp")
+
     return listener
 
 

@@ -108,6 +108,7 @@ class PostgresqlAdministration(Administration):
         with self._translate_errors():
             cursor = session.execute(query)
             row = cursor.fetchone() or ()
+
         counts: dict[str, float] = {}
         values: dict[str, float] = {}
         for column, value in zip(cursor.description or (), row, strict=True):
@@ -117,6 +118,7 @@ class PostgresqlAdministration(Administration):
                 values[column.name] = float(value)
             else:
                 counts[column.name] = float(value)
+
         return Counters(counts, values)
 
     def survey(self, table: str) -> Survey:
@@ -288,6 +290,7 @@ def counters_query(version: int) -> str:
     if version >= 160000:
         sums = {"block_reads": "sum(reads)", "block_writes": "sum(writes)", "block_evictions": "sum(evictions)"}
         columns["pg_stat_io WHERE object = 'relation'"] = sums
+
     if version >= 180000:
         columns["pg_stat_io WHERE object = 'wal'"] = {"log_writes": "sum(writes)", "log_syncs": "sum(fsyncs)"}
     if version >= 170000:
@@ -298,6 +301,7 @@ def counters_query(version: int) -> str:
         columns["pg_stat_bgwriter"] = {
             "checkpoints": "checkpoints_timed + checkpoints_req", "checkpoint_blocks": "buffers_checkpoint",
         }  # fmt: skip
+
     lag = "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_wal_lsn() END, min(replay_lsn))"
     columns["pg_stat_replication"] = {
         "replication_lag_bytes": lag, "replication_lag_s": "extract(epoch FROM max(replay_lag))",
@@ -312,6 +316,7 @@ def counters_query(version: int) -> str:
     for number, (view, named) in enumerate(columns.items()):
         expressions = ", ".join(f"{expression} AS {name}" for name, expression in named.items())
         parts.append(f"(SELECT {expressions} FROM {view}) AS part{number}")
+
     return f"SELECT * FROM {' CROSS JOIN '.join(parts)}"
 
 

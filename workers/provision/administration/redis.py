@@ -139,6 +139,7 @@ class RedisAdministration(Administration):
                 if len(keys) >= MAX_SURVEYED_KEYS:
                     break
             info = client.info()
+
         own = {MARKER_KEY, *indexes(table)}
         patterns = Counter(KEY_PART.sub("*", key, count=1) for key in keys if key not in own)
         share = 1.0
@@ -250,10 +251,12 @@ class RedisAdministration(Administration):
         ssl = self.address.ssl
         if ssl in ("", "disable"):
             return {}
+
         ca, certificate, key = map(pem_file, self.address.pems)
         ssl_cert_reqs = "required"
         if ssl == "trust":
             ssl_cert_reqs = "none"
+
         return {
             "ssl": True,
             "ssl_cert_reqs": ssl_cert_reqs,

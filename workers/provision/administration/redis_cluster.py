@@ -53,10 +53,12 @@ class RedisClusterAdministration(RedisAdministration):
                 if not _own_slots(client):
                     first, end = (REDIS_CLUSTER_HASH_SLOTS * share // count for share in (number, number + 1))
                     client.cluster("ADDSLOTSRANGE", first, end - 1)
+
         with self.nodes[0].connect() as client:
             for node in self.nodes[1:]:
                 bus_port = node.read_settings(["cluster-port"])["cluster-port"]
                 client.cluster("MEET", node.address.host, node.address.port, bus_port)
+
         end_s = time.monotonic() + FORMATION_TIMEOUT_S
         while problem := self._formation_problem():
             if time.monotonic() > end_s:
@@ -159,6 +161,7 @@ class RedisClusterAdministration(RedisAdministration):
         by_slot = defaultdict(list)
         for key in keys:
             by_slot[key_slot(key.encode())].append(key)
+
         total = 0
         for node in self.nodes:
             with node.connect() as client, client.pipeline(transaction=False) as pipeline:
@@ -166,6 +169,7 @@ class RedisClusterAdministration(RedisAdministration):
                     if holders[slot] is node:
                         pipeline.execute_command(command, *slot_keys)  # type: ignore[no-untyped-call]
                 total += sum(pipeline.execute())
+
         return total
 
     def _holders(self) -> list[RedisAdministration]:
