@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.urls import reverse
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from benchsite.rest.schemas import Moment, Word
 from runs.models import Run
 
+M = TypeVar("M", bound=Model)
 ROOT = "/api/v1"
 SOURCE = "`scheduled`: run by this site; `uploaded`: run elsewhere."
 
@@ -28,6 +30,34 @@ class OnPage(Schema):
 def page_address(row: Model) -> str:
     """The path of the page of a row."""
     return reverse(str(row._meta.model_name), args=[row.pk])
+
+
+class RowSelection(Schema):
+    """Which runs or sweeps; what is left out restricts nothing."""
+
+    system: Word | None = Field(None, description="Its slug in the catalog, such as `redis`.")
+    database: Word | None = Field(None, description="The database's name.")
+    mode: Word | None = Field(None, description="The durability mode's slug.")
+    workload: Word | None = Field(None, description="The workload's name.")
+    label: Word | None = None
+    phase: Literal["measure", "load", "any"] = Field("measure", description="Loads are left out unless asked for.")
+    matrix: UUID | None = None
+    since: Moment | None = Field(None, description="Submitted or uploaded then or later.")
+    until: Moment | None = Field(None, description="Submitted or uploaded before.")
+
+    def narrow(self, rows: QuerySet[M], **filters: object) -> QuerySet[M]:
+        """The rows that this query lets through; of further lookups those whose value is not None."""
+        filters |= {
+            "system": self.system,
+            "mode": self.mode,
+            "workload_name": self.workload,
+            "tags__contains": [self.label.lower()] if self.label is not None else None,
+            "phase": None if self.phase == "any" else self.phase,
+            "matrix_id": self.matrix,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        return rows.filter(**{lookup: value for lookup, value in filters.items() if value is not None})
 
 
 class RunLinks(Schema):

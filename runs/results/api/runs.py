@@ -14,9 +14,9 @@ from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import Moment, RequestSchema, Text, Word, owned, refusals
+from benchsite.rest.schemas import RequestSchema, Text, Word, owned, refusals
 from runs.api.routers import runs
-from runs.api.schemas import RunAnswer
+from runs.api.schemas import RowSelection, RunAnswer
 from runs.models import Run, Status as RunStatus
 from runs.queue import lifecycle
 from runs.results import annotations, deletion
@@ -28,46 +28,29 @@ ORDER = ("-created_at", "-pk")
 EXPORT_TYPES = {content_type.partition(";")[0] for content_type in CONTENT_TYPES.values()}
 
 
-class RunSelection(Schema):
+class RunSelection(RowSelection):
     """Which runs; what is left out restricts nothing."""
 
-    system: Word | None = Field(None, description="Its slug in the catalog, such as `redis`.")
-    database: Word | None = Field(None, description="The database's name.")
-    mode: Word | None = Field(None, description="The durability mode's slug.")
-    workload: Word | None = Field(None, description="The workload's name.")
     commit: Word | None = Field(None, description="Its first characters are enough.", min_length=4)
     branch: Word | None = None
-    label: Word | None = None
     status: Literal["queued", "dispatched", "running", "succeeded", "failed", "cancelled"] | None = None
     verdict: Literal["pass", "warn", "reject"] | None = None
     source: Literal["scheduled", "uploaded"] | None = None
-    phase: Literal["measure", "load", "any"] = Field("measure", description="Loads are left out unless asked for.")
-    matrix: UUID | None = None
     sweep: UUID | None = None
-    since: Moment | None = Field(None, description="Submitted or uploaded then or later.")
-    until: Moment | None = Field(None, description="Submitted or uploaded before.")
 
     def restricted(self, rows: QuerySet[Run]) -> QuerySet[Run]:
         """The rows that this query lets through."""
-        filters = {
-            "system": self.system,
-            "mode": self.mode,
-            "workload_name": self.workload,
-            "branch": self.branch,
-            "status": self.status,
-            "verdict": self.verdict,
-            "source": self.source,
-            "matrix_id": self.matrix,
-            "sweep_id": self.sweep,
-            "sweep__database_name": self.database,
-            "commit__startswith": self.commit,
-            "commit__gt": "" if self.commit else None,  # the condition of the index
-            "tags__contains": [self.label.lower()] if self.label is not None else None,
-            "phase": None if self.phase == "any" else self.phase,
-            "created_at__gte": self.since,
-            "created_at__lt": self.until,
-        }
-        return rows.filter(**{column: value for column, value in filters.items() if value is not None})
+        return self.narrow(
+            rows,
+            branch=self.branch,
+            status=self.status,
+            verdict=self.verdict,
+            source=self.source,
+            sweep_id=self.sweep,
+            sweep__database_name=self.database,
+            commit__startswith=self.commit,
+            commit__gt="" if self.commit else None,  # the condition of the index
+        )
 
 
 class RunQuery(RunSelection, PageQuery):

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 from statistics import median
-from typing import Literal
 from uuid import UUID
 
 from django.db.models import Case, QuerySet, Value, When
@@ -16,9 +15,9 @@ from pydantic import Field
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.paging import PageAnswer, PageQuery, Slice, get_page
-from benchsite.rest.schemas import Moment, Word, owned, refusals
+from benchsite.rest.schemas import owned, refusals
 from runs.api.routers import matrices
-from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
+from runs.api.schemas import ROOT, SOURCE, OnPage, RowSelection, page_address
 from runs.models import Run, SearchDecision, Sweep
 from runs.plans.extension import extend
 from runs.plans.pages.search import search_path
@@ -28,39 +27,8 @@ RUN = Needs(Scope.MATRICES_RUN)
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 
 
-class SweepQuery(PageQuery):
+class SweepQuery(RowSelection, PageQuery):
     """Which sweeps; what is left out restricts nothing."""
-
-    system: Word | None = None
-    database: Word | None = None
-    mode: Word | None = None
-    workload: Word | None = None
-    label: Word | None = None
-    matrix: UUID | None = None
-    phase: Literal["measure", "load", "any"] = "measure"
-    since: Moment | None = None
-    until: Moment | None = None
-
-    def restricted(self, rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
-        """The rows that this query lets through."""
-        tags__contains = None
-        if self.label is not None:
-            tags__contains = [self.label.lower()]
-        phase = None
-        if self.phase != "any":
-            phase = self.phase
-        filters = {
-            "system": self.system,
-            "database_name": self.database,
-            "mode": self.mode,
-            "workload_name": self.workload,
-            "tags__contains": tags__contains,
-            "matrix_id": self.matrix,
-            "phase": phase,
-            "created_at__gte": self.since,
-            "created_at__lt": self.until,
-        }
-        return rows.filter(**{column: value for column, value in filters.items() if value is not None})
 
 
 class SweepLinks(Schema):
@@ -168,7 +136,7 @@ class SweepDetail(SweepAnswer):
 
 @matrices.get("/sweeps", response={200: SweepPage}, auth=READ, summary="List sweeps")
 def list_sweeps(request: HttpRequest, query: Query[SweepQuery]) -> Slice[Sweep]:
-    rows = query.restricted(_rows())
+    rows = query.narrow(_rows(), database_name=query.database)
     return get_page(request, rows, ("-created_at", "-pk"), query)
 
 
