@@ -20,6 +20,7 @@ MAX_KEPT_LENGTH: Final = 600  # of what was found: a connection string may be lo
 MAX_ITEMS: Final = 60
 MAX_FOOTNOTES: Final = 40
 MAX_KEPT: Final = 500
+CELL_SEPARATOR: Final = "\x1f"  # between a table and its column in one choice of the form
 
 
 class Parameters(dict[str, list[str]]):
@@ -37,6 +38,11 @@ class DraftFootnote:
     side: str  # what stands in the first column
     column: str
     text: str
+
+    @property
+    def cell(self) -> str:
+        """Table and column as one choice of the form."""
+        return f"{self.table}{CELL_SEPARATOR}{self.column}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
 from typing import Any, Final, Self
 
 from django import forms
@@ -11,9 +10,11 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from benchsite.core.formatting import printable
+from reports.compare.pages.tables import Item
 from reports.models import Report
 from reports.published.builder import Built
 from reports.published.drafts import (
+    CELL_SEPARATOR,
     MAX_DISCLOSURE,
     MAX_FOOTNOTE,
     MAX_FOOTNOTES,
@@ -26,7 +27,6 @@ from reports.published.messages import TITLE_UNREADABLE
 from reports.published.publication import MAX_LIFE, MAX_TITLE_LENGTH, with_proposal
 
 SPARE_FOOTNOTES: Final = 2  # empty lines for more
-SEPARATOR: Final = "\x1f"  # between a table and its column in one choice
 ACCESS_SAYS: Final = {
     Report.Access.PRIVATE: "private: members of the team, signed in",
     Report.Access.UNLISTED: "unlisted: everybody with the link, no account needed, hidden from search engines",
@@ -110,47 +110,16 @@ def access_initial(report: Report) -> dict[str, Any]:
     return {"access": report.access, "expires_on": day}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A figure or a table in the list of what may be shown."""
-
-    name: str
-    title: str
-    says: str
-    is_table: bool
-    chosen: bool
-    place: int
-
-
-def get_lines(built_report: Built) -> list[Line]:
+def list_items(built_report: Built) -> list[Item]:
     """What is shown in its order, then the rest."""
-    order = built_report.content["order"]
-    rest = [item.name for item in built_report.items if item.name not in order]
     items = {item.name: item for item in built_report.items}
-    return [
-        Line(name, items[name].title, items[name].says, items[name].is_table, name in order, number)
-        for number, name in enumerate([*order, *rest], 1)
-    ]
+    return [items[name] for name in dict.fromkeys([*built_report.content["order"], *items])]
 
 
-@dataclass(frozen=True, slots=True)
-class FootnoteLine:
-    """One line of the form of footnotes."""
-
-    number: int
-    cell: str  # table and column
-    side: str
-    text: str
-
-
-def footnote_lines(draft: Draft) -> list[FootnoteLine]:
+def list_footnotes(draft: Draft) -> list[DraftFootnote]:
     """Those that stand, and a few empty ones."""
-    held = [
-        FootnoteLine(number, f"{footnote.table}{SEPARATOR}{footnote.column}", footnote.side, footnote.text)
-        for number, footnote in enumerate(draft.footnotes, 1)
-    ]
-    spare = min(SPARE_FOOTNOTES, MAX_FOOTNOTES - len(held))
-    return held + [FootnoteLine(len(held) + number, "", "", "") for number in range(1, spare + 1)]
+    spare = min(SPARE_FOOTNOTES, MAX_FOOTNOTES - len(draft.footnotes))
+    return [*draft.footnotes, *[DraftFootnote("", "", "", "")] * spare]
 
 
 def footnote_choices(built_report: Built) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -158,12 +127,8 @@ def footnote_choices(built_report: Built) -> list[tuple[str, list[tuple[str, str
     titles = {item.name: item.title for item in built_report.items}
     choices = []
     for table, columns in built_report.columns.items():
-        choices.append((titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns]))
+        choices.append((titles[table], [(f"{table}{CELL_SEPARATOR}{column}", column) for column in columns]))
     return choices
-
-
-def get_sides(built_report: Built) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable(built_report.rows.values())))
 
 
 def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
@@ -171,7 +136,7 @@ def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
     cells, sides, texts = (posted.getlist(f"footnote-{name}") for name in ("cell", "side", "text"))
     footnotes = []
     for cell, side, text in zip(cells, sides, texts, strict=False):
-        table, separator, column = cell.partition(SEPARATOR)
+        table, separator, column = cell.partition(CELL_SEPARATOR)
         if separator and side and text.strip():
             footnotes.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
     return tuple(footnotes[:MAX_FOOTNOTES])

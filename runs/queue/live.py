@@ -229,7 +229,7 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     if not clients:
         return LiveSeries(available=True)
 
-    began = {number: _began_at(lines) for number, lines in clients.items()}
+    began = {number: min(line.at_epoch_s - line.elapsed_s for line in lines) for number, lines in clients.items()}
     first = min(began.values())
     slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
     seconds = _whole_seconds(slots, after)
@@ -240,7 +240,7 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     return LiveSeries(
         available=True,
         seconds=seconds,
-        rate_ops_s=tuple(map(_add_rates, lines_by_second)),
+        rate_ops_s=tuple(sum(line.rate_ops_s for line in lines) for lines in lines_by_second),
         operations={name: _operation(name, lines_by_second) for name in sorted(names)},
         clients=tuple(_client(number, clients[number], slots[number], after) for number in sorted(clients)),
     )
@@ -268,16 +268,8 @@ def _whole_seconds(slots: Mapping[int, Mapping[int, Said]], after: int | None) -
     return tuple(s for s in seconds if after is None or s > after)
 
 
-def _began_at(lines: Sequence[Said]) -> float:
-    return min(line.at_epoch_s - line.elapsed_s for line in lines)
-
-
 def _lines_at(slots: Mapping[int, Mapping[int, Said]], second: int) -> list[Said]:
     return [by[second] for by in slots.values() if second in by]
-
-
-def _add_rates(lines: Sequence[Said]) -> float:
-    return sum(line.rate_ops_s for line in lines)
 
 
 def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import uuid
+from itertools import chain
 from typing import Any, Final
 
 from django.conf import settings
@@ -112,11 +113,11 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         publication.keep(row, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
 
-    context = {"report": row, "form": form, "made": built_report, "lines": forms.get_lines(built_report)}
+    context = {"report": row, "form": form, "made": built_report, "items": forms.list_items(built_report)}
     footnotes = {
-        "footnotes": forms.footnote_lines(draft),
+        "footnotes": forms.list_footnotes(draft),
         "footnote_columns": forms.footnote_choices(built_report),
-        "footnote_sides": forms.get_sides(built_report),
+        "footnote_sides": dict.fromkeys(chain.from_iterable(built_report.rows.values())),
     }
     context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
     return render(request, "reports/report/edit.html", context, status=form_status(form))
