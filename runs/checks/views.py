@@ -62,9 +62,9 @@ def thresholds(request: HttpRequest) -> HttpResponse:
         purpose = Purpose.MEASURED
     ours = get_thresholds(team, purpose)
     default = profile(purpose)
-    kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
+    stored = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
-    overrides = {override.threshold: override for override in kept.order_by("purpose")}
+    overrides = {override.threshold: override for override in stored.order_by("purpose")}
     context = {
         "rows": [
             {
@@ -89,7 +89,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
 
     about = THRESHOLDS[name]
     team = get_team(request)
-    kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
+    stored = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
     if request.method == "POST" and "restore" in request.POST:
         return _restore(request, name, request.POST["restore"])
 
@@ -109,7 +109,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "about": about,
         "form": form,
-        "kept": [(one, shown(name, one.value)) for one in kept],
+        "kept": [(one, shown(name, one.value)) for one in stored],
         "defaults": _defaults(name),
     }
     return render(request, "runs/thresholds/form.html", context, status=form_status(form))

@@ -79,7 +79,7 @@ def note_finished(matrix: Matrix) -> bool:
         "highest": _highest(matrix),
     }
     last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]
-    made = notices.note(
+    notices_made = notices.note(
         "matrix_finished",
         matrix.team,
         subject=f"{matrix.name}: {_in_words(numbers)}",
@@ -88,7 +88,7 @@ def note_finished(matrix: Matrix) -> bool:
         data=data,
         key=f"matrix_finished:{matrix.pk}:{last}:{numbers['failed'] + numbers['loads_failed']}",
     )
-    return made is not None
+    return notices_made is not None
 
 
 def _numbers(matrix: Matrix) -> dict[str, int]:

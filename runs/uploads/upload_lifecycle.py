@@ -66,14 +66,14 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
     size = sum(file.size for _, file in files)
     refuse_full_storage(team, size)
     upload = Upload.objects.create(team=team, user=user, claim=mine, heartbeat_at=Now(), size=size)
-    kept = [
+    rows = [
         UploadedFile(
             upload=upload, position=place, name=name, size=file.size,
             path=staging.keep_original(upload.pk, place, file),
         )
         for place, (name, file) in enumerate(named.items())
     ]  # fmt: skip
-    UploadedFile.objects.bulk_create(kept)
+    UploadedFile.objects.bulk_create(rows)
     return upload, mine
 
 

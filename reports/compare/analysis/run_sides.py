@@ -287,7 +287,7 @@ BY_NATURE: Final = frozenset({"CPU of the busiest generator", "place in its matr
 
 def groups(a: RunSide, b: RunSide) -> list[Group]:
     """Everything that was submitted; groups without any line are left out."""
-    made = []
+    rows = []
     for title, (fields, settings) in GROUPS.items():
         lines = [
             Line(
@@ -307,9 +307,9 @@ def groups(a: RunSide, b: RunSide) -> list[Group]:
             common = sorted({*answers[0]} & {*answers[1]})
             lines += [_setting(f"{name}, read back", *(answer[name] for answer in answers)) for name in common]
 
-        made.append(Group(title, tuple(lines)))
+        rows.append(Group(title, tuple(lines)))
 
-    return [group for group in made if group.lines]
+    return [group for group in rows if group.lines]
 
 
 def _text(value: object) -> str | None:

@@ -115,8 +115,8 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
         excluded="excluded_reason",
         **{name: name for name in names},
     )
-    histories = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
-    keys = [row.config_key for row in histories] or [""]  # as many queries for none as for some
+    rows_with_recent = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
+    keys = [row.config_key for row in rows_with_recent] or [""]  # as many queries for none as for some
     triage: dict[str, list[Triage]] = {}
     decisions = ChangePoint.objects.filter(
         team=team, config_key__in=keys, metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
@@ -125,7 +125,7 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
         triage.setdefault(key, []).append(Triage(run_id, state))
 
     lines = []
-    for row in histories:
+    for row in rows_with_recent:
         points = build_points([_measured(run) for run in reversed(row.recent)])
         history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
         changes = tuple(change for change in history.changes if change.change.counts)

@@ -92,12 +92,12 @@ def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """A page of its own, and the card that a run's page loads."""
     run = get_object_or_404(runs_with_sweep().select_related("team"), pk=pk)
-    wanted = request.GET.get("baseline", "")[:80].replace("\0", "")
+    name = request.GET.get("baseline", "")[:80].replace("\0", "")
     problem = ""
     try:
-        verdict = verdict_of_run(run, baseline=wanted)
+        verdict = verdict_of_run(run, baseline=name)
     except BaselineUnknown:
-        problem, verdict = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+        problem, verdict = f"There is no baseline “{name}”; the rule chose.", verdict_of_run(run)
 
     sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
     card = bool(request.htmx)  # type: ignore[attr-defined]
@@ -108,7 +108,7 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "run": run,
         "found": verdict,
         "run_names": run_names,
-        "wanted": wanted,
+        "wanted": name,
         "problem": problem,
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
     }
@@ -169,11 +169,11 @@ def badge_add(request: HttpRequest) -> HttpResponseBase:
     run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
     posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
     try:
-        made = make_badge(run.team, get_user(request), run, **posted)
+        badge = make_badge(run.team, get_user(request), run, **posted)
     except BadgeRefused as refused:
         messages.error(request, str(refused))
         return redirect("run-against", pk=run.pk)
-    messages.success(request, f"The badge “{made.label}” can be seen by everybody who has its address.")
+    messages.success(request, f"The badge “{badge.label}” can be seen by everybody who has its address.")
     return redirect("baselines")
 
 

@@ -109,8 +109,8 @@ DESCRIPTIONS: Final = {
     summary="The catalog of systems and their durability modes",
 )
 def list_systems(request: HttpRequest) -> dict[str, object]:
-    known = load_catalog()
-    return {"items": list(known.systems.values()), "digest": known.digest}
+    catalog = load_catalog()
+    return {"items": list(catalog.systems.values()), "digest": catalog.digest}
 
 
 @catalog.get("/formats", response={200: FormatsAnswer}, summary="Formats of results that are read")

@@ -104,11 +104,11 @@ def import_matrix(
     if options.dry_run:
         differences = misfits(plan, _chosen(request, plan, sent))
         return Status(200, {"fits": not any(misfit.tone == "stop" for misfit in differences), "misfits": differences})
-    made = import_plan(
+    result = import_plan(
         team_in(request), plan, _chosen(request, plan, sent), bearer_in(request).user, submits=sent.submit
     )
-    response["Location"] = f"{ROOT}/matrices/{made.pk}"
-    return Status(201, made)
+    response["Location"] = f"{ROOT}/matrices/{result.pk}"
+    return Status(201, result)
 
 
 def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:

@@ -122,15 +122,15 @@ def locate(text: str, path: Sequence[str], message: str) -> str:
 def find_line(text: str, path: Sequence[str], key: str) -> int | None:
     """The line on which a key stands, as far as a look can tell; else that of its table."""
     table, header = "", None
-    wanted = ".".join(path)
+    dotted = ".".join(path)
     inline = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
     for number, line in enumerate(text.splitlines(), 1):
         if match := _HEADER.fullmatch(line):
             table = match[1].replace('"', "")
-            if table == f"{wanted}.{key}".lstrip("."):
+            if table == f"{dotted}.{key}".lstrip("."):
                 return number
-            header = number if table == wanted else header
-        elif table == wanted and inline.match(line):
+            header = number if table == dotted else header
+        elif table == dotted and inline.match(line):
             return number
 
     return header

@@ -111,8 +111,8 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
     form = PlanForm(request.POST if chosen else None, team=get_team(request), plan=plan)
     refused = ""
     try:
-        if made := _made(request, form):
-            return redirect("matrix", pk=made.pk)
+        if result := _made(request, form):
+            return redirect("matrix", pk=result.pk)
     except (PlanError, PlanRefused) as error:
         refused = str(error)
 
@@ -160,12 +160,12 @@ def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
     user = get_user(request)
     if "store" in request.POST or "queue" in request.POST:
-        made = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
+        result = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
         where = "is kept, and not in the queue yet"
-        if made.submitted_at:
+        if result.submitted_at:
             where = "is in the queue"
-        messages.success(request, f"The matrix “{made.name}” {where}.")
-        return made
+        messages.success(request, f"The matrix “{result.name}” {where}.")
+        return result
     return None
 
 

@@ -24,7 +24,7 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
 
     Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another.
     """
-    current = next((kept for kept in sets if kept.is_current), None)
+    current = next((row for row in sets if row.is_current), None)
     if current is None:
         return None
 
@@ -59,7 +59,7 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
 
 def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     """The sets with their verdicts, and their service times by operation, response times where there are no others."""
-    keys = [kept.pk for kept in sets]
+    keys = [stored.pk for stored in sets]
     severities: dict[UUID, list[str]] = defaultdict(list)
     for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
         severities[key].append(severity)
@@ -67,7 +67,8 @@ def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
         lines[row.measurement_set_id].setdefault(row.operation, row)
     return [
-        {"row": kept, "verdict": _verdict(severities[kept.pk]), "lines": list(lines[kept.pk].values())} for kept in sets
+        {"row": stored, "verdict": _verdict(severities[stored.pk]), "lines": list(lines[stored.pk].values())}
+        for stored in sets
     ]
 
 
