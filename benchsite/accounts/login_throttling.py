@@ -89,7 +89,7 @@ def forget(sender: object, request: HttpRequest, user: Any, **signal: Any) -> No
 
 
 def _keys(request: HttpRequest, name: str) -> tuple[str, str]:
-    """Of the name from this address, and of the address."""
+    """The counters of the name from this address, and of the address."""
     where = _network(request.META.get("REMOTE_ADDR") or "")
     digest = hashlib.sha256(name.strip().casefold().encode(errors="replace")).hexdigest()
     return f"guess:{where}:{digest}", f"guess:{where}"

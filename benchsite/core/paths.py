@@ -173,7 +173,7 @@ def django_database(url: str) -> dict[str, Any]:
 
 
 def broker_url(redis_url: str) -> str:
-    """The same Redis in the words of Celery's transport, which writes the address of a socket in its own way."""
+    """The URL of Redis for Celery's transport, which writes the address of a socket in its own way."""
     parts = urlsplit(redis_url)
     if parts.scheme != "unix":
         return redis_url

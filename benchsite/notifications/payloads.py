@@ -34,7 +34,7 @@ def _build_plain(notice: Notice) -> dict[str, Any]:
 
 
 def _build_slack(notice: Notice) -> dict[str, Any]:
-    """Of Block Kit. `text` is what a notification of the desktop shows."""
+    """The message in blocks of Slack's Block Kit; a notification of the desktop shows `text`."""
     blocks = [{"type": "header", "text": _plain_text(notice.subject, MAX_SLACK_HEADER)}]
     if notice.text:
         blocks.append({"type": "section", "text": _plain_text(notice.text, MAX_SLACK_TEXT)})

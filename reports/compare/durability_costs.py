@@ -36,7 +36,7 @@ class DurabilityCost:
 
 
 def list_trades(curves: Sequence[Curve]) -> list[tuple[list[Curve], list[Curve]]]:
-    """Of each database under one workload the best ceiling of each promise, the weakest first, and all its modes.
+    """For each database: the best ceiling of each promise under one workload, the weakest first, and all its modes.
 
     A promise is weaker with fewer copies, then with less safe ones, then with a longer loss.
     """

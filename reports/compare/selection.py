@@ -228,7 +228,7 @@ def read(parameters: Parameters) -> Selection:
 
 
 def last_value(parameters: Parameters, name: str) -> str:
-    """Of several values the last one counts."""
+    """The last value of a parameter that is given several times."""
     values = parameters.getlist(name)
     if not values:
         return ""
@@ -314,7 +314,7 @@ def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | No
 
 
 def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: list[str]) -> tuple[str, ...]:
-    """Those of the choices that are given, in the order of the choices."""
+    """The given choices, in the order of all choices."""
     if bad := [value for value in values if value not in choices]:
         problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
     return tuple(choice for choice in choices if choice in values)

@@ -163,7 +163,7 @@ def _read_first_cells(table: Cells) -> list[str]:
 
 
 def _licence_warnings(material: Material) -> Iterator[str]:
-    """Of the measured systems whose licences restrict the publication of benchmarks, or are not in the catalog."""
+    """Warnings for systems whose licences restrict the publication of benchmarks, or that are not in the catalog."""
     for slug, name in sorted({(curve.system, curve.system_name) for curve in material.curves}):
         system = load_catalog().systems.get(slug)
         if system is None:

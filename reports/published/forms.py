@@ -177,5 +177,5 @@ def texts_initial(draft: Draft, title: str, proposed: str) -> dict[str, str]:
 
 
 def with_kept(draft: Draft, posted: QueryDict, texts: Sequence[str]) -> Draft:
-    """Of what was found, that which is ticked shall be seen nevertheless."""
+    """The draft in which the selected findings stay visible."""
     return replace(draft, kept=tuple(text for text in dict.fromkeys(posted.getlist("keep")) if text in texts))

@@ -77,14 +77,14 @@ class Opened:
 
     @property
     def address(self) -> str:
-        """Of the newest revision; empty for a file."""
+        """The path of the newest revision; empty for a file."""
         if self.alone:
             return ""
         return f"/r/{self.token}"
 
     @property
     def pinned(self) -> str:
-        """Of exactly this revision."""
+        """The path of exactly this revision."""
         return f"/r/{self.token}@{self.number}"
 
     @property

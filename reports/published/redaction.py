@@ -140,7 +140,7 @@ class Redactor:
         return cached[0]
 
     def _names_near(self, text: str) -> frozenset[str]:
-        """Those of the site's names that begin with a word of this text."""
+        """The site's names that begin with a word of this text."""
         words = {word.casefold() for word in _WORD.findall(text)} | {""}
         return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 

@@ -122,7 +122,7 @@ class Material:
 
     @cached_property
     def curves_digest(self) -> str:
-        """Of everything that the curves say, so that what is drawn of them alone can be found again."""
+        """A digest of the curves, under which what is drawn of them alone is cached."""
         return hashlib.sha256(encode(self.curves)).hexdigest()
 
 

@@ -35,7 +35,7 @@ def may_open_again(report: Report, user: User | None) -> bool:
 
 
 def may_delete(report: Report, user: User) -> bool:
-    """Whoever began it, as long as they may publish, and the team's admins."""
+    """The person who began it, as long as they may publish, and the team's admins."""
     return _has(report, user, Role.ADMIN, *([Role.RUNNER] if report.created_by_id == user.pk else []))
 
 

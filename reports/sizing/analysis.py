@@ -71,7 +71,7 @@ def nodes_needed(need: Need, node_ops_s: float) -> Sizing | None:
 
 
 def compute_sizing(need: Need, for_throughput: int) -> Sizing:
-    """The same where it is known otherwise how many nodes the throughput takes."""
+    """The sizing, given the number of nodes that the throughput takes."""
     parts: dict[Resource, int] = {"throughput": for_throughput}
     if need.node_gb and need.node_gb > 0:
         parts["storage"] = _up(need.data_gb * need.copies / (need.node_gb * need.fill))

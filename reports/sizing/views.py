@@ -127,7 +127,7 @@ class Answer:
 
     @property
     def copies(self) -> int:
-        """That were measured."""
+        """The copies that were measured."""
         return self.curve.setup.replication_factor or 1
 
     @property

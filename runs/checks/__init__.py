@@ -62,7 +62,7 @@ def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
 
 
 def _leave_out(results: list[CheckResult], ids: frozenset[str], reason: str) -> list[CheckResult]:
-    """Those of the ids as not assessed, with the reason."""
+    """The results of the checks with these ids as not assessed, with the reason."""
     return [
         replace(result, severity="not_assessed", measured="", message=reason, remedy="")
         if result.check_id in ids

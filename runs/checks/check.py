@@ -41,7 +41,7 @@ class Outcome:
 
 
 def not_assessed(missing: str, measured: str = "") -> Outcome:
-    """Of a check without its data; `missing` is a sentence that names them."""
+    """The outcome of a check without its data; `missing` is a sentence that names them."""
     return Outcome("not_assessed", measured, missing)
 
 

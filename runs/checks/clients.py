@@ -513,7 +513,7 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
 
 
 def _have_common_keys(first: range, second: range) -> bool:
-    """Of ranges with one step; with different steps it says whether they may have."""
+    """Whether ranges with one step have common keys; with different steps whether they may have."""
     if first.step == second.step and (first.start - second.start) % first.step:
         return False
     return max(first.start, second.start) < min(first.stop, second.stop)

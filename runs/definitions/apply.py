@@ -272,7 +272,7 @@ def _store_applied(
     stated: Iterable[str],
     action: Action,
 ) -> None:
-    """Of what was there before the file, only the fields that the file states are its own."""
+    """Records what the file owns: of a row that was there before, only the fields that the file states."""
     own = dict(values)
     if action != "create":
         prefixes = tuple(f"{_escape(name)}/" for name in stated)

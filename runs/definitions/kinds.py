@@ -351,7 +351,7 @@ def _require_rights(kind: Kind, bearer: Bearer, *definitions: Definition) -> Non
 
 
 def lock(team: Team | None) -> None:
-    """Whoever writes definitions of a team waits for each other; None: those of the site, its machines."""
+    """Serialise the writers of a team's definitions; None: those of the site, its machines."""
     key = ""
     if team:
         key = str(team.pk)

@@ -88,7 +88,7 @@ def _text(value: Any) -> Any:
 
 @functools.cache
 def _secret_names() -> frozenset[str]:
-    """Of the clients of every system, of every flavour."""
+    """The secret properties of the clients of every system, of every flavour."""
     names: set[str] = set()
     for system in load_catalog().systems.values():
         for flavour in ("", STOCK_FLAVOUR, GO_FLAVOUR):

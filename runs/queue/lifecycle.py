@@ -423,7 +423,7 @@ def run_again(run: Run, user: User) -> Run:
 
 
 def run_all_again(runs: Iterable[Run], user: User) -> int:
-    """The same for several runs, all or none. Answers how many. Raises LimitReached."""
+    """Queue several runs again, all or none; the number of new runs. Raises LimitReached."""
     with transaction.atomic():
         return len([run_again(run, user) for run in runs])
 

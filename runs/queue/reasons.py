@@ -38,5 +38,5 @@ class Reason(TextChoices):
 
     @classmethod
     def skipped(cls) -> tuple["Reason", ...]:
-        """Of cancelled runs whose points are not missing."""
+        """The reasons of cancelled runs whose points are not missing."""
         return (cls.NOT_NEEDED, cls.BEYOND_CEILING)

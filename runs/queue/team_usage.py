@@ -20,7 +20,7 @@ def queued_runs(team: Team) -> int:
 
 
 def stored_bytes(team: Team) -> int:
-    """Of its artifacts and uploaded files before compression, at most a minute old.
+    """The bytes of its artifacts and uploaded files before compression, at most a minute old.
 
     Each process keeps its own sums: every upload asks for one, and asking Redis costs 2 % of an upload.
     """

@@ -159,7 +159,7 @@ def keep_compressed(digest: str, compressed: "File[bytes]") -> None:
 
 
 def keep(digest: str, content: bytes) -> None:
-    """The same for content that is in memory, not compressed yet."""
+    """Store content that is in memory and not compressed yet."""
     path = _path(digest)
     if not storage().exists(path):
         _save_whole(path, ContentFile(_compressed(content)))

@@ -72,7 +72,7 @@ Opener = Callable[[RedactedMember], AbstractContextManager[BinaryIO]]
 
 
 def open_content(member: RedactedMember) -> AbstractContextManager[BinaryIO]:
-    """Of a file in memory."""
+    """The content of a file in memory."""
     return nullcontext(io.BytesIO(member.content or b""))
 
 

@@ -249,7 +249,7 @@ class _Draft:
 
     @property
     def names_of_results(self) -> list[str]:
-        """Of the files that hold any."""
+        """The names of the files that hold results."""
         return [*(run.names[0] for run in self.summaries), *(item.name for item in [*self.logs, *self.statuses])]
 
     def states(self, item: _Item) -> bool:

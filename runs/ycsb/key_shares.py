@@ -51,7 +51,7 @@ class KeyShares:
 
 
 def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, duration_s: int | None = None) -> KeyShares:
-    """Of a checked workload; of one that inserts, over the records that were loaded.
+    """The shares of a checked workload; of one that inserts, over the records that were loaded.
 
     `clients` and `duration_s` are of a run: with `latest` and `exponential` each client that inserts has newest records
     of its own, and YCSB's zipfian keeps places for the records that a client might insert in its time.
@@ -90,8 +90,9 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
 def find_key_shares(
     properties: Mapping[str, str], *, clients: int, warmup_s: int, measure_s: int | None
 ) -> KeyShares | None:
-    """Of a run; None where the number of records is not stated. `clients`: 1 where all insert the same keys, as YCSB's
-    do. `measure_s`: None of an upload.
+    """The shares of a run; None where the number of records is not stated.
+
+    `clients` is 1 where all insert the same keys, as YCSB's do; `measure_s` is None for an upload.
     """
     records = properties.get("recordcount", "")
     if not records.isdecimal() or not 1 <= int(records) <= MAX_INT:

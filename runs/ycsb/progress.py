@@ -47,7 +47,7 @@ class Progress:
 
     @property
     def names(self) -> Sequence[str]:
-        """Of every measurement that a line names."""
+        """The names of all measurements in the lines."""
         if isinstance(self.lines, StatusTable):
             return self.lines.names
         return sorted(set().union(*(line.operations for line in self.lines)))

@@ -213,7 +213,7 @@ def _read(data: bytes) -> tuple[str, list[_Frame]]:
 
 
 def _from_version_1(header: Mapping[str, Any], packed: bytes) -> bytes:
-    """That version had all intervals in one piece: their columns, then steps from index to index, then counts."""
+    """Version 1 had all intervals in one piece: their columns, then steps from index to index, then counts."""
     number, counted = int(header["intervals"]), int(header["counts"])
     body = decompressed(packed, number * 28 + counted * 12)
     client, start_s, length_s, sizes = _columns(body, number, "<i4", "<f8", "<f8", "<i8")

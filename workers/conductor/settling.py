@@ -43,7 +43,7 @@ def await_settled(administration: Administration, limit_s: float, check: Callabl
 
 
 def find_background_work(values: Mapping[str, float]) -> dict[str, float]:
-    """Of the counters of one moment those that say what a server still has to do."""
+    """The counters of pending work among those of one moment."""
     names = [name for name in values if name.endswith(PENDING) and name not in OF_CLIENTS]
     tasks = {name: values[name] for name in names if values[name] > 0}
     lags = {name: values[name] for name, limit in MAX_LAGS.items() if values.get(name, 0.0) > limit}

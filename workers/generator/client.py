@@ -381,7 +381,7 @@ class Client:
                 self.cpu.append((time.monotonic(), times.user + times.system))
 
     def _cpu_percent(self) -> float | None:
-        """Of one core, mean over all but the first seconds, in which the JVM compiles."""
+        """Percent of one core, mean over all but the first seconds, in which the JVM compiles."""
         if not self.cpu:
             return None
         begin_s, before_s = self.cpu[min(2, len(self.cpu) // 4)]

@@ -65,7 +65,7 @@ def rules(name: str, secret_sha256: str, commands: Iterable[str] = COMMANDS) -> 
 
 
 def server_commands(names: Iterable[str]) -> set[str]:
-    """Those of these commands that the server has. Before Redis 7.0 it describes no subcommands."""
+    """The commands among these that the server has. Before Redis 7.0 it describes no subcommands."""
     answer = connection().execute_command("COMMAND INFO", *names)  # type: ignore[no-untyped-call]
     return {entry[0] for entry in answer if entry}
 

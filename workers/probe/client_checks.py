@@ -64,8 +64,9 @@ def build_key(number: int) -> str:
 
 
 def build_order(server: Server, digest: str, number: int, timeout_s: float, *, writes: bool) -> ClientOrder:
-    """Of a client whose server has `timeout_s`: as many threads as the first ladder has read the record with this
-    `number`; where it `writes`, one of them inserts and updates it before.
+    """The order of a client whose server has `timeout_s`.
+
+    As many threads as the first ladder has read the record `number`; with `writes` one inserts and updates it before.
     """
     system = server.spec.system
     duration_s = math.ceil(timeout_s)
@@ -128,7 +129,7 @@ def send(generator: LoadGenerator, client_order: ClientOrder, timeout_s: float) 
 
 
 def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> list[ClientResult]:
-    """Those of load generators that answer; of the others, the results that were `sent` along."""
+    """The results of the load generators that answer; for the others those that were `sent` along."""
     results = dict(sent)
     claims_end = time.monotonic() + CLAIM_TIMEOUT_S
     waiting = set(sent)

@@ -119,7 +119,7 @@ class HostSampler:
         return values
 
     def _count_ticks(self) -> Counter[str]:
-        """Of each owner's processes, up to now. Other processes are recognised once and not read again."""
+        """The ticks of each owner's processes, up to now. Other processes are recognised once and not read again."""
         roots = dict(self._roots)
         for record in read_records(self.registry):
             if record.label.startswith(CLIENT_LABEL):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def processor_time_s(pid: int) -> float:
-    """Of the thread for which that is longest, since it began; 0 where the kernel does not tell."""
+    """The processor time of the thread with most of it, since it began; 0 where the kernel does not tell."""
     longest_ns = 0
     with suppress(OSError, ValueError):
         for thread in Path(f"/proc/{pid}/task").iterdir():

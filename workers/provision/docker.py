@@ -136,7 +136,7 @@ class DockerProvisioner(StartingProvisioner):
                 remove_volume(engine, volume.name)
 
     def log_tail(self, lines: int = 30) -> str:
-        """Of the first node, or of a further one that ended."""
+        """The log of the first node, or of a further one that ended."""
         if not self._id:
             return ""
         try:
@@ -201,7 +201,7 @@ class DockerProvisioner(StartingProvisioner):
         return bool(self.spec.build and self.spec.build["image"])
 
     def _reference(self) -> str:
-        """Of the own build, else of the official image."""
+        """The reference of the own build, else of the official image."""
         build = self.spec.build
         if build and build["image"]:
             self.site.own_builds.check_image(build["image"])
@@ -212,7 +212,7 @@ class DockerProvisioner(StartingProvisioner):
             raise ServerDidNotStart(f"{self.spec.system.name}: {error}") from error
 
     def _read_image_id(self, engine: Any) -> str:
-        """Of the first start: all of a deployment start the same bytes. Empty: this is the first."""
+        """The image of the first start: all of a deployment start the same bytes. Empty: this is the first."""
         with contextlib.suppress(NotFound):
             return str((engine.volumes.get(self.name).attrs["Labels"] or {}).get(IMAGE_LABEL, ""))
         return ""

@@ -176,7 +176,7 @@ class ProcessProvisioner(StartingProvisioner):
             remove_folder(disk / self.folder.name)
 
     def log_tail(self, lines: int = 30) -> str:
-        """Of the first node, or of a further one that ended."""
+        """The log of the first node, or of a further one that ended."""
         for node, guarded in enumerate(self._others, 1):
             if not guarded.alive():
                 return f"Node {node + 1} ended:\n{log_tail(self.node_folder(node) / LOG, lines)}"

@@ -49,7 +49,7 @@ class TwoWay:
     rungs: int
 
     def noise(self, rungs: float) -> Noise:
-        """Of the mean of so many rungs in one pass; degrees of freedom after Satterthwaite."""
+        """The noise of the mean of so many rungs in one pass; degrees of freedom after Satterthwaite."""
         run = self.run * max(1 / rungs - 1 / self.rungs, 0.0)
         return summed(Noise(self.level / self.rungs, self.level_df), Noise(run, max(self.df, 1)))
 
@@ -132,7 +132,7 @@ def two_way(ladder: Logs) -> TwoWay | None:
 
 
 def rung_noise(ladder: Logs, values: Sequence[float]) -> Noise | None:
-    """Of one repeat of a rung with these `values`, by those of all rungs of the `ladder`; None of a single rung."""
+    """The noise of one repeat of a rung with these `values`, by all rungs of the `ladder`; None for a single rung."""
     layout = None
     if len(ladder) > 1 and len(values) > 1:
         layout = two_way(ladder)

@@ -33,5 +33,5 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def first_values(values: Spread, n: int) -> Spread:
-    """The same of the first `n` values; a spread without values stays as it is."""
+    """The spread of the first `n` values; one without values stays as it is."""
     return spread(values.values[:n]) or values

@@ -65,7 +65,7 @@ def summed(*parts: Noise) -> Noise:
 
 
 def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
-    """Of "all variances are equal", two or more with their degrees of freedom, none of them 0 (Bartlett 1937)."""
+    """The p value of "all variances are equal" (Bartlett 1937): with degrees of freedom, none of them 0."""
     from scipy.special import chdtrc
 
     pairs = list(zip(dfs, variances, strict=True))

@@ -349,7 +349,7 @@ def _log_means(sessions: Sequence[Session], sign: int) -> list[float]:
 
 
 def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
-    """The same numbers without a verdict, for the reasons that the gate gave."""
+    """The comparison without a verdict, for the reasons that the gate gave."""
     return replace(comparison, outcome=Outcome.NOT_COMPARABLE, reason=" ".join(stops), needs_more=None)
 
 

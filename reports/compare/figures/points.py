@@ -208,7 +208,7 @@ def curve_traces(
 
 
 def fold_legend(curves: Sequence[tuple[Sequence[Trace], str, bool]]) -> None:
-    """Of many curves, one entry of the legend for each colour, and one for all that are grey.
+    """Leave one entry of the legend for each colour, and one for all curves that are grey.
 
     The traces of each curve come with what its colour stands for and whether it is grey; a click on an entry hides the
     whole group.

@@ -195,7 +195,7 @@ def svg_of_text(text: str, colour: str) -> str:
 
 
 def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
-    """Those of one panel; the axis across has its texts below the lowest one."""
+    """The axes of one panel; the texts of the x axis are below the lowest panel."""
     bottom, top, left, right = up.begin_px, up.end_px, across.begin_px, across.end_px
     for axis, is_across in ((across, True), (up, False)):
         colour, muted = axis.layout["gridcolor"], axis.layout["tickfont"]["color"]

@@ -402,7 +402,7 @@ def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[in
 
 
 def _noise_at(curve: Curve, point: Point) -> Noise | None:
-    """Of one repeat of the point, by all rungs of threads with at least half of its throughput."""
+    """The noise of one repeat of the point, by all rungs of threads with at least half of its throughput."""
     values = _values(point)
     least = ALIKE * point.throughput_ops_s.median
     alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
@@ -453,7 +453,7 @@ def _open_reason(curve: Curve) -> str:
 
 
 def latency_threshold(statistic: str) -> float:
-    """Of a difference that counts, as a share."""
+    """The practical threshold of a difference, as a share."""
     if statistic in TAILS:
         return LATENCY_THRESHOLD
     return THRESHOLD

@@ -12,7 +12,7 @@ MAX_REASONS = 3
 
 
 def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """Of each side of which anything does not count: how many runs, why, and what it does to the ceiling."""
+    """For each side with runs that do not count: how many, why, and their effect on the ceiling."""
     rows = []
     for curve in curves:
         excluded = sum(len(point.excluded) for point in curve.points)

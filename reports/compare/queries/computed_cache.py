@@ -67,14 +67,14 @@ def sweep_digests(sweeps: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
 
 
 def stored_values(sweeps: Iterable[uuid.UUID], column: str) -> list[tuple[uuid.UUID, str, str | None, bytes | None]]:
-    """Of each sweep the digest of its rows, and key and `column` of its StoredCurve, if it has one; one query."""
+    """For each sweep the digest of its rows, and key and `column` of its StoredCurve, if it has one; one query."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_SWEEP.format(stored=f"p.key, {column}"), [list(sweeps)])
         return [(row[0], _sha(row[3:]), row[1], row[2]) for row in cursor.fetchall()]
 
 
 def rows_digest(model: type[Model], team: Team) -> str:
-    """Of all that a team has of a small table; one query."""
+    """A digest of all rows that a team has in a small table; one query."""
     quoted = connection.ops.quote_name(model._meta.db_table)
     text = OF_ROWS.format(table=quoted)
     with connection.cursor() as cursor:
@@ -87,12 +87,12 @@ _OF_RUN: Final = ("runs_measurementset", "runs_series", "runs_artifact", "runs_r
 
 
 def sweeps_version(sweeps: Sequence[uuid.UUID]) -> str:
-    """Of these sweeps' curves; one query."""
+    """A digest of these sweeps' curves; one query."""
     return _sha(sorted((str(key), digest) for key, digest in sweep_digests(sweeps).items()))
 
 
 def run_version(run: uuid.UUID) -> str:
-    """Of everything that a figure of one run is drawn from; one query."""
+    """A digest of the rows that a figure of one run is drawn from; one query."""
     tables = ("runs_run", *_OF_RUN)
     texts = (
         f"(SELECT concat_ws(' ', count(*), {OF_ROWS.format(table=table)})"
@@ -150,7 +150,7 @@ def cache_values(entries: Mapping[str, Any]) -> None:
 
 @once
 def _code() -> str:
-    """Of the release: the versions of what computes, and the files that decide what a page says.
+    """A digest of the release: the versions of what computes, and the files that decide what a page says.
 
     By their content, so that all machines of a site use one entry, and a release that is installed again uses its own.
     """

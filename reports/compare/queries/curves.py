@@ -114,7 +114,7 @@ def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep], runs: Collection[uuid.UUID
 
 
 def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The same for lists: their points have throughputs and no latencies; ceiling, knee and progress are known."""
+    """The curves for lists: points have throughputs and no latencies; ceiling, knee and progress are known."""
     return _stored(sweeps, "outline")
 
 
@@ -424,7 +424,7 @@ def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
 
 
 def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Of the repeats of an open load, what arrived and how much of it was dropped."""
+    """The offered rate and the dropped share over the repeats of an open load."""
     counted = [part for part in arrivals if part]
     offered = sum(part["offered"] for part in counted)
     if not offered:

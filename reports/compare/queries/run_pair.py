@@ -117,7 +117,7 @@ def _far(run: Run, other: Run) -> tuple[int, int, int]:
 
 
 def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
-    """Of the rung that a sweep's ceiling was reached on, the run in the middle; None where none counts. One query."""
+    """The median run of the rung that shows a sweep's ceiling; None where none counts. One query."""
     runs = curve.ceiling_rung.run_ids if curve.ceiling_rung else ()
     if not runs:
         return None

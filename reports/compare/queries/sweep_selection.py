@@ -28,7 +28,7 @@ def get_sweeps_by_phase(team: Team, phase: str = "") -> QuerySet[Sweep]:
 
 
 def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
-    """Of uploads that measured the same test at several commits, the newest only: the others are its history."""
+    """Without older uploads of the same test at other commits: those are its history."""
     of_commits = Run.objects.filter(team=team, matrix=None).exclude(commit="").exclude(config_key="")
     newest = of_commits.order_by("config_key", "purpose", "-created_at", "-pk").distinct("config_key", "purpose")
     has_commit = Exists(of_commits.filter(sweep=OuterRef("pk")))

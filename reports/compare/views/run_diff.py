@@ -274,7 +274,7 @@ def choose_runs(request: HttpRequest) -> Chosen:
 
 
 def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
-    """Of ids that are no run's the curves are asked for together."""
+    """The sides of these ids. Ids that are no run's are looked up as curves, together."""
     team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
     rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}

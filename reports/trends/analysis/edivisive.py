@@ -46,7 +46,7 @@ class Split:
 
     @property
     def log_magnitude(self) -> float:
-        """The same where the values are natural logarithms."""
+        """The magnitude of a change between natural logarithms."""
         return math.expm1(min(abs(self.step), 700.0))
 
 

@@ -242,7 +242,7 @@ def _follow(
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of several tests: a loss and a gain are mixed, a loss or a gain alone decides, what is open keeps it open."""
+    """The verdict over several tests: a loss and a gain are mixed, either alone decides, an open one keeps it open."""
     distinct = set(verdicts)
     if Verdict.MIXED in distinct or distinct >= {Verdict.REGRESSION, Verdict.IMPROVEMENT}:
         return Verdict.MIXED

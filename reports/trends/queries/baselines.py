@@ -188,7 +188,7 @@ def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
 
 
 def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
-    """Those of the team; whoever asks sees by their number whether one was not."""
+    """The team's runs of these ids; fewer than ids where one is not the team's."""
     return list(runs_with_sweep().filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
 
 
@@ -237,7 +237,7 @@ def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
 
 
 def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
-    """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
+    """The newest run of a test on this branch; without one on the default branch where it has any run, else on any."""
     rows = runs_with_sweep().select_related("team").filter(ENDED, team=team_id, config_key=config_key)
     for name in [branch] if branch else DEFAULT_BRANCHES:
         if run := rows.filter(branch=name).order_by(*NEWEST).first():

@@ -63,7 +63,7 @@ class HistoryFilter(ListFilter):
 
 
 def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
-    """Those of the newest whose last change is of this kind; two queries."""
+    """The keys of the newest histories whose last change is of this kind; two queries."""
     newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
     lines = history_lines(team, History.objects.filter(pk__in=newest))
     return [line.row.pk for line in lines if line.last_change and line.last_change.change.better == better]

@@ -129,7 +129,7 @@ def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
 
 
 def _notes(row: HistoryRow) -> list[Note]:
-    """Those of this history and those of all of the team's, oldest first."""
+    """The notes of this history and of all of the team's, oldest first."""
     rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
     newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MAX_NOTES]
     return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]

@@ -150,7 +150,7 @@ def by_rule(new: Sequence[Run], branch: str) -> Against:
 
 
 def pinned_for(run: Run, baseline: Baseline) -> Against:
-    """Of the pinned runs those of the same test; where there is none, those of the test that is nearest to it."""
+    """The pinned runs of the same test; where there is none, those of the test that is nearest to it."""
     tests = by_test(pinned_runs(baseline))
     chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
     if not tests:
@@ -166,7 +166,7 @@ def _thresholds(baseline: Baseline) -> dict[str, float]:
 
 
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
-    """Of several tests the one that has most in common with a run's."""
+    """The runs of the test that has most in common with a run's."""
     parts = _parts(run)
     return max(groups, key=lambda group: sum(map(eq, parts, _parts(group[0]))))
 

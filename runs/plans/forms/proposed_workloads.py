@@ -13,7 +13,7 @@ _PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workl
 def match_workloads(
     team: Team, planned: Sequence[Workload], team_workloads: Sequence[Workload]
 ) -> tuple[list[Workload], list[Workload]]:
-    """Those of the planned workloads that the team has already, by their properties, and the others, not stored."""
+    """The planned workloads that the team has already, by their properties, and the others, not stored."""
     stored = {_key(workload): workload for workload in team_workloads}
     names = {workload.name for workload in team_workloads}
     matches, proposed = [], []

@@ -78,7 +78,7 @@ class WorkloadForm(NamedForm):
             raise ValidationError([ValidationError(message) for message in error.problems.values()]) from error
 
     def _is_changed(self, name: str) -> bool:
-        """The same properties may be stated with or without their defaults."""
+        """Equal properties may be stated with or without their defaults."""
         if name != "properties":
             return super()._is_changed(name)
         try:

@@ -67,7 +67,7 @@ def in_words(rule: Rule) -> str:
 
 
 def _times_of_day(rule: Rule) -> list[time]:
-    """The same on each day that has any."""
+    """The times of day of a rule, on each day that has any."""
     if rule.every != HOURS:
         return [rule.at]
     return [time(hour, rule.at.minute) for hour in range(rule.at.hour % rule.hours, 24, rule.hours)]

@@ -116,7 +116,7 @@ def _with_progress(matrices: Iterable[Matrix]) -> list[MatrixLine]:
 
 @team_required("GET")
 def matrices_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
-    """The same search as comma-separated values or JSON."""
+    """The list's search as comma-separated values or JSON."""
     rows = MatrixFilter(request.GET).apply()
     return export(form, "matrices", COLUMNS, _with_progress(rows[:MAX_ROWS]))
 

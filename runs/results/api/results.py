@@ -36,7 +36,7 @@ ROUNDED_S: Final = 1e-4
 
 
 def collect_operations(stored: Sequence[StoredIntervals]) -> list[tuple[str, str]]:
-    """Of which operations and kinds of latency there are histograms of what succeeded."""
+    """(operation, kind of latency) with histograms of successful operations."""
     parsed = [entry.timeline.parsed for entry in stored]
     return sorted({(name.operation, name.kind) for name in parsed if not name.status})
 

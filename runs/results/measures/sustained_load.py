@@ -24,7 +24,7 @@ def judge_target(throughput_ops_s: float, target_ops_s: float, error_ratio: floa
 
 
 def judge_arrivals(dropped_share: float, error_ratio: float) -> Outcome:
-    """Of an open load, by the share of the arrivals that were dropped, and that of failed operations."""
+    """The outcome of an open load, by the shares of dropped arrivals and of failed operations."""
     if dropped_share <= MAX_DROPPED and error_ratio <= MAX_ERRORS:
         return "sustained"
     return "failed"

@@ -105,7 +105,7 @@ class ListFilter(forms.Form):
 
     @property
     def words(self) -> list[str]:
-        """Of the search."""
+        """The words of the search."""
         return self.values["q"].split()[:MAX_WORDS]
 
     def offer(self, **choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:

@@ -136,7 +136,7 @@ def get_overload(run: Run, cut: MeasurementSet) -> dict[str, float | None] | Non
 
 
 def _worst_p99(series: Sequence[UnpackedSeries], seconds: Floats, base_s: float) -> Floats:
-    """Of each second the highest p99 (µs) of the response times of its operations; NaN without any."""
+    """The highest p99 (µs) of the response times of each second's operations; NaN without any."""
     worst = np.full(seconds.size, np.nan)
     for stored in series:
         if stored.kind == "response" and stored.points.size:

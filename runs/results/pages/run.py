@@ -189,7 +189,7 @@ def get_run_events(run: Run) -> QuerySet[RunEvent]:
 
 
 def _arrivals(cut: MeasurementSet | None, measurements: Iterable[Measurement]) -> list[dict[str, object]]:
-    """Of an open load what was offered of each operation; empty for others."""
+    """The offered load of each operation of an open load; empty for others."""
     if cut is None or not cut.arrivals:
         return []
 

@@ -106,7 +106,7 @@ class Rates:
         return cls(interval_s, rate.tolist(), p95)
 
     def mean(self, from_s: float, to_s: float) -> float:
-        """Of the throughput over this part of the common time."""
+        """The mean throughput over this part of the common time."""
         part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
         if part:
             return float(np.mean(part))
@@ -114,7 +114,7 @@ class Rates:
 
 
 def _series(run: Run) -> list[UnpackedSeries]:
-    """Of one kind, service times where they were measured, the finest one that is not too long; two queries."""
+    """The series of one kind, preferably service times, at the finest interval that is not too long; two queries."""
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
     short = [(level["latency_kind"], level["interval_s"]) for level in levels if level["most"] <= MAX_POINTS]

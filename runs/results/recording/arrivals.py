@@ -13,7 +13,7 @@ KIND = "arrivals"
 
 
 def read_client_arrivals(clients: Iterable[ClientRun]) -> list[ClientArrivals]:
-    """Of each client with such a file, on the reference clock; `clients` are with their artifacts."""
+    """The arrivals of each client that counted them, on the reference clock; `clients` have their artifacts."""
     read = []
     for client in clients:
         for artifact in client.artifacts.all():

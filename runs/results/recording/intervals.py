@@ -36,7 +36,7 @@ def store_intervals(run: Run, fresh: FreshIntervals) -> None:
 
 
 def stored_intervals(run: Run) -> tuple[StoredIntervals, ...]:
-    """Of the whole run. Raises OSError or PackedDataError where they are not there any more."""
+    """The intervals of the whole run. Raises OSError or PackedDataError where they are gone."""
     return tuple(map(read_artifact, run.artifacts.filter(kind=INTERVALS).order_by("name")))
 
 

@@ -120,7 +120,7 @@ def runs_list(request: HttpRequest) -> HttpResponse:
 
 @team_required("GET")
 def runs_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
-    """The same filter as comma-separated values or JSON."""
+    """The list's filter as comma-separated values or JSON."""
     runs = RunFilter(request.GET).apply(get_team(request))[:MAX_ROWS_IN_CSV]
     rows = with_latencies(with_rejections(runs)).defer(*HEAVY).select_related("matrix", "sweep")
     return export(form, "runs", {**COLUMNS, **_latency_columns(list_operations(runs))}, rows.iterator(2_000))

@@ -75,7 +75,7 @@ def upload_url(upload: Upload) -> str:
 def stored_answer(
     request: HttpRequest, upload: Upload, runs: Sequence[Run], judged: Sequence[UploadedRun]
 ) -> dict[str, Any]:
-    """Of what was just stored."""
+    """The answer for an upload that was just stored."""
     answers = [
         _run(request, run, len(uploaded.files.clients), _findings(uploaded.findings))
         for run, uploaded in zip(runs, judged, strict=True)
@@ -84,7 +84,7 @@ def stored_answer(
 
 
 def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
-    """Of an upload as it stands in its rows."""
+    """The answer for an upload, from its rows."""
     runs = list(upload.runs.order_by("position").select_related("sweep").prefetch_related("client_runs"))
     findings: dict[UUID, list[Finding]] = {}
     rows = Finding.objects.filter(measurement_set__run__in=runs, measurement_set__is_current=True, severity__in=TOLD)
@@ -95,7 +95,7 @@ def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
 
 
 def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
-    """Of what would be stored."""
+    """The answer of a dry run."""
     metadata = judged.metadata
     runs: list[dict[str, Any]] = [
         {

@@ -199,7 +199,7 @@ def _reused(earlier: UploadKey) -> Problem:
 
 
 def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResponse:
-    """Of what was stored now or before; a worker may be with it still."""
+    """The answer for an upload that was stored now or before; a worker may still read it."""
     status, body = key.status, key.answer
     if status == 202:
         status, body = _state(request, key)

@@ -313,7 +313,7 @@ def _has_digits(line: bytes) -> bool:
 
 
 def _begins_metric(text: str, metric: str, key: str, value: str) -> bool:
-    """Of chatter that looks alike, only what YCSB prints for certain begins a metric."""
+    """Only what YCSB prints for certain begins a metric: other programs' lines look alike."""
     if is_row(key) and not text.lstrip().startswith(f"[{metric}]"):
         return False
     return _STOCK_KEY.fullmatch(key) is not None or finite(value) is not None

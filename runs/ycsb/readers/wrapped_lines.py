@@ -114,7 +114,7 @@ def _unwrapped(line: str) -> str:
 
 
 def _is_text(text: str, strings: int) -> bool:
-    """Of several strings in a line only those that a client wrote; a string alone may be any line of it."""
+    """Among several strings of a line only those that a client wrote; a single string may be any line of it."""
     return strings == 1 or re.search(_TEXT.decode(), text) is not None
 
 

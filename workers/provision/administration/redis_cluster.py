@@ -39,7 +39,7 @@ class RedisClusterAdministration(RedisAdministration):
     # --- the servers
 
     def ping(self) -> None:
-        """Of the first node, which is started before the others."""
+        """Asks the first node, which is started before the others."""
         self.nodes[0].ping()
 
     def data_folder(self) -> str:
@@ -95,7 +95,7 @@ class RedisClusterAdministration(RedisAdministration):
         return Survey(dict(data.most_common(MAX_SURVEYED)), sorted(obstacles))
 
     def replicas(self) -> int:
-        """Of the master that has the fewest."""
+        """The replicas of the master that has the fewest."""
         return min(node.replicas() for node in self.nodes)
 
     def topology(self) -> dict[str, str]:
