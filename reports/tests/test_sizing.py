@@ -26,8 +26,8 @@ def asked(query):
     return question.cleaned_data
 
 
-def text(template, one):
-    return plain_text(f"sizing/{template}.txt", one=one).replace("\N{NARROW NO-BREAK SPACE}", " ")
+def text(template, **result):
+    return plain_text(f"sizing/{template}.txt", **result).replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def side(throughputs=((8, 410_000.0, 500.0), (16, 820_000.0, 1000.0)), setup=NODES, **changes):
@@ -82,7 +82,7 @@ def test_the_worked_sizing():
     assert qualified.operations_per_dollar == pytest.approx(492e6)
     assert qualified.dollars_per_million == pytest.approx(0.00203, abs=5e-6)
     assert (qualified.dollars_an_hour, qualified.dollars_a_month) == (12.0, 8760.0)
-    assert text("scaling", qualified) == "linear scaling assumed from 3 nodes"
+    assert text("scaling", answer=qualified) == "linear scaling assumed from 3 nodes"
 
 
 def test_single_runs_answer_with_the_highest_measured():
@@ -101,7 +101,7 @@ def test_the_limit_lowers_what_a_node_brings():
 def refusal(one, query):
     result = answer([one], asked(query))
     assert not result["answers"]
-    return text("refusal", result["refused"][0])
+    return text("refusal", side=result["refused"][0])
 
 
 def test_who_does_not_qualify_is_told_why():
@@ -129,7 +129,7 @@ def test_rejected_points_answer_nothing():
 
 def test_what_the_measurement_does_not_cover_is_said():
     qualified = only(answer([side(purpose="demo")], asked("throughput=1M&data=4000&copies=3&node=3200")))
-    notes = plain_text("sizing/notes.txt", one=qualified)
+    notes = plain_text("sizing/notes.txt", answer=qualified)
     assert "measured with 2 copies, not 3" in notes and "on a node, not" in notes and "too short to rely on" in notes
     assert "lower bound" in notes  # two rungs that doubled
 
@@ -151,15 +151,15 @@ def scaled(*sizes, **changes):
 
 def test_several_cluster_sizes_of_one_matrix_answer_together():
     qualified = only(answer(scaled((2, 400.0), (4, 600.0), (8, 900.0)), asked("throughput=490")))
-    assert text("scaling", qualified) == "scaling measured on 2, 4 and 8 nodes" and qualified.reached.nodes == 8
+    assert text("scaling", answer=qualified) == "scaling measured on 2, 4 and 8 nodes" and qualified.reached.nodes == 8
     assert qualified.sizing.parts["throughput"] == 6  # 490 / 0.7 = 700: a third of the way from four nodes to eight
     beyond = only(answer(scaled((2, 400.0), (4, 600.0)), asked("throughput=700")))
-    assert text("scaling", beyond) == "scaling measured on 2 and 4 nodes, extrapolated beyond"
+    assert text("scaling", answer=beyond) == "scaling measured on 2 and 4 nodes, extrapolated beyond"
 
 
 def test_more_nodes_that_bring_nothing_are_no_answer():
     (refused,) = answer(scaled((2, 400.0), (4, 390.0)), asked("throughput=700"))["refused"]
-    assert text("refusal", refused) == "2 and 4 nodes were measured, and 4 may do more: the ladder is too short."
+    assert text("refusal", side=refused) == "2 and 4 nodes were measured, and 4 may do more: the ladder is too short."
 
 
 def test_sweeps_of_other_matrices_or_same_size_stay_separate():
