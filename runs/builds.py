@@ -81,7 +81,7 @@ class Statement(BaseModel):
 
 
 def read_statement(text: bytes) -> dict[str, str]:
-    """What is stated there. Raises ValueError with a sentence."""
+    """The statement of a build. Raises ValueError with a sentence."""
     try:
         return Statement.model_validate(json.loads(text)).model_dump()
     except ValidationError as error:
@@ -102,7 +102,7 @@ def has_own_builds(builds: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def add_statement(build: BuildSpec, statement: Mapping[str, str]) -> BuildSpec:
-    """What the plan leaves open is taken from the statement."""
+    """The build with what the plan leaves open taken from its statement."""
     merged = {name: text or statement.get(name, "") for name, text in build.items()}
     return cast(BuildSpec, merged)
 
@@ -114,7 +114,7 @@ def is_same_commit(commit: str, other: str) -> bool:
 
 
 def list_problems(builds: Sequence[Mapping[str, Any]], looks: Sequence[int] = ()) -> Iterator[str]:
-    """What is wrong with the builds of a plan, whatever they are measured on."""
+    """The problems with the builds of a plan, whatever they are measured on."""
     if len(builds) > 1 and looks:
         yield "Builds are judged once, after all repeats: leave the looks empty."
     names = [build["name"] for build in builds]

@@ -20,7 +20,7 @@ class LinksNotAllowed(Exception):
 
 
 def digest(token: str) -> str:
-    """What is kept of a token. It is random, so one plain SHA-256 suffices: there is nothing to guess from."""
+    """The stored digest of a token. It is random, so one plain SHA-256 suffices: there is nothing to guess from."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -71,7 +71,7 @@ class Bearer:
 
 
 def allowed_scopes(role: str) -> list[Scope]:
-    """What a member of this role may give to a token."""
+    """The scopes that a member of this role may give to a token."""
     return [scope for scope, least in MIN_ROLE.items() if ORDER[Role(role)] >= ORDER[least]]
 
 

@@ -33,7 +33,7 @@ def seal(secret: str, purpose: bytes = WEBHOOKS) -> str:
 
 
 def unseal(sealed: str, purpose: bytes = WEBHOOKS) -> str:
-    """What was sealed. Raises CannotOpen."""
+    """The sealed text. Raises CannotOpen."""
     if not sealed:
         return ""
     try:

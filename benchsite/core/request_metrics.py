@@ -48,7 +48,7 @@ SECONDS: Final = Histogram(
 
 
 def requests() -> CollectorRegistry:
-    """What the workers of this server have counted since it started."""
+    """The counts of all workers of this server since it started."""
     if not TOGETHER:
         return REQUESTS
     everybodys = CollectorRegistry()

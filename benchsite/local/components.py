@@ -105,7 +105,7 @@ class Component:
         return self.guarded is not None and not self.guarded.alive()
 
     def obituary(self) -> str:
-        """What one is told when it has ended by itself, with the end of its log."""
+        """The message about a component that ended by itself, with the end of its log."""
         code = None
         if self.guarded:
             code = self.guarded.exit_code

@@ -300,9 +300,10 @@ class Site:
 
 
 def in_child(task: str, *arguments: Any, tick: Callable[[str], None] = lambda detail: None) -> Any:
-    """What a function of `benchsite.local.preparation` returns, called in a forked process, which takes what it imports
-    and allocates with it. Raises what it raises of PASSED_ON, and SiteError for other errors and where it is killed.
-    `tick` is called while it works, with what it is at as the task notes it.
+    """The result of a function of `benchsite.local.preparation`, called in a forked process, which takes what it
+    imports and allocates with it. `tick` is called while it works, with what it is at as the task notes it.
+
+    Raises what it raises of PASSED_ON, and SiteError for other errors and where it is killed.
     """
     connections.close_all()  # A connection is of one process.
     receiver, sender = multiprocessing.Pipe(duplex=False)

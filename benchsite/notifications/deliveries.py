@@ -73,7 +73,7 @@ def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
 
 
 def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
-    """What is due the longest: one at a time to each receiver, and few of a team, however slow its receivers are."""
+    """The delivery that is due the longest: one at a time to each receiver, and few of a team, even a slow one."""
     if len(under_way) >= at_once:
         return []
 

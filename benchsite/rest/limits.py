@@ -76,7 +76,7 @@ class Spent:
 
 
 def get_policies(name: Name, token: ApiToken) -> list[Policy]:
-    """What limits this; quotas of 0 limit nothing."""
+    """The policies that apply; quotas of 0 limit nothing."""
     if name == "requests":
         quota = settings.API_REQUESTS_PER_MINUTE
         policies = [Policy(name, token.pk, quota, WINDOW_S, f"A token has {quota} requests a minute")]
@@ -117,7 +117,7 @@ def _spent(request: HttpRequest) -> list[Spent]:
 
 
 def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
-    """What is used of each policy then, and whether this was counted."""
+    """The used part of each policy afterwards, and whether this request was counted."""
     if not policies:
         return []
 
@@ -154,7 +154,7 @@ def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tu
 
 
 def _read_used(keys: Sequence[str]) -> list[int]:
-    """What Redis counted before it was full; nothing while it does not answer."""
+    """The counts of Redis before it was full; none while it does not answer."""
     if time.monotonic() >= _away_until:
         with contextlib.suppress(RedisError):
             return [int(used or 0) for used in _redis(settings.REDIS_URL).mget(keys)]

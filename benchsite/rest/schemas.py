@@ -93,7 +93,7 @@ class ProblemDocument(Schema):
 
 
 def refusals(*statuses: int) -> dict[int, Any]:
-    """What else an endpoint may answer: `response={200: RunAnswer, **refusals(409, 422)}`.
+    """The refusals that an endpoint may answer: `response={200: RunAnswer, **refusals(409, 422)}`.
 
     Not to be listed, because the description adds them by itself (`benchsite.rest.description`): 401, 403 and 429
     where a token is needed, 404 where the path names a row, 400 where there is something to send, 413 where that is a

@@ -50,7 +50,7 @@ GONE: Final[tuple[tuple[str, str], ...]] = (
 
 
 def gone_message(path: str) -> str:
-    """What to use in place of a removed address; empty for any other address."""
+    """The replacement of a removed address; empty for any other address."""
     return next((message for pattern, message in GONE if re.fullmatch(pattern, path)), "")
 
 

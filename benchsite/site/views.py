@@ -180,7 +180,7 @@ def search_changes(team: Team, since: datetime) -> dict[str, object]:
 
 @team_required("GET", role=Role.ADMIN)
 def limits(request: HttpRequest) -> HttpResponse:
-    """What the team and its admin hold of each limit, and how much there is of it."""
+    """The usage of each limit by the team and its admin, and the limit."""
     team = get_team(request)
     used: dict[str, int | None] = {
         "teams-per-person": get_user(request).memberships.filter(role=Role.ADMIN).count(),

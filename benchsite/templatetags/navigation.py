@@ -90,7 +90,7 @@ def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, obje
 
 @register.simple_block_tag
 def empty_state(content: SafeString, title: str, href: str = "", action: str = "") -> SafeString:
-    """What a list shows that has no rows: `content` is a sentence, `action` the label of a link to `href`."""
+    """The box of a list without rows: `content` is a sentence, `action` the label of a link to `href`."""
     return render_to_string("partials/empty.html", {"content": content, "title": title, "href": href, "action": action})
 
 

@@ -119,7 +119,7 @@ def threads_text(threads: Sequence[int]) -> str:
 
 
 def ladder_says(ceiling: Ceiling) -> str:
-    """What the end of a ladder shows, in a few words: the status of the ceiling with its reason."""
+    """The status of the ceiling with its reason, in a few words."""
     if ceiling.is_lower_bound:
         once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
         return f"at least: {bound_reason(ceiling)}{once}"
@@ -172,7 +172,7 @@ def notes_said(ceiling: Ceiling) -> str:
 
 
 def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
-    """What the mark of a ceiling means in the legend of these: of single runs nothing confirms one."""
+    """The legend's text for the mark of these ceilings: of single runs nothing confirms one."""
     labels = {_label(ceiling) for ceiling in ceilings}
     return " or ".join(sorted(labels))
 

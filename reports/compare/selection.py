@@ -119,7 +119,7 @@ class Selection:
         return sorted(curves, key=lambda curve: -curve.ceiling_ops_s)[:MAX_SHOWN]
 
     def choice(self, operation: str, curves: Sequence[Curve]) -> Choice:
-        """What the latency figure of one operation draws."""
+        """The choice for the latency figure of one operation."""
         return Choice(operation, self.statistic, self.kind_for(curves), self.scale, self.highlight)
 
     def facet(self, name: str) -> tuple[str, ...]:

@@ -181,7 +181,7 @@ def build_items(material: Material) -> Iterator[Item]:
 
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
-    """What is shown, in its order: as chosen, else the usual; what else there is, is offered."""
+    """The names of the shown items in their order: as chosen, else the usual ones."""
     there = {item.name for item in every}
     if draft.items:
         return [name for name in dict.fromkeys(draft.items) if name in there]

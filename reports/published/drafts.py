@@ -97,7 +97,7 @@ def parse_draft(stored: Mapping[str, Any]) -> Draft:
 
 
 def _kept(text: str, longest: int) -> str:
-    """What a row can hold of a text: no NUL, and no more than anything real has."""
+    """The text as a row can hold it: no NUL, and of bounded length."""
     return text[:longest].replace("\0", "")
 
 

@@ -103,7 +103,7 @@ class AccessForm(forms.Form):
 
 
 def access_initial(report: Report) -> dict[str, Any]:
-    """What the form of access shows of a report."""
+    """The initial values of the form of access."""
     day = None
     if report.expires_at:
         day = (report.expires_at - dt.timedelta(microseconds=1)).date()
@@ -111,7 +111,7 @@ def access_initial(report: Report) -> dict[str, Any]:
 
 
 def list_items(built_report: Built) -> list[Item]:
-    """What is shown in its order, then the rest."""
+    """The shown items in their order, then the rest."""
     items = {item.name: item for item in built_report.items}
     return [items[name] for name in dict.fromkeys([*built_report.content["order"], *items])]
 
@@ -165,7 +165,7 @@ def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, pro
 
 
 def texts_initial(draft: Draft, title: str, proposed: str) -> dict[str, str]:
-    """What the form shows of a draft."""
+    """The initial values of the form of texts."""
     return {
         "title": title,
         "headline": draft.headline or proposed,

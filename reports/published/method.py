@@ -230,7 +230,7 @@ def algorithms(runs: Sequence[SourceRun]) -> dict[str, str]:
 
 
 def validity_table(runs: Sequence[SourceRun]) -> Table:
-    """What the checks say: those that passed in one row of a run, each other in a row of its own."""
+    """The checks: those that passed in one row for each run, each other one in a row of its own."""
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         if not run.sha256:

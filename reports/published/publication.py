@@ -38,7 +38,7 @@ class ContentRefused(Exception):
 
 
 def load_content(revision: ReportRevision) -> Content:
-    """What the revision says. No row of a run is asked for it."""
+    """The content of the revision, without a query for its runs."""
     packed = bytes(revision.content)
     text = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES)
     return cast(Content, json.loads(text))

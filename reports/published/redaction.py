@@ -145,7 +145,7 @@ class Redactor:
         return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 
     def _matches(self, text: str) -> Iterator[tuple[Kind, str, int, int]]:
-        """What is found, from left to right; where several begin at one place, a name, else the first pattern."""
+        """The matches from left to right; where several begin at one place, a name, else the first pattern."""
         names = self._names_near(text)
         if names not in self._compiled:
             self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE) if names else None

@@ -238,7 +238,7 @@ def _reduce(reading: Reached, measurements: Measurements, at_faults: Sequence[Re
 
 
 def _find_more_data(reading: Reached, measurements: Measurements) -> tuple[str, Reached | Refusal | None]:
-    """What the newest sweep of the same database with twice the records or more did within the limit."""
+    """The result of the newest sweep of the same database with twice the records or more, and the factor."""
     records = reading.curve.setup.records
     same = (get_conditions(reading.curve, with_records=False), reading.curve.source)
     for curve, measured in measurements:
@@ -284,7 +284,7 @@ def _refuse(curve: Curve, code: str, **values: Any) -> Refusal:
 
 
 def measure(curve: Curve, question: Question) -> Reached | Refusal:
-    """What a sweep does within the limit, or the reason for which it does not qualify."""
+    """The result of a sweep within the limit, or the reason for which it does not qualify."""
     nodes, ceiling = curve.setup.nodes, curve.ceiling
     if question["survives"]:
         try:

@@ -32,7 +32,7 @@ TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "
 
 @register.filter
 def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
-    """What a curve is called among those that it stands beside, as in the pictures."""
+    """The label of a curve among its neighbours, as in the pictures."""
     return labels.get(curve.sweep_id, curve.label)
 
 
@@ -85,7 +85,7 @@ def against_badge(verdict: object) -> SafeString:
 
 @register.filter
 def named_run(names: Mapping[UUID | str, str], pk: UUID | str) -> str:
-    """What a run or a test is called; the beginning of its id where it was deleted meanwhile."""
+    """The name of a run or a test; the beginning of its id where it was deleted meanwhile."""
     return names.get(pk, f"{str(pk)[:13]}…")
 
 

@@ -312,7 +312,7 @@ def followed(points: Sequence[HistoryPoint]) -> tuple[int, ...]:
 
 
 def step_sentence(history: History) -> str:
-    """What the newest point asks for where it stands out; empty where it does not."""
+    """The advice for a newest point that stands out; empty where it does not."""
     step, newest = history.course.step, history.newest
     if step is None or newest is None:
         return ""

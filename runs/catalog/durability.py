@@ -83,7 +83,7 @@ class Durability(BaseModel):
 
     @property
     def write_class(self) -> tuple[Ack, Replicas, Ack, bool, bool]:
-        """What a write waits for, without the length of a bounded loss; equal on two sides that may be compared."""
+        """The condition that a write waits for, without the length of a bounded loss; equal on comparable sides."""
         return self.ack, self.replicas_acked, self.replica_ack, self.loss_window_s is None, self.loss_window_s == 0
 
     @property

@@ -154,7 +154,7 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
 
 
 def get_capacity(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
-    """What is known of this build of the binding; empty where that is nothing."""
+    """The calibrated capacity of this build of the binding; empty where it is unknown."""
     known: Capacity = capacities.get(binding, {})
     if known.get("digest") != digest:
         return {}

@@ -46,7 +46,7 @@ def not_assessed(missing: str, measured: str = "") -> Outcome:
 
 
 def sentence(parts: Iterable[str], between: str = "; ") -> str:
-    """What is said in parts, as one sentence without its full stop."""
+    """The parts as one sentence without its full stop."""
     text = between.join(parts)
     return text[:1].upper() + text[1:]
 

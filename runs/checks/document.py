@@ -41,7 +41,7 @@ def _checks(checks: Sequence[Check]) -> str:
 
 
 def _purposes() -> str:
-    """What each purpose changes in the thresholds and in the severities of `measured`."""
+    """The changes of each purpose to the thresholds and in the severities of `measured`."""
     usual = profile("measured")
     rows = [["purpose", "differs from measured in"], ["---", "---"]]
     for name, ours in PROFILES.items():

@@ -130,7 +130,7 @@ def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> Cli
 
 
 def _stated(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str, Any]:
-    """What the workload's properties say the run is to do."""
+    """The run's task by the workload's properties."""
     if not workload:
         return {}
     return {

@@ -84,7 +84,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
 
 
 def _warmed_late(over_time: OverTime, profile: Profile) -> str:
-    """What MSER-5 says against the planned warm-up, of the throughput and of p95; empty where it makes no difference.
+    """The objection of MSER-5 to the planned warm-up, by throughput and p95; empty where it makes no difference.
 
     By itself it cuts something off many a healthy run, so it counts only where what it keeps has another mean.
     """

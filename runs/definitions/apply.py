@@ -119,7 +119,7 @@ def _apply_kind(request: Request, kind: Kind) -> list[Change]:
 
 
 def _apply_spec(request: Request, kind: Kind, name: str, spec: Table, pointer: str) -> Change:
-    """What the file leaves out stays as it is."""
+    """Fields that the file leaves out stay as they are."""
     row = kind.find(request.bearer, name)
     stated = spec.model_dump(include=spec.model_fields_set)
     definition = spec.model_dump()

@@ -93,7 +93,7 @@ def export_definitions(matrix: Matrix) -> str:
 
 
 def _without_defaults(model: type[Table], definition: Definition) -> Definition:
-    """What a file need not say."""
+    """The definition without its defaults."""
     defaults = {
         field.alias or name: field.get_default(call_default_factory=True) for name, field in model.model_fields.items()
     }

@@ -80,7 +80,7 @@ def fault_sentence(fault: FaultSpec) -> str:
 
 
 def list_problems(faults: Sequence[FaultSpec], window_s: float) -> Iterator[str]:
-    """What is wrong with the faults of a window of that length, whatever they are applied to."""
+    """The problems with the faults of a window of that length, whatever they are applied to."""
     if len(faults) > MAX_FAULTS:
         yield TOO_MANY_FAULTS.format(limit=MAX_FAULTS, count=len(faults))
     for number, fault in enumerate(faults, 1):
@@ -114,7 +114,7 @@ def _problem(fault: FaultSpec, window_s: float) -> str:
 
 
 def plan_problems(plan: "Plan") -> Iterator[str]:
-    """What keeps a plan from having its faults, apart from its databases."""
+    """The problems with a plan's faults, apart from its databases."""
     if not plan.faults:
         return
     yield from list_problems(plan.faults, plan.min_measure_s)
@@ -126,7 +126,7 @@ def plan_problems(plan: "Plan") -> Iterator[str]:
 def database_problems(
     faults: Sequence[FaultSpec], database: "PlannedDatabase", system: System, mode: Mode, nodes: int
 ) -> Iterator[str]:
-    """What keeps the faults from being applied to one database."""
+    """The problems with applying the faults to one database."""
     name = f"{database.name} {mode.slug}"
     if database.provisioner not in ("process", "docker"):
         yield FAULTS_NEED_OWN_SERVERS.format(name=name, cluster=database.cluster_name, provisioner=database.provisioner)

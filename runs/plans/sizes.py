@@ -48,7 +48,7 @@ def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
 
 
 def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
-    """What is loaded on which size, for each workload that meets several: "20M / 30M / 40M records for 4 / 6 / 8
+    """The loads by size, for each workload that meets several: "20M / 30M / 40M records for 4 / 6 / 8
     nodes (read-heavy)"."""
     by_workload: dict[str, dict[int, set[int]]] = {}
     for run in runs:

@@ -23,7 +23,7 @@ class Capacity(TypedDict, total=False):
 
 
 def how_to_align(binding: str) -> str:
-    """What to do where load generators lack a binding or hold different builds of it."""
+    """The remedy where load generators lack a binding or hold different builds of it."""
     if "/" in binding:
         name = binding.partition("/")[0]
         action = UNPACK_DISTRIBUTION

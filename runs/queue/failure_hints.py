@@ -112,5 +112,5 @@ REMEDIES: dict[str, str] = {
 
 
 def remedy(reason: str) -> str:
-    """What to do about a run that ended for this reason; empty for a run that did not fail."""
+    """The remedy for a run that ended for this reason; empty for a run that did not fail."""
     return REMEDIES.get(reason, "")

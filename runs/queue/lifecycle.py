@@ -524,7 +524,7 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
 
 
 def _stretch(matrix: Matrix, run: Run) -> object:
-    """What stays together in the order of the plan's runs: a sweep, or all runs on one data set."""
+    """The runs that stay together in the order of the plan: a sweep, or all runs on one data set."""
     if matrix.order == Matrix.Order.AS_LISTED:
         return run.sweep_id
     return run.spec["dataset"].get("fingerprint")

@@ -229,14 +229,14 @@ def _measure_curve(sweep: Sweep, end: Step, trials: Sequence[RunTrial]) -> None:
 
 
 def search_spec(sweep: Sweep) -> SearchSpec:
-    """What its matrix searches for."""
+    """The search of the sweep's matrix."""
     assert sweep.matrix is not None and sweep.matrix.search is not None
     spec: SearchSpec = sweep.matrix.search
     return spec
 
 
 def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
-    """What the pure search says to these trials."""
+    """The next step of the pure search after these trials."""
     assert sweep.matrix is not None
     spec = search_spec(sweep)
     first = trials[0].run

@@ -26,7 +26,7 @@ def sweep_columns(spec: RunSpec) -> dict[str, Any]:
 
 
 def durability_class(record: dict[str, object]) -> str:
-    """What a write waits for, in words; equal for modes that promise the same class, empty where nobody knows."""
+    """The condition that a write waits for, in words; equal for modes of the same class, empty where unknown."""
     try:
         return waits_for(Durability.from_dict(record))[:LONGEST]
     except ValueError:

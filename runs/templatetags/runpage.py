@@ -57,7 +57,7 @@ def key_shares(run: Run) -> KeyShares | None:
 
 @register.filter
 def format_name(slug: str | None) -> str:
-    """What a file was recognised as, in words."""
+    """The recognised format of a file, in words."""
     return FORMATS.get(slug or "", slug or "not recognised")
 
 

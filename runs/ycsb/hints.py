@@ -121,7 +121,7 @@ def get_servers(options: Mapping[str, str]) -> frozenset[str]:
 
 
 def read_database(options: Mapping[str, str]) -> dict[str, str]:
-    """What a client's options name within its servers; of an address everything but users, hosts and ports."""
+    """The names within the servers in a client's options; of an address everything but users, hosts and ports."""
     return {name: re.sub("(//|@)[^/?;]*", r"\1", options[name]) for name in DATABASE if name in options}
 
 

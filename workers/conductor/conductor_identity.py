@@ -72,7 +72,7 @@ def register(identity: Identity, capacity: int) -> Conductor:
 
 
 def end_lives_of_others() -> None:
-    """What conductors of this host left whose processes are gone."""
+    """Ends what conductors of this host left whose processes are gone."""
     for path in sorted(_folder().glob("[0-9]*")):
         identity = _take(path)
         if identity is None:

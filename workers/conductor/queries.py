@@ -29,7 +29,7 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
     )
 
     def reason(row: QueueRow) -> str:
-        """What a waiting run waits for; a run of another team has no name."""
+        """The reason for which a run waits; a run of another team has no name."""
         if row.run.pk in silent:
             return f"{', '.join(silent[row.run.pk])}: no sign of life"
         if row.run.needs_id in loads:

@@ -56,7 +56,7 @@ exec {command}
 
 
 def guest_problem() -> str:
-    """What this machine lacks for a guest, and the line that installs it; empty where it lacks nothing."""
+    """The missing prerequisites of a guest, with the line that installs them; empty where none is missing."""
     missing = [name for name in (QEMU, "busybox", "socat", "setpriv", "mke2fs") if shutil.which(name) is None]
     if not _kernel():
         missing.append("a kernel in /boot with its modules")
@@ -115,7 +115,7 @@ class GuestProvisioner(ProcessProvisioner):
         )
 
     def _files(self, program: Path, rendered: RenderedServer, modules: Path) -> Iterator[tuple[str, bytes, int]]:
-        """What the guest's root has: the server at its usual path, the programs that start it, and the script."""
+        """The files of the guest's root: the server at its usual path, the programs that start it, and the script."""
         tools = {name: Path(str(shutil.which(name))) for name in ("busybox", "socat", "setpriv")}
         programs = [tools["socat"], tools["setpriv"], program]
         if self.recipe.program == "postgres":

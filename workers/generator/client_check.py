@@ -127,7 +127,7 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
 
 
 def _find_problem(result: ProcessResult, printed: Sequence[Path], summary: Path, timeout_s: float) -> str:
-    """What the client says of its failure, on one line; empty where every operation was done."""
+    """The client's message about its failure, on one line; empty where every operation was done."""
     lines = chain.from_iterable(path.read_text(errors="replace").splitlines() for path in printed)
     for symptom in find_symptoms([line for line in lines if MISSING not in line]):
         line = symptom.line

@@ -53,7 +53,7 @@ def start_problem(bindings: Collection[str]) -> str:
 
 
 def _java_problem() -> str:
-    """What Java says where it does not start with the memory of a client. Raises ManifestError where there is none."""
+    """Java's message where it does not start with the memory of a client. Raises ManifestError where there is none."""
     java = java_executable()
     result = subprocess.run(
         [java, *JVM_OPTIONS, "-version"],

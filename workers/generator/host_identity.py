@@ -16,7 +16,7 @@ def generator_name() -> str:
 
 
 def host_key() -> str:
-    """What tells this host from others: what it was called, else the machine id, else the host's name."""
+    """The identity of this host: its configured name, else the machine id, else the host's name."""
     if stated := os.environ.get(MACHINE_VARIABLE):
         return f"called {stated}"
     for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):

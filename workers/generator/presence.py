@@ -33,7 +33,7 @@ def available_bindings() -> dict[str, Manifest]:
 
 
 def description(slots: int) -> dict[str, Any]:
-    """What this load generator registers with: its bindings' digests and what can be observed of its host."""
+    """The registration of this load generator: its bindings' digests and what can be observed of its host."""
     bindings = available_bindings()
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)  # With its credential in the environment it wrote nothing yet.
     return {

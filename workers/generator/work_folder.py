@@ -97,7 +97,7 @@ class WorkFolder:
             self.properties.unlink(missing_ok=True)
 
     def files(self) -> list[tuple[str, Path]]:
-        """What the process wrote, each with the kind of its artifact."""
+        """The files that the process wrote, each with the kind of its artifact."""
         written = [(kind, self.path / name) for kind, name in STORED_FILES if (self.path / name).exists()]
         return written + [("hdr", path) for path in sorted((self.path / "hdr").glob("*.hdr"))]
 

@@ -42,7 +42,7 @@ class ContainerSite:
         return self.network == HOST_NETWORK
 
     def name(self, deployment: str) -> str:
-        """What the container of a deployment is called, and its volume."""
+        """The name of a deployment's container and of its volume."""
         return f"benchsite-{self.mark}-{deployment}"
 
     def labels(self, deployment: str) -> dict[str, str]:

@@ -111,7 +111,7 @@ def _chain_name() -> str:
 
 
 def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
-    """What becomes of packets of all groups but the last: those within a side pass, those of its ports and of
+    """The rules for packets of all groups but the last: those within a side pass, those of its ports and of
     connections that it opened do not.
 
     Nodes of the same user cannot be told apart when they open a connection, so none opens one across a cut to a port of

@@ -268,7 +268,7 @@ class ProcessProvisioner(StartingProvisioner):
         self.mounts_of = {0: self._storage.pid}
 
     def _unmount_disk(self) -> None:
-        """What the server wrote is kept, as after its end on an ordinary disk."""
+        """The server's files stay, as after its end on an ordinary disk."""
         if self._storage is not None:
             self._storage.stop()
             self._storage, self.mounts_of = None, {}

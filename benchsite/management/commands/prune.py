@@ -70,7 +70,7 @@ def thin(runs: QuerySet[Run]) -> Iterator[tuple[int, int]]:
 
 
 def _forget_upload(run: Run) -> set[str]:
-    """What an upload had kept goes with the files of its last run."""
+    """The files of an upload go with those of its last run."""
     if run.upload_id is None or Artifact.objects.filter(run__upload=run.upload_id).exists():
         return set()
     kept = UploadedFile.objects.filter(upload=run.upload_id, upload__state=Upload.State.SAVED).exclude(sha256="")

@@ -224,7 +224,7 @@ def _clients(sides: RunPair) -> Iterator[Cause]:
 
 
 def _steadiness(sides: RunPair) -> Iterator[Cause]:
-    """What one run's own checks say of its course, where the other's do not."""
+    """Findings about the course of one run that the other does not have."""
     for check_id in ("V11", "V12", "V13", "V10", "V18"):
         findings = [side.finding(check_id) for side in (sides.a, sides.b)]
         bad = [finding if finding and finding.severity in ("warn", "reject") else None for finding in findings]

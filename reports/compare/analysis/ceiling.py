@@ -58,7 +58,7 @@ class Rung:
 
     @property
     def load(self) -> float:
-        """What the ladder raises: the target in ops/s where there is one, else the threads."""
+        """The value that the ladder raises: the target in ops/s where there is one, else the threads."""
         return self.target_ops_s or float(self.threads)
 
     @property
@@ -121,7 +121,7 @@ class Ceiling:
 
     @property
     def by_repeat(self) -> dict[int, float]:
-        """What it is the mean of, by the number of the pass."""
+        """The values behind the mean, by the number of the pass."""
         return dict(zip(self.repeats, self.repeats_ops_s, strict=False))
 
     @property
@@ -270,7 +270,7 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
 
 
 def _judge_end(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
-    """What the first and the last rung show beyond noise; without repeats only whether the last one is the highest."""
+    """The ladder's state by its ends beyond noise; without repeats by whether the last rung is the highest."""
     first = ladder[0]
     last = ladder[-1]
     measured = end_as_measured(ladder)

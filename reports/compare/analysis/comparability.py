@@ -160,7 +160,7 @@ def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
 
 
 def _mix(curve: Curve) -> dict[str, str]:
-    """What the properties come to: those that are absent have YCSB's defaults, and 0.50 is 0.5."""
+    """The effective mix: absent properties have YCSB's defaults, and 0.50 is 0.5."""
     defaults = {name: known.default or "" for name, known in WORKLOAD_PROPERTIES.items()}
     stated = {**defaults, **curve.setup.workload_properties}
     return {name: _plain(str(value)) for name, value in stated.items() if name not in NO_MIX}
@@ -245,7 +245,7 @@ def _unknown(a: Curve, b: Curve) -> list[str]:
 
 
 def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
-    """What a selection is about where nobody declared it, in the order of VARIES.
+    """The axes that a selection compares where nobody declared them, in the order of VARIES.
 
     Database and mode, as a matrix crosses them, wherever they vary. Each other axis only where it is all that varies
     between two of the sides: then those two were made to be compared along it. So Redis on 4 nodes beside MongoDB on 6

@@ -28,7 +28,7 @@ class Difference:
 
 
 def _rungs(curve: Curve) -> str:
-    """What was planned: a rung that is not measured yet makes no other ladder."""
+    """The planned rungs: one that is not measured yet makes no other ladder."""
     unit = "ops/s offered" if curve.ladder == "target" else "threads"
     return f"{', '.join(str(rung) for rung in curve.rungs)} {unit}"
 

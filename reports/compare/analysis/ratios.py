@@ -88,7 +88,7 @@ def compute_ratio(above: float, below: float) -> float | None:
 
 
 def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | None:
-    """What stands before a quotient of two values that may be lower bounds; None: nothing is known of it."""
+    """The sign before a quotient of two values that may be lower bounds; None: nothing is known of it."""
     if numerator_is_bound and denominator_is_bound:
         return None
     if numerator_is_bound:

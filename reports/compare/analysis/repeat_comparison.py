@@ -129,7 +129,7 @@ class Comparison:
 
     @property
     def note(self) -> str:
-        """What the plan makes of the verdict, as a sentence: its look, or that runs were added. Often empty."""
+        """The plan's part in the verdict, as a sentence: its look, or that runs were added. Often empty."""
         if self.outcome == Outcome.NOT_COMPARABLE or (self.look and self.look.after and self.low is None):
             return ""
         if self.look:
@@ -145,7 +145,7 @@ class Comparison:
 
     @property
     def noise_floor(self) -> float | None:
-        """What the same test differs by in another session in 19 of 20 cases, as a share; None: not known."""
+        """The difference of the same test in another session in 19 of 20 cases, as a share; None: not known."""
         if not self.spread:
             return None
         return self.spread.relative

@@ -336,7 +336,7 @@ def _setting(name: str, a: object, b: object) -> Line:
 
 
 def _read_back(side: RunSide) -> Mapping[str, object]:
-    """What the server answered after the run, else before it."""
+    """The server's answer after the run, else before it."""
     for when in ("after", "before"):
         answer = side.run.evidence.get(when)
         if isinstance(answer, Mapping) and isinstance(answer.get("found"), Mapping):

@@ -42,7 +42,7 @@ DEMONSTRATION = "Demonstration: too short to publish"
 
 
 def machine_sentence(curves: Sequence[Curve]) -> str:
-    """What sharing machines means for the numbers; empty where generators and clusters stand apart."""
+    """The effect of shared machines on the numbers; empty where generators and clusters stand apart."""
     clusters: dict[str, MachineFacts] = {}
     generators: dict[str, MachineFacts] = {}
     for curve in curves:
@@ -77,7 +77,7 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
 
 
 def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
-    """What stands in the picture itself, so that it goes wherever the picture goes."""
+    """The notes in the picture itself, which go wherever the picture goes."""
     notes = []
     if any(not curve.publishable for curve in curves):
         notes.append(DEMONSTRATION)

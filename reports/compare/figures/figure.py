@@ -30,7 +30,7 @@ class Figure(ABC):
 
     @abstractmethod
     def draw(self, frame: Frame) -> PlotlyFigure:
-        """What plotly.js draws."""
+        """The figure for plotly.js."""
 
     @property
     @abstractmethod
@@ -42,12 +42,12 @@ class Figure(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What stands in the picture itself."""
+        """The notes in the picture itself."""
         return ()
 
     @property
     def empty(self) -> str:
-        """What is said instead of a picture."""
+        """The sentence in place of a picture; empty where there is one."""
         return ""
 
     @property
@@ -61,7 +61,7 @@ class Figure(ABC):
         return 0
 
     def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen", linked: bool = False) -> dict[str, Any]:
-        """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is.
+        """The answer for `static/js/charts.js`. Paper is white and narrow, whatever the reader's screen is.
 
         `linked`: with the ids of sweeps and runs, for readers who may open them, on pages that state the notes once.
         """

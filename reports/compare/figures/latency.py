@@ -193,7 +193,7 @@ def _axes(
 
 
 def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
-    """What is up the page; a telephone has room for the essence, and its caption says the rest."""
+    """The title of the y axis; a telephone has room for the essence, and its caption says the rest."""
     quantity = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
     if frame.narrow:
         return f"{quantity}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
@@ -262,7 +262,7 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
 
 
 def _collect_marks(side: DrawnCurve, point: Point) -> dict[str, str]:
-    """What a point is beside being a point, with the symbol of its ring."""
+    """The roles of a point (ceiling, knee), each with the symbol of its ring."""
     knee = side.curve.knee
     threads, ops_s = point.threads, point.throughput_ops_s.median
     marks_by_text = {}
@@ -278,7 +278,7 @@ def _build_label(drawn: Iterable[DrawnCurve]) -> str:
 
 
 def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Choice, frame: Frame) -> list[Trace]:
-    """What the marks and dashes mean, as far as they occur."""
+    """The legend of the marks and dashes that occur."""
     keys = []
     if len(choice.operations) > 1:
         for operation, says, dash in zip(choice.operations, ("solid", "dotted"), ("solid", "dot"), strict=True):

@@ -64,7 +64,7 @@ class Distribution:
 
 
 def build_distribution(row: Operation) -> Distribution:
-    """What is stored of one operation; of several repeats, as many operations as one of them counted."""
+    """The stored percentiles of one operation; of several repeats, as many operations as one of them counted."""
     repeats = max((spread.n for spread in row.latencies_us.values()), default=1) or 1
     count = None
     if row.ok is not None:

@@ -80,7 +80,7 @@ class Drawn:
 
 
 def rung_label(point: Point) -> str:
-    """What a point is called along its curve: its threads, or its target."""
+    """The label of a point along its curve: its threads, or its target."""
     if point.target_ops_s:
         return formatting.short(point.target_ops_s)
     return str(point.threads)
@@ -166,7 +166,7 @@ def line(
 
 
 def beside(look: Look, meaning: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
-    """What belongs to a curve without being its line: it comes and goes with the curve's entry in the legend."""
+    """A trace that belongs to a curve without being its line, and is hidden with the curve's entry in the legend."""
     name, group = escaped(f"{look.label}, {meaning}"), escaped(look.label)
     return scatter(x, y, name, legendgroup=group, showlegend=False, **more)
 
@@ -225,7 +225,7 @@ def fold_legend(curves: Sequence[tuple[Sequence[Trace], str, bool]]) -> None:
 
 
 def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
-    """What the marks of points that do not count, or count by a written reason, mean: as far as they occur."""
+    """The legend of the marks that occur for points that do not count, or count by a written reason."""
     keys = []
     if any(not point.counts or point.left_out for point in points):
         keys.append(key(frame, "hexagon-open", "hollow: not counted"))

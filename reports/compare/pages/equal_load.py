@@ -82,7 +82,7 @@ class EqualLoad:
 
     @property
     def sentence(self) -> str:
-        """What the table shows, for those who do not see it change."""
+        """The table in a sentence, for those who do not see it change."""
         unknown = [side for side in self.sides if not any(operation.known for operation in side.operations)]
         more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more

@@ -37,7 +37,7 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 
 def _reasons(point: Point) -> list[str]:
-    """What people wrote, and the worst finding of what the checks rejected."""
+    """The reasons that people wrote, and the worst finding of each run that the checks rejected."""
     rejected = [repeat.reason for repeat in point.left_out if repeat.standing is Standing.REJECTED]
     if point.standing is Standing.REJECTED:
         rejected += [point.worst_finding or "rejected by the validity checks"]
@@ -45,7 +45,7 @@ def _reasons(point: Point) -> list[str]:
 
 
 def effect_sentence(curve: Curve) -> str:
-    """What people's exclusions do to the highest that was measured."""
+    """The effect of people's exclusions on the highest throughput that was measured."""
     whole = curve.ceiling_with_left_out
     if whole is None:
         return ""

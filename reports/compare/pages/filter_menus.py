@@ -70,7 +70,7 @@ def menus(
 
 
 def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Sequence[str]) -> Menu:
-    """What is chosen stays in its menu even where nothing has it, so that a form does not lose it."""
+    """The menu of a filter; chosen values stay in it even where nothing has them, so that a form does not lose them."""
     unknown = [(value, value) for value in chosen if value and value not in dict(offered)]
     return Menu(name, title, [(value, text, value in chosen) for value, text in [*offered, *unknown]])
 

@@ -39,7 +39,7 @@ class Item:
 def list_tables(
     curves: Sequence[Curve], labels: Labels, against: Against | None, equal: EqualLoad | None, kind: str
 ) -> Iterator[Item]:
-    """What a first reader looks for first."""
+    """The tables, the most important first."""
     says = "what each side sustains, and what a write waits for"
     yield Item("table-sustained", "Ceilings", says, partial(sustained_table, curves, labels))
     if against:
@@ -87,7 +87,7 @@ def published_table(study: Study) -> Table:
 
 
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
-    """What each side sustains, at what load, and what a write waits for."""
+    """The sustained throughput of each side, its load, and its promise."""
     ranking = Ranking.of(curves)
     return Table(
         (
@@ -245,7 +245,7 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
 
 
 def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
-    """What the sides differ in beside what the comparison is about."""
+    """The differences between the sides beside the compared axes."""
     return Table(
         ("what", "value", "sides"),
         tuple(

@@ -119,7 +119,7 @@ def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
 
 
 def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curve]:
-    """What is stored under the digest of a sweep's rows; the rest is computed, and stored once its runs have ended."""
+    """The values stored under the digests of sweeps' rows; others are computed, and stored once their runs ended."""
     listed = list(sweeps)
     teams = {sweep.pk: sweep.team_id for sweep in listed}
     keys: dict[uuid.UUID, str] = {}
@@ -211,7 +211,7 @@ def _made(sweeps: Sequence[Sweep], only: Collection[uuid.UUID] = ()) -> list[Cur
 
 
 def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
-    """What the first run of each sweep submitted; the runs of a sweep differ in their rung only."""
+    """The spec of each sweep's first run; the runs of a sweep differ in their rung only."""
     keys = Run.objects.filter(sweep__in=ids).order_by("sweep_id", "position", "id").distinct("sweep_id").values("pk")
     first = Run.objects.filter(pk__in=keys)
     return {sweep_id: cast(RunSpec, spec) for sweep_id, spec in first.values_list("sweep_id", "spec") if sweep_id}

@@ -86,7 +86,7 @@ def _repeats(runs: Sequence[Run]) -> dict[uuid.UUID, list[float]]:
 
 
 def find_comparable_runs(run: Run) -> list[Run]:
-    """What a run may be compared with: the newest of the same test, then the other rungs and repeats of its sweep.
+    """The runs to compare a run with: the newest of the same test, then the other rungs and repeats of its sweep.
 
     The first is the one before it, where there is one. Two queries.
     """

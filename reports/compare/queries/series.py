@@ -117,7 +117,7 @@ NO_COUNTERS = "The counters of the servers were not read while this run was meas
 
 
 def exporter_metrics(run: Run, base_s: float, window: Window, *, search: str) -> ServerMetricsFigure:
-    """What the exporters of a run stated: the preset, or the series in whose text all words of `search` occur."""
+    """The series of a run's exporters: the preset, or the series in whose text all words of `search` occur."""
     try:
         series = read_exporters(run)
     except OSError:

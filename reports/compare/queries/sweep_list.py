@@ -96,6 +96,6 @@ def rung_rows(sweep: Sweep, curve: Curve) -> list[dict[str, Any]]:
 
 
 def last_evidence(sweep: Sweep) -> Mapping[str, Any] | None:
-    """What the newest ended run of a sweep found out about its server: version and disk probe; one query."""
+    """The evidence of a sweep's newest ended run about its server: version and disk probe; one query."""
     newest = sweep.runs.filter(evidence__has_key="server_version").order_by("-finished_at")
     return newest.values("pk", server_version=F("evidence__server_version"), disk=F("evidence__disk")).first()

@@ -23,7 +23,7 @@ def get_sweeps(team: Team) -> QuerySet[Sweep]:
 
 
 def get_sweeps_by_phase(team: Team, phase: str = "") -> QuerySet[Sweep]:
-    """What a comparison chooses from: loads only where they are asked for."""
+    """The sweeps that a comparison chooses from: loads only where they are asked for."""
     return get_sweeps(team).filter(phase=phase or Phase.MEASURE)
 
 
@@ -103,7 +103,7 @@ def chosen(team: Team, selection: Selection) -> Chosen:
 
 
 def pinned(team: Team, selection: Selection) -> Selection:
-    """What the selection means today, said so that it means the same tomorrow: the newest matrix by its id.
+    """The selection with the newest matrix by its id, so that it means the same tomorrow.
 
     For what others see by a link: a matrix that is submitted later is none of theirs.
     """

@@ -237,7 +237,7 @@ def selection_in(request: HttpRequest) -> Selection:
 
 
 def get_parts(team: Team, selection: Selection) -> ComparisonParts:
-    """What the page states of a selection, for all members of the team."""
+    """The parts of the page for a selection, equal for all members of the team."""
 
     def made(context: dict[str, Any]) -> ComparisonParts:
         comparison: Compared = context["compared"]
@@ -310,7 +310,7 @@ def is_undecided(answer: Answer, table: Against | None) -> bool:
 
 
 def build_title(comparison: Compared) -> str:
-    """What a comparison is called where it is one of several."""
+    """The title of a comparison."""
     systems = dict.fromkeys(curve.system_name for curve in comparison.curves)
     return comparison.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
 
@@ -379,7 +379,7 @@ def build_context(
 
 
 def pinned(selection: Selection, comparison: Compared) -> Selection:
-    """What the figures ask for, and what a shared link says: the newest matrix by its name, no sides of another one."""
+    """The selection of the figures and of a shared link: the newest matrix by its name, no sides of another one."""
     ids = {str(curve.sweep_id) for curve in comparison.curves} | {ALL}
     selection = replace(selection, sides=tuple(side for side in selection.sides if side in ids))
     if comparison.matrix_id:
@@ -416,7 +416,7 @@ def _link_figures(state: Selection, curves: Sequence[Curve], workload: str, suff
 
 
 def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:
-    """What the latency figure can draw: text, address, and whether it does. The first operation is the default."""
+    """The operations that the latency figure can draw: text, address, and whether it does. The first is the default."""
     measured = collect_operations(curves)
     values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
     drawn = ""
@@ -497,7 +497,7 @@ def judged(
 
 
 def build_controls(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
-    """What the menus of the figures offer. A chosen statistic that is in none is added, so that the form keeps it."""
+    """The options of the figures' menus. A chosen statistic that is in none is added, so that the form keeps it."""
     statistics = [*CHOSEN_STATISTICS, *({selection.statistic} - set(CHOSEN_STATISTICS))]
     databases = list_databases(curves)
     return {
@@ -540,7 +540,7 @@ def list_kinds(curves: Sequence[Curve]) -> list[str]:
 
 
 def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> list[tuple[str, str]]:
-    """What limits all figures of the page: term and sentence."""
+    """The conditions that hold for all figures of the page: term and sentence."""
     ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, get_labels(curves))]
     sessions = [SESSIONS] if table and table.sessions_unknown else []
     return [*ceilings, *sessions, *list_conditions(curves, kind)]

@@ -197,7 +197,7 @@ def run_servers(request: HttpRequest, run: Run, form: str) -> Figure:
 
 @run_figure("figure-run-counters")
 def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
-    """What the servers of one run counted themselves, over time."""
+    """The counters of one run's servers over time."""
     return _server_metrics(run, counters=True)
 
 
@@ -208,7 +208,7 @@ def _server_metrics(run: Run, *, counters: bool) -> Figure:
 
 @run_figure("figure-run-exporters")
 def run_exporters(request: HttpRequest, run: Run, form: str) -> Figure:
-    """What exporters stated while one run was measured; `?search=` picks series by the words in them."""
+    """The exporters' series while one run was measured; `?search=` picks series by the words in them."""
     stored = stored_series(run)
     window = get_window(stored, run.target_ops_s)
     return exporter_metrics(run, stored.base_s, window, search=request.GET.get("search", "")[:MAX_SEARCH_LENGTH])

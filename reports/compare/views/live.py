@@ -72,7 +72,7 @@ class LiveFigure(RunSeriesFigure):
 
 
 def get_window(run: Run) -> Window:
-    """What is to be measured, by the plan; a load has no window."""
+    """The planned window; a load has none."""
     window = run.spec["window"]
     if run.phase == Phase.LOAD:
         return Window(target_ops_s=run.target_ops_s)

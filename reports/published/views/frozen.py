@@ -124,7 +124,7 @@ def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: C
 
 
 def page_key(opened: Opened) -> tuple[object, ...]:
-    """What the page says beside the content: its address, its place among the revisions, who may find it."""
+    """The parts of the page beside its content: its address, its place among the revisions, who may find it."""
     return (opened.token, opened.is_pinned, opened.newest, opened.access)
 
 
@@ -276,7 +276,7 @@ def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpRespons
 
 @opening
 def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
-    """What charts.js draws: the figure as it was drawn at publishing, in one theme and width, with its numbers."""
+    """The figure for charts.js as it was drawn at publishing, in one theme and width, with its numbers."""
     theme = "light"
     if request.GET.get("theme") == "dark":
         theme = "dark"

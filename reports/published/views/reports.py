@@ -164,7 +164,7 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _pictures(request: HttpRequest) -> dict[str, bytes]:
-    """What the author's browser drew; what cannot be read is no picture."""
+    """The pictures that the author's browser drew, without unreadable ones."""
     pictures = {}
     for field, text in request.POST.items():
         if field.startswith(PICTURE) and isinstance(text, str):

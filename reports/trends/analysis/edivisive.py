@@ -156,7 +156,7 @@ def change_points(
     logarithms: bool = False,
     least: int = 1,
 ) -> tuple[list[Split], list[Split]]:
-    """What both passes kept, in the order of the series, and what the first alone did.
+    """The splits that both passes kept, in the order of the series, and those of the first alone.
 
     `least` is the smallest number of values on either side of a split; Otava's own is 1.
     """

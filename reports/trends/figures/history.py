@@ -104,7 +104,7 @@ class HistoryFigure(Figure):
 
     @property
     def caption(self) -> str:
-        """What a point is, what was left out, and by which rule changes are reported."""
+        """The meaning of a point, what was left out, and the rule of reported changes."""
         history = self.history
         repeats = Counter(point.n for point in history.points if point.n)
         low, high = min(repeats, default=0), max(repeats, default=0)
@@ -352,7 +352,7 @@ def _change_hover(entry: HistoryChange) -> str:
 
 
 def _marks(history: History, locate: Place, along: str, frame: Frame) -> list[Trace]:
-    """What else changed, and what people wrote, at the bottom."""
+    """Other changes and people's notes, at the bottom."""
     environment = [
         (locate(index), "<br>".join(["environment", *(shortened(text, 90) for text in texts[:6])]))
         for index, texts in history.environment

@@ -82,7 +82,7 @@ def lately(row: HistoryRow, metric: Metric) -> History:
 
 
 def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
-    """What the newest runs of a test measured; two queries."""
+    """The metrics of a test's newest runs; two queries."""
     newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
     current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
     pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
@@ -152,7 +152,7 @@ def _kept_course(
 
 
 def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
-    """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
+    """The environment of each run. A spec never changes, so what was read once is kept; at most one query."""
     name = build_key(row.team_id, "environments", row.config_key)
     kind_by_run: dict[bytes, int]
     kinds: list[dict[str, str]]
@@ -191,7 +191,7 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
 
 def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
                  hardware: str | None) -> dict[str, str]:  # fmt: skip
-    """What is known, in words; an unknown one is left out."""
+    """The known facts in words."""
     client, machines = json.loads(client_json or "{}"), json.loads(machines_json or "[]")
     texts: dict[str, object] = {
         "server version": server,

@@ -33,7 +33,7 @@ def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]
 
 
 def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
-    """What was noted of a run while its clients ran, from second 0 to the last one; one query.
+    """The events of a run while its clients ran, from second 0 to the last one; one query.
 
     Its stages and the transitions of its status are the timeline's: the clients know nothing of them.
     """
@@ -48,7 +48,7 @@ def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
 
 
 def get_offered(run: Run, base_s: float, interval_s: int) -> Arrays | None:
-    """What an open load offered and dropped in each interval of the axis, by when operations were due.
+    """The offered and dropped operations of an open load in each interval, by when they were due.
 
     None of other loads. Reads its clients' counts.
     """

@@ -126,7 +126,7 @@ def is_after(run: Run, others: Sequence[Run]) -> bool:
 
 
 def by_rule(new: Sequence[Run], branch: str) -> Against:
-    """What the rule finds; with a branch the newest earlier commit on that one."""
+    """The baseline by the rule; with a branch the newest earlier commit on that one."""
     own = new[0].branch
     branches = [branch]
     if not branch:
@@ -201,7 +201,7 @@ class Ambiguous(Exception):
 
 
 def named(team: Team, text: str) -> Against:
-    """What a text stands for. Raises NothingNamed, Ambiguous.
+    """The runs that a text names. Raises NothingNamed, Ambiguous.
 
     Run ids (commas between them) stand for exactly these; `branch:main` for the newest commit of a branch, `this-week`
     and `last-week` for seven days of the default branch; else a baseline's name, a commit, a commit's beginning.

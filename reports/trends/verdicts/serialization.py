@@ -13,7 +13,7 @@ VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusiv
 
 
 def described(description: str) -> object:
-    """What the API's description says of a field."""
+    """A field's text in the API's description."""
     return Field(description=description)
 
 

@@ -57,7 +57,7 @@ class Followed:
 
     @property
     def parts(self) -> tuple[Sequence[Run], Sequence[Run], Sequence[Run]]:
-        """What is at the base's level, what is earlier, what is since."""
+        """The runs at the base's level, the earlier ones, and those since."""
         return self.history[: self.at_level], self.history[self.at_level :], self.since
 
 
@@ -142,7 +142,7 @@ def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic:
 
 
 def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
-    """What differs between the first run of the baseline and any other one, be it new or of the baseline."""
+    """The differences between the first run of the baseline and any other one, be it new or of the baseline."""
     reference, *others = [*base, *new]
     curves = {**base, **new}
     # Without a name of its own, so that what is said of ten runs is said once.
@@ -283,7 +283,7 @@ def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | N
 
 
 def by_session(measured: Mapping[Run, T]) -> list[list[T]]:
-    """What was measured in each session, in the order of the runs."""
+    """The values of each session, in the order of the runs."""
     sessions: dict[str, list[T]] = {}
     for run, value in measured.items():
         at = run.started_at or run.finished_at
@@ -317,7 +317,7 @@ def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOut
 
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
-    """What the runs have in common, with the name of their baseline and how they were chosen."""
+    """The side of these runs: what they have in common, the name of their baseline and how they were chosen."""
     commits = {run.commit for run in runs}
     branches = {run.branch for run in runs}
     return SideAnswer(

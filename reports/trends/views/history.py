@@ -112,7 +112,7 @@ class HistoryQuery:
 
 
 def query_in(request: HttpRequest) -> HistoryQuery:
-    """What cannot be meant is said, and the default shown."""
+    """The query of the address; an impossible value is replaced by the default and reported."""
     parameters = request.POST if request.method == "POST" else request.GET
     text = parameters.get("metric") or str(THROUGHPUT_METRIC)
     along = parameters.get("along") or COMMITS
@@ -188,7 +188,7 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
 
 @team_required("POST", role=Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
-    """What one change is."""
+    """Records a person's decision about one change."""
     row = get_object_or_404(History, config_key=config_key)
     query = query_in(request)
     try:

@@ -159,7 +159,7 @@ class NamedForm(DescribedForm):
         return name
 
     def _post_clean(self) -> None:
-        """What a run uses now keeps all but its name and notes."""
+        """Refuses other changes than of name and notes while a run uses the row."""
         if self.instance is None or self.errors:
             return
         columns = [name for name in self._columns() if name not in ("name", "notes")]

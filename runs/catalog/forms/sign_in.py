@@ -22,7 +22,7 @@ EARLIER_SYSTEM = "earlier_system"
 
 
 def drop_defaults_of_another(typed: Mapping[str, str], system: System | None) -> dict[str, str]:
-    """What was typed, without the defaults that the page showed for the system that was chosen before."""
+    """The typed values, without the defaults that the page showed for the system that was chosen before."""
     earlier = load_catalog().systems.get(typed.get(EARLIER_SYSTEM, ""))
     if earlier is None or system is None or earlier.slug == system.slug:
         return {**typed}

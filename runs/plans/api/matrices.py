@@ -129,7 +129,7 @@ class PlanAnswer(OnPage):
 
 
 def _build_answer_fields() -> dict[str, Any]:
-    """What a plan says of itself: the fields of PlanSpec by their names in a request, whatever was stored once."""
+    """The answer's part about the plan: PlanSpec's fields by their names in a request, whatever was stored once."""
     names = {name: NAMES.get(name, name) for name in PlanSpec.model_fields if name not in PlanAnswer.model_fields}
     return {
         sent: (PlanSpec.model_fields[name].annotation, Field(validation_alias=name, title=None))

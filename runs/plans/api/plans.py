@@ -201,7 +201,7 @@ def require_build_scope(bearer: Bearer, builds: Sequence[Mapping[str, Any]]) -> 
 
 
 def list_faults(problems: Iterable[Problem]) -> list[Fault]:
-    """What keeps a plan from being run, as errors of the request."""
+    """The problems that keep a plan from being run, as errors of the request."""
     return [
         {"pointer": f"#/{NAMES.get(problem.field, problem.field)}", "detail": problem.message, "code": "plan"}
         for problem in problems

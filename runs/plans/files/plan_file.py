@@ -107,7 +107,7 @@ def _message(error: Any, key: str) -> str:
 
 
 def refuse_plan(text: str, path: Sequence[str], message: str) -> PlanRefused:
-    """What is wrong at a key, with its line."""
+    """The refusal of a key, with its line."""
     return PlanRefused(locate(text, path, message))
 
 

@@ -45,7 +45,7 @@ def get_exclusions(source: Matrix | None) -> list[Exclusion]:
 
 
 def problem_with(row: Exclusion, entries: set[str], workloads: set[str], *, needs_reason: bool) -> str:
-    """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
+    """The problem with a row of exclusions, as a sentence; empty when there is none."""
     if row.entry and row.entry not in entries:
         return "This database and mode is no longer there: choose another, or clear the row."
     if row.workload and (parse_uuid(row.workload) is None or row.workload not in workloads):

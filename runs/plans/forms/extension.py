@@ -60,7 +60,7 @@ class Extension:
         self.kept, self.proposed = match_workloads(self.sweep.team, [workload], workloads)
 
     def initial(self) -> dict[str, Any]:
-        """What the builder's fields begin with; what the sweep does not state is left as it is."""
+        """The initial values of the builder; fields that the sweep does not state are left as they are."""
         if self.last is None:
             return {}
 

@@ -51,7 +51,7 @@ def get_overrides(source: Matrix | None) -> list[Override]:
 
 
 def problem_with(row: Override, databases: Collection[str], workloads: Collection[str]) -> str:
-    """What is wrong with a row, as a sentence; empty when nothing is."""
+    """The problem with a row, as a sentence; empty when there is none."""
     if not (row.database or row.workload):
         return "Choose the database or the workload that it changes; for all, change the workloads."
     if row.database and row.database not in databases:

@@ -28,7 +28,7 @@ EXAMPLES = {
 
 
 def preset(letter: str) -> dict[str, Any] | None:
-    """What the form begins with for one of YCSB's own workloads; None for another letter."""
+    """The initial values for one of YCSB's own workloads; None for another letter."""
     if letter not in CORE_WORKLOADS:
         return None
     return {

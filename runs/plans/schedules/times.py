@@ -52,7 +52,7 @@ def next_times(rule: Rule, after: datetime, most: int) -> list[datetime]:
 
 
 def in_words(rule: Rule) -> str:
-    """What a page says: “every day at 03:00 UTC”."""
+    """The rule in words: “every day at 03:00 UTC”."""
     if rule.every == HOURS:
         every = "every hour"
         if rule.hours != 1:

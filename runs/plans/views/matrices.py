@@ -186,7 +186,7 @@ def _named(request: HttpRequest, parameter: str, rows: QuerySet[M]) -> M | None:
 
 
 def foresee(form: MatrixForm) -> dict[str, object]:
-    """What the plan would cost; nothing but the form's own errors while there are any."""
+    """The preview of the plan; only the form's own errors while there are any."""
     bound = form
     if not form.is_bound:
         bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, extends=form.extends)

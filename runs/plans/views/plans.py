@@ -157,7 +157,7 @@ def _study_plan(slug: str) -> str:
 
 
 def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
-    """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
+    """The rows that the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
     user = get_user(request)
     if "store" in request.POST or "queue" in request.POST:
         result = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
@@ -170,7 +170,7 @@ def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
 
 
 def _makes(plan: PlanFile) -> dict[str, object]:
-    """What the plan would make, in numbers; of a search the most that it may need."""
+    """The numbers of rows that the plan would make; for a search the most that it may need."""
     stored = planned(plan)
     try:
         runs = expand(stored).runs

@@ -26,7 +26,7 @@ def throttled_thread(service: Sequence[float], interval: float) -> tuple[Floats,
 
 
 def corrected(service: Histogram, expected_us: float) -> Histogram:
-    """What the response times may have been, from service times alone: "response-estimated", never "response".
+    """The response times estimated from service times alone: "response-estimated", never "response".
 
     After HdrHistogram's copyCorrectedForCoordinatedOmission: a value v above the interval e that a thread was to keep
     stands for the operations that waited behind it too: v - e, v - 2e and so on, down to e.

@@ -94,7 +94,7 @@ class Step:
 
 
 def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None = None) -> Step:
-    """What comes after these trials of targets, in the order in which they ran.
+    """The next step after these trials of targets, which are in the order in which they ran.
 
     `probe_ops_s` is the throughput of a run without a target. The first target is 0.95 of it; steps of 1.1 close the
     bracket, geometric bisection narrows it, then both of its ends are run again until each has `goal.confirmations`
@@ -129,7 +129,7 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
 
 
 def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> Step:
-    """What comes after these trials of threads: the peak of the throughput over those that keep every limit.
+    """The next step after these trials of threads, to the peak of the throughput over those that keep every limit.
 
     Doubling goes on until the highest throughput lies between two lower ones, or two doublings in a row gained less
     than 5 %. Geometric means then refine it, the best rung is run `goal.confirmations` times anew. The bounds are the
@@ -328,7 +328,7 @@ def _sustained_by_load(trials: Sequence[Trial]) -> dict[int, list[float]]:
 
 
 def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
-    """What the database can do by the probe and all trials of targets, in ops/s.
+    """The capacity of the database by the probe and all trials of targets, in ops/s.
 
     A trial that missed its target measures it; one that reached its target only shows that it is no less. So this is
     the mean of a censored normal distribution of log throughput (Tobit, by EM). Its standard deviation is estimated
@@ -362,7 +362,7 @@ def _has_broken_limits(trials: Sequence[Trial]) -> bool:
 
 
 def _measured(probe_ops_s: float, trials: Sequence[Trial]) -> list[float]:
-    """What the database did where it was offered more than it can do, in ops/s."""
+    """The throughputs where more was offered than the database can do, in ops/s."""
     return [probe_ops_s, *(trial.throughput_ops_s for trial in trials if trial.is_short)]
 
 

@@ -89,7 +89,7 @@ def hit_ratio(counters: Samples | None) -> tuple[float | None, float | None]:
 
 
 def summary(hosts: Sequence[HostSamples], counters: Samples | None) -> dict[str, Any]:
-    """What is kept with a measurement set, as plain JSON; empty without samples. Both are within the window."""
+    """The summary that a measurement set stores, as plain JSON; empty without samples. Both are within the window."""
     names = []
     if counters:
         names = [name for name in counters.columns if name not in ("at_s", "interval_s")]

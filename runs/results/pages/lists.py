@@ -109,7 +109,7 @@ class ListFilter(forms.Form):
         return self.values["q"].split()[:MAX_WORDS]
 
     def offer(self, **choices: Iterable[str] | Iterable[tuple[str, str]]) -> None:
-        """What the open menus show."""
+        """Sets the options of open menus."""
         for name, values in choices.items():
             self.fields[name].offer(values)
 

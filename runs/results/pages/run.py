@@ -136,7 +136,7 @@ def _hide(name: str, value: object) -> tuple[str, str]:
 
 
 def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> list[HostSamples]:
-    """What was sampled of the run's machines within its window."""
+    """The samples of the run's machines within its window."""
     if cut is None or cut.window_from is None or cut.window_to is None:
         return []
     try:
@@ -148,7 +148,7 @@ def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) 
 
 
 def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifact]) -> dict[str, object]:
-    """What the page says of the servers' machines: the busiest resource, and what was not sampled."""
+    """The servers' machines: the busiest resource, and what was not sampled."""
     sampled = {host.machine for host in hosts}
     nodes = dict.fromkeys(machine["name"] for machine in run.spec["cluster"]["machines"])
     return {
@@ -161,7 +161,7 @@ def _servers(run: Run, hosts: Sequence[HostSamples], artifacts: Iterable[Artifac
 
 
 def _host_use(host: HostSamples) -> dict[str, object]:
-    """What one machine did within the window, on average; CPU in cores; None: not sampled."""
+    """The mean use of one machine within the window; CPU in cores; None: not sampled."""
     columns = host.columns
     means = {name: host.mean(name) for name in (*HOST_COLUMNS, "cpu_pressure", "disk_busy") if name in columns}
     memory = columns.get("memory_available_bytes")
@@ -184,7 +184,7 @@ def _host_use(host: HostSamples) -> dict[str, object]:
 
 
 def get_run_events(run: Run) -> QuerySet[RunEvent]:
-    """What happened to the run, each `after` its submission."""
+    """The events of the run, each with the time `after` its submission."""
     return run.events.annotate(after=F("at") - Value(run.created_at))
 
 

@@ -68,7 +68,7 @@ class GroupResult(TypedDict):
 
 
 def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult]) -> GroupResult:
-    """What is stored of a group."""
+    """The stored result of a group."""
     group, merged = collected.group, collected.merged
     result: GroupResult = {
         "name": group["name"],
@@ -101,7 +101,7 @@ def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult
 
 
 def read_group_facts(results: Iterable[Mapping[str, Any]]) -> tuple[GroupFacts, ...]:
-    """What the checks of the run ask of its groups."""
+    """The facts about the groups for the checks of the run."""
     facts = []
     for result in results:
         operations, failed = result["numbers"].get("operations", 0), result["numbers"].get("failed", 0)

@@ -191,7 +191,7 @@ def _say_deleted(request: HttpRequest, text: str) -> None:
 
 @team_required("GET", "POST")
 def deleted(request: HttpRequest) -> HttpResponse:
-    """What was deleted in the last 30 days. An admin restores one (`restore`), or forgets it (`forget`), by POST."""
+    """The deletions of the last 30 days. An admin restores one (`restore`), or forgets it (`forget`), by POST."""
     if request.method == "POST":
         if not has_role(request, Role.ADMIN):
             raise PermissionDenied

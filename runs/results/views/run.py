@@ -31,7 +31,7 @@ def run(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @team_required("GET")
 def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """What changes while a run goes. As it begins or ends the whole body is replaced; an ended one asks no more."""
+    """The parts of a going run's page. As it begins or ends the whole body is replaced; an ended one asks no more."""
     run = _run_or_404(pk)
     context = _context(request, run) | {"oob": True, "changed": request.GET.get("seen") != _seen(run)}
     if not request.htmx:  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
 
 
 def _seen(run: Run) -> str:
-    """What a reader was last told aloud, so that nothing is announced twice."""
+    """The state that was last announced, so that nothing is announced twice."""
     return f"{run.status}-{run.stage}{'-cancelling' if run.cancel_requested_at else ''}"
 
 

@@ -164,7 +164,7 @@ def _asked(request: HttpRequest, key: str, body: Body) -> Asked:
 
 @contextmanager
 def _problems() -> Iterator[None]:
-    """What is wrong with key, manifest or files, as a problem document."""
+    """Turns problems with key, manifest or files into problem documents."""
     try:
         yield
     except KeyBusy:

@@ -157,7 +157,7 @@ class _Sums:
 
     @property
     def length_s(self) -> int:
-        """What the intervals are at least when the log is read whole; 0 where they stay as they are."""
+        """The least length of the intervals when the log is read whole; 0 where they stay as they are."""
         if self._size > MAX_COUNTS:
             return _LENGTHS_S[0]
         return 0

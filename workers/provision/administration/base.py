@@ -132,7 +132,7 @@ class Administration(Protocol):
     has_tables: bool  # whether each table is a target of its own
 
     def content(self, table: str) -> str:
-        """What the target holds, as an example for a message; empty where it holds nothing, not even a marker."""
+        """An example of the target's content for a message; empty where it holds nothing, not even a marker."""
 
     def size(self, table: str) -> int:
         """How many records and other entries the target holds, without the marker and what belongs to its records."""
