@@ -181,58 +181,157 @@ def _number_text(value: float | None) -> str:
 
 def read(parameters: Parameters) -> Selection:
     """The selection that an address says. What cannot be read is left out, with a sentence in `problems`."""
-    problems: list[str] = []
-    version = last_value(parameters, "v")
+    address = _Address(parameters)
+    version = address.value("v")
     if version not in ("", VERSION):
-        problems.append(f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}.")
+        address.problems.append(
+            f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}."
+        )
     unknown = [name for name in parameters if name not in NAMES and name not in DRAWING_NAMES]
     if unknown:
-        problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
-    since, until = (_day(parameters, name, problems) for name in ("since", "until"))
+        address.problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
+
+    since, until = address.day("since"), address.day("until")
     if since and until and until < since:
-        problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
+        address.problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
         since = until = None
 
-    limit_ms = _number(parameters, "within", "ms", MAX_MS, problems)
-    facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
-    facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
-    texts = _texts(parameters, "side", problems)
-    matrix, baseline = last_value(parameters, "matrix"), last_value(parameters, "baseline")
+    limit_ms = address.number("within", "ms", MAX_MS)
+    facets = {column: address.texts(name) for name, column in FACETS.items() if name != "source"}
+    sides = address.texts("side")
+    matrix, baseline = address.value("matrix"), address.value("baseline")
     limit_us = None
     if limit_ms is not None:
         limit_us = limit_ms * 1e3
 
     return Selection(
-        matrix=matrix if matrix in ("", ALL) else str(_id(matrix, NO_MATRIX, problems) or ""),
-        sweeps=_ids(parameters, "sweep", problems),
-        runs=_ids(parameters, "run", problems),
+        matrix=matrix if matrix in ("", ALL) else str(address.key(matrix, NO_MATRIX) or ""),
+        sweeps=address.keys("sweep"),
+        runs=address.keys("run"),
         **facets,
-        phase=_parse_choice(parameters, "phase", (LOAD,), "", problems),
+        sources=address.choices("source", SOURCES),
+        phase=address.choice("phase", (LOAD,)),
         since=since,
         until=until,
-        operation=_operation(last_value(parameters, "op"), problems),
-        statistic=_parse_choice(parameters, "stat", tuple(STATISTICS), "p99", problems),
-        kind=_parse_choice(parameters, "kind", KINDS, "", problems),
-        scale=_parse_choice(parameters, "scale", tuple(SCALES), "auto", problems),
-        highlight=_clean(last_value(parameters, "highlight")),
-        baseline=_id(baseline, NO_BASELINE, problems) if baseline else None,
-        vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
-        load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
+        operation=address.operation("op"),
+        statistic=address.choice("stat", tuple(STATISTICS), "p99"),
+        kind=address.choice("kind", KINDS),
+        scale=address.choice("scale", tuple(SCALES), "auto"),
+        highlight=address.value("highlight"),
+        baseline=address.key(baseline, NO_BASELINE) if baseline else None,
+        vary=address.choices("vary", VARIES),
+        load_ops_s=address.number("load", "ops/s", MAX_OPS_S),
         limit_us=limit_us,
-        max_loss_s=_number(parameters, "loss", "seconds", MAX_LOSS_S, problems, least=0.0),
-        anyway=_parse_choice(parameters, "anyway", ("1",), "", problems) == "1",
-        published=_texts(parameters, "published", problems),
-        sides=(ALL,) if ALL in texts else tuple(str(key) for text in texts if (key := parse_uuid(text))),
-        problems=tuple(problems),
+        max_loss_s=address.number("loss", "seconds", MAX_LOSS_S, least=0.0),
+        anyway=address.choice("anyway", ("1",)) == "1",
+        published=address.texts("published"),
+        sides=(ALL,) if ALL in sides else tuple(str(key) for text in sides if (key := parse_uuid(text))),
+        problems=tuple(address.problems),
     )
 
 
-def last_value(parameters: Parameters, name: str) -> str:
-    """The last value of a parameter that is given several times."""
-    values = parameters.getlist(name)
-    if not values:
-        return ""
-    return _clean(values[-1])
+class _Address:
+    """Reads the parameters of an address by their types. `problems` says what cannot be read, and is left out."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.problems: list[str] = []
+
+    def value(self, name: str) -> str:
+        """The last value of a parameter that is given several times."""
+        values = self.parameters.getlist(name)
+        if not values:
+            return ""
+        return _clean(values[-1])
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        texts = sorted({text for raw in self.parameters.getlist(name) if (text := _clean(raw))})
+        if len(texts) > MAX_VALUES:
+            self.problems.append(TOO_MANY_VALUES.format(count=len(texts), name=name, limit=MAX_VALUES))
+        return tuple(texts[:MAX_VALUES])
+
+    def choices(self, name: str, choices: Sequence[str]) -> tuple[str, ...]:
+        """The given choices, in the order of all choices."""
+        values = self.texts(name)
+        if bad := [value for value in values if value not in choices]:
+            self.problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
+        return tuple(choice for choice in choices if choice in values)
+
+    def choice(self, name: str, choices: Sequence[str], default: str = "") -> str:
+        text = self.value(name)
+        if not text or text in choices:
+            return text or default
+
+        instead = LEFT_OUT
+        if default:
+            instead = f"{default} is shown"
+        self.problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
+        return default
+
+    def key(self, text: str, problem: str) -> uuid.UUID | None:
+        key = parse_uuid(text)
+        if key is None:
+            self.problems.append(f"{_quoted(text)} {problem}")
+        return key
+
+    def keys(self, name: str) -> tuple[uuid.UUID, ...]:
+        parsed = [parse_uuid(text.strip()) for text in self.parameters.getlist(name) if text.strip()]
+        keys = dict.fromkeys(key for key in parsed if key)
+        if bad := parsed.count(None):
+            self.problems.append(
+                f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out."
+            )
+        if len(keys) > MAX_VALUES:
+            self.problems.append(
+                f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer."
+            )
+        return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
+
+    def operation(self, name: str) -> str:
+        text = self.value(name)
+        if text in ("", ALL):
+            return ""
+
+        operation = text.upper()
+        if not all(c.isalnum() or c in "-_" for c in operation):
+            self.problems.append(NO_OPERATION.format(text=_quoted(text)))
+            return ""
+
+        return operation
+
+    def number(self, name: str, unit: str, most: float, least: float = 1e-9) -> float | None:
+        """A number with ten significant digits; positive unless `least` is 0."""
+        text = self.value(name)
+        if not text:
+            return None
+
+        try:
+            value = float(f"{float(text):.10g}")
+        except ValueError:
+            value = math.nan
+
+        if least <= value <= most:
+            return value
+
+        above = "above 0" if least else "from 0"
+        self.problems.append(
+            f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5."
+        )
+        return None
+
+    def day(self, name: str) -> dt.date | None:
+        text = self.value(name)
+        try:
+            day = None
+            if text:
+                day = dt.date.fromisoformat(text)
+        except ValueError:
+            day = dt.date.min
+        if day is None or day.year in YEARS:
+            return day
+
+        self.problems.append(f"{name}={_quoted(text)} is no day; it is left out. Write it like 2026-11-21.")
+        return None
 
 
 def _clean(text: str) -> str:
@@ -242,90 +341,3 @@ def _clean(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return f"“{text[:40]}{'…' if len(text) > 40 else ''}”"
-
-
-def _id(text: str, problem: str, problems: list[str]) -> uuid.UUID | None:
-    key = parse_uuid(text)
-    if key is None:
-        problems.append(f"{_quoted(text)} {problem}")
-    return key
-
-
-def _ids(parameters: Parameters, name: str, problems: list[str]) -> tuple[uuid.UUID, ...]:
-    parsed = [parse_uuid(text.strip()) for text in parameters.getlist(name) if text.strip()]
-    keys = dict.fromkeys(key for key in parsed if key)
-    if bad := parsed.count(None):
-        problems.append(f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out.")
-    if len(keys) > MAX_VALUES:
-        problems.append(f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer.")
-    return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
-
-
-def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:
-    texts = sorted({text for raw in parameters.getlist(name) if (text := _clean(raw))})
-    if len(texts) > MAX_VALUES:
-        problems.append(TOO_MANY_VALUES.format(count=len(texts), name=name, limit=MAX_VALUES))
-    return tuple(texts[:MAX_VALUES])
-
-
-def _operation(text: str, problems: list[str]) -> str:
-    if text in ("", ALL):
-        return ""
-    operation = text.upper()
-    if not all(c.isalnum() or c in "-_" for c in operation):
-        problems.append(NO_OPERATION.format(text=_quoted(text)))
-        return ""
-    return operation
-
-
-def _number(
-    parameters: Parameters, name: str, unit: str, most: float, problems: list[str], least: float = 1e-9
-) -> float | None:
-    """A number with ten significant digits; positive unless `least` is 0."""
-    text = last_value(parameters, name)
-    if not text:
-        return None
-
-    try:
-        value = float(f"{float(text):.10g}")
-    except ValueError:
-        value = math.nan
-
-    if least <= value <= most:
-        return value
-
-    above = "above 0" if least else "from 0"
-    problems.append(f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5.")
-    return None
-
-
-def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | None:
-    text = last_value(parameters, name)
-    try:
-        day = None
-        if text:
-            day = dt.date.fromisoformat(text)
-    except ValueError:
-        day = dt.date.min
-    if day is None or day.year in YEARS:
-        return day
-    problems.append(f"{name}={_quoted(text)} is no day; it is left out. Write it like 2026-11-21.")
-    return None
-
-
-def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: list[str]) -> tuple[str, ...]:
-    """The given choices, in the order of all choices."""
-    if bad := [value for value in values if value not in choices]:
-        problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
-    return tuple(choice for choice in choices if choice in values)
-
-
-def _parse_choice(parameters: Parameters, name: str, choices: Sequence[str], default: str, problems: list[str]) -> str:
-    text = last_value(parameters, name)
-    if not text or text in choices:
-        return text or default
-    instead = LEFT_OUT
-    if default:
-        instead = f"{default} is shown"
-    problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
-    return default
