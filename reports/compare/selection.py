@@ -187,6 +187,7 @@ def read(parameters: Parameters) -> Selection:
         address.problems.append(
             f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}."
         )
+
     unknown = [name for name in parameters if name not in NAMES and name not in DRAWING_NAMES]
     if unknown:
         address.problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
@@ -327,6 +328,7 @@ class _Address:
                 day = dt.date.fromisoformat(text)
         except ValueError:
             day = dt.date.min
+
         if day is None or day.year in YEARS:
             return day
 

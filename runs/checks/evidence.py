@@ -42,11 +42,13 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.window_s is not None:
             lasted = duration(facts.window_s)
         short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
+
     severity: Severity = "pass"
     if complaints:
         severity = "reject"
     elif short:
         severity = profile.window_short
+
     messages = [*complaints, *short]
     succeeded = "unknown"
     if facts.ok_operations is not None:
@@ -59,6 +61,7 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
             "info", measured,
             "The output counts successful operations but prints no return codes, so their success is its own word.",
         )  # fmt: skip
+
     return Outcome(
         severity, measured,
         f"{sentence(messages)}.",
@@ -76,6 +79,7 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
         yield CLIENTS_MISSING.format(
             merged=len(facts.clients), expected=counted(facts.clients_expected, "client"), names=named
         )
+
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
         yield NO_SUCCESS
     # Formats without return codes exist; here a client that ended in order always prints them.
@@ -121,6 +125,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
         return not_assessed(reason)
     if facts.failed_operations is None:
         return not_assessed("How many operations failed is not known.")
+
     ratio = facts.failed_operations / facts.total_operations
     failures = _find_failures(facts.returns or {})
     all_failures = sum(failures.values())
@@ -132,6 +137,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     measured = f"{percent(others)} errors, {percent(not_found)} not found"
     if not facts.failed_operations:
         return Outcome("pass", measured, "No operation of the window failed.")
+
     remedy = "Read the errors in the clients' output; they name what the database refused."
     if not_found > others:
         remedy = "Records are not found: load the data set this workload expects."
@@ -140,6 +146,7 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
                 "Records are not found. Clients read only what the database acknowledged to them: see V39, and whether "
                 "a read may be older than a write."
             )
+
     return Outcome(
         severity, measured,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
@@ -164,6 +171,7 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
         if facts.rows_loaded is None:
             missing = "rows were not counted"
         return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
+
     inserts = _inserts(facts)
     fits = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return Outcome(
@@ -196,6 +204,7 @@ def inserted_records(facts: RunFacts, profile: Profile) -> Outcome | None:
         if _inserts(facts) and not facts.made_elsewhere:
             return not_assessed("The records that the run inserted were not counted.")
         return None
+
     least = counts.inserted[0] - counts.deleted[1]
     most = counts.inserted[1] - counts.deleted[0]
     severity: Severity = "pass"
@@ -203,9 +212,11 @@ def inserted_records(facts: RunFacts, profile: Profile) -> Outcome | None:
         severity = "reject"
     elif counts.present > most:
         severity = "warn"
+
     done = f"{grouped(counts.inserted[0])} acknowledged inserts"
     if counts.deleted[1]:
         done += f" and {grouped(counts.deleted[0])} deletes"
+
     return Outcome(
         severity, f"{grouped(counts.present)} records of {done}",
         f"After {done} there are {grouped(counts.present)} new records"
@@ -230,11 +241,13 @@ def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
         if is_asked:
             return not_assessed("No client printed how its verifications of data ended.")
         return None
+
     wrong = _find_failures(codes)
     failed = sum(wrong.values())
     measured = f"{grouped(failed)} of {grouped(total)} reads with wrong data"
     if not wrong:
         return Outcome("pass", measured, f"All {grouped(total)} verified reads returned what had been written.")
+
     return Outcome(
         "reject", measured,
         f"{grouped(failed)} of {grouped(total)} verified reads did not return what had been written "

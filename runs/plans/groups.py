@@ -113,6 +113,7 @@ def _load_problems(group: PlanGroup, generators: tuple[PlannedGenerator, ...]) -
         if group.arrivals:
             yield GROUP_NEEDS_RATE
         return
+
     if group.profile and not group.arrivals:
         yield GROUP_PROFILE_WAITS
     if target_ops_s < clients:
@@ -156,4 +157,5 @@ def _database_problem(group: PlanGroup, workload: PlannedWorkload | None, databa
         return GROUP_STOCK_CLIENT.format(name=names[0], workload=workload.name)
     if scans(workload.properties) and not system.binding.scans:
         return GROUP_CANNOT_SCAN.format(workload=workload.name)
+
     return ""

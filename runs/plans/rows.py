@@ -25,6 +25,7 @@ def insert(
         # The first run of a sweep is the last to say what the sweep is.
         for column, value in sweep_columns(specs[planned.position]).items():
             setattr(sweeps[planned.sweep.key], column, value)
+
     Sweep.objects.bulk_create(sweeps.values())
     runs: dict[int, Run] = {}
     for planned in expansion.runs:
@@ -32,6 +33,7 @@ def insert(
         if planned.needs is not None:
             needs = runs[planned.needs]
         runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], needs)
+
     Run.objects.bulk_create(runs.values())
     RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=by) for run in runs.values())
     return runs
@@ -63,6 +65,7 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs
             "branch": build["branch"],
             "committed_at": read_commit_time(build["committed_at"]),
         }
+
     return Run(
         team_id=matrix.team_id,
         matrix=matrix,
@@ -163,6 +166,7 @@ def build_spec(
             "patience_ms": find_patience_ms(plan.patience_ms),
             "profile": plan.profile,
         }
+
     if build:
         spec["build"] = build
     if planned.groups:
@@ -181,6 +185,7 @@ def _build_group(planned: PlannedGroup, generators: Mapping[str, GeneratorSpec])
             "patience_ms": find_patience_ms(group.patience_ms),
             "profile": group.profile,
         }
+
     return {
         "name": group.name,
         "workload": {

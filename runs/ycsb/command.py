@@ -127,16 +127,19 @@ def client_properties_for_run(
         properties |= open_load
     elif target_ops_s:
         properties["target"] = str(target_ops_s)
+
     if phase == "load":
         if is_own_client:
             properties = _retry_in_client(properties)
         return properties | _load_part(int(workload["recordcount"]), client, clients)
     if not duration_s or duration_s < 1:
         raise ValueError(DURATION_UNKNOWN)
+
     if target_ops_s and warmup_s is not None:
         properties["window.start_s"] = str(warmup_s)
     if inserts(workload):
         properties |= _insert_part(*(among_inserting or (client, clients)), first_insert)
+
     return properties | {
         "operationcount": str(operation_count(workload, duration_s)),
         "maxexecutiontime": str(duration_s),
@@ -172,6 +175,7 @@ def open_load_properties(
     if clients > 1:
         gap_s = clients / target_ops_s
         properties["open.begin_every_s"] = repr(math.ceil(LATE_CLIENT_S / gap_s) * gap_s)
+
     if profile:
         properties["open.profile"] = ",".join(f"{second:.15g}:{percent:.15g}" for second, percent in profile)
     return properties

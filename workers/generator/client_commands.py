@@ -99,7 +99,9 @@ def order_clients(
             client.number += len(orders)
             client.order["start_s"] = start_s
             client.order["deadline_s"] += start_s + ready_deadline_s(spec) - ready_deadline_s(own)
+
         orders += clients
+
     return orders
 
 
@@ -187,6 +189,7 @@ def client_orders(
             )
         )
         sampled.add(machine)
+
     return orders
 
 

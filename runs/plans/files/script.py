@@ -150,10 +150,12 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
             raise PlanRefused("The loads of this search are not known, so no script repeats it. Import the plan.")
         rungs = sorted(set().union(*loads.values()))
         plan = plan.model_copy(update={"search": None, "matrix": plan.matrix.model_copy(update={"rungs": rungs})})
+
     if plan.faults:
         raise PlanRefused("A script applies no faults. Import the plan.")
     if any(database.flavour == GO_FLAVOUR for database in plan.databases.values()):
         raise PlanRefused("The script starts Java clients, and this plan uses go-ycsb. Import the plan.")
+
     cells: dict[tuple[str, str], list[Cell]] = {}
     try:
         runs = [
@@ -168,8 +170,10 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
             )
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"This plan cannot be run: {error}") from None
+
     if twice := twice_the_same(runs):
         raise PlanRefused(f"This plan cannot be run: {twice}")
+
     stations = []
     for entry in plan.entries:
         role, database = entry.database, plan.databases[entry.database]
@@ -178,6 +182,7 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
             name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
             system = load_catalog().system(database.system, database.flavour, database.stated_modes)
             stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
+
     return tuple(stations)
 
 
@@ -187,6 +192,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     (first, inserting), *_ = _number_inserting(run)
     targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
     threads = split(run.threads, count, noun="threads")
+
     return tuple(
         client_properties_for_run(
             run.properties,
@@ -236,6 +242,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
         if group.start_s is not None:
             start_s = warmup_s + plan.matrix.settle_s + group.start_s
             warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
+
         targets: list[int | None] = [None] * count
         if group.target_ops_s:
             targets = [*split(group.target_ops_s, count, noun="operations per second")]
@@ -261,6 +268,7 @@ def _open_group(run: PlannedRun, planned: PlannedGroup, number: int) -> dict[str
     group = planned.group
     if not group.arrivals or not group.target_ops_s:
         return None
+
     return open_load_properties(
         target_ops_s=group.target_ops_s,
         arrivals=group.arrivals,
@@ -299,6 +307,7 @@ def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     for name, jvm_options in options.items():
         command = java_command("java", ["JARS"], main_class="MAIN", jvm_options=jvm_options)
         lines.append(f"{name}={shlex.quote(' '.join(command[1 : command.index('-cp')]))}")
+
     return lines
 
 
@@ -320,6 +329,7 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
     lines = [_quoted(words)]
     for name, text in _server_files(plan, station).items():
         lines += _here_document(f"file {shlex.quote(name)}", text)
+
     shared: dict[str, str] = {}
     for cell in station.cells:
         if (properties := _shared_properties(station, cell)) != shared:
@@ -331,6 +341,7 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
             for group, start_s, properties in cell.group_clients
         ]
         lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
+
     return lines
 
 
@@ -366,6 +377,7 @@ def _server_files(plan: PlanFile, station: Station) -> dict[str, str]:
         )
     except PropertyError as error:
         raise PlanRefused(f"{database.name}: {error}") from None
+
     files = dict(rendered.files)
     if system.slug == "postgresql":
         files |= {f"{cell.name}.sql": _schema(cell) for cell in station.cells if cell.run.phase == "load"}
@@ -399,6 +411,7 @@ def _station_lines(plan: PlanFile, station: Station) -> list[str]:
             f"  EMPTY_DATABASE='{EMPTY_DATABASE[system.slug]}'",
             STATION_DELETES,
         ]
+
     loads = [cell for cell in station.cells if cell.run.phase == "load"]
     lines += [f"  rows after {cell.name}: {cell.run.dataset.records}" for cell in loads]
     return lines
@@ -416,9 +429,11 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         if generator.shares:
             shared = f", on a machine of {', '.join(generator.shares)}"
         lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
+
     for group in plan.groups:
         where = f"{group.generators} of the last ones" if group.generators else "each of the others"
         lines.append(CLIENT_GROUP.format(group=group.name, where=where))
+
     lines.append(ORDER_OF_STATIONS.format(order=matrix.order.replace("_", " ")))
     resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
     return [*lines, *(RESET_BEFORE.format(level=level, reset=reset) for level, reset in resets)]

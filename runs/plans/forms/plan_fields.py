@@ -117,6 +117,7 @@ def _build_field(field: FieldInfo) -> forms.Field:
         if kind is float:
             return ScaledField(scale=shown.scale, **bounds, **texts)
         return forms.IntegerField(required=not is_optional, **bounds, **texts)
+
     texts["required"] = False
     if kind == Patience:
         return PatienceField(**texts)
@@ -126,9 +127,11 @@ def _build_field(field: FieldInfo) -> forms.Field:
         return _build_text_field(limits, texts)
     if Profile in by_type:
         return ProfileField(**texts)
+
     item = get_args(get_args(kind)[0])[0]
     if item is int:
         return NumbersField(**texts)
+
     return TagsField(max_length=LONG_TEXT, **texts)
 
 

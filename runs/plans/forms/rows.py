@@ -52,6 +52,7 @@ class Row(Generic[M]):
             return None
         except ValidationError as refusal:
             problem = refusal.errors()[0]
+
         column = str(problem["loc"][0])
         label = LABELS.get(column, column)
         if problem["type"] == "missing":
@@ -59,6 +60,7 @@ class Row(Generic[M]):
         else:
             limit = problem.get("ctx", {}).get("error", "cannot be read: write a number as in 5 or 0.5")
             self.error = f"The {label} “{self.cells[column][:40]}” {UNREADABLE.get(column, limit)}."
+
         return None
 
 

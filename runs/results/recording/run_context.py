@@ -39,6 +39,7 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         if (g := client.load_generator)
     }
     collecting = {client.number: _gc_share(read_summary(client)) for client in clients}
+
     return Surroundings(
         client_on_database_host=shared_machine(spec),
         divided_cpus=_divided_cpus(run),
@@ -151,6 +152,7 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
         return None
     if run.spec["load"].get("groups"):
         return None
+
     same = Run.objects.exclude(spec__load__has_key="groups").filter(
         USABLE,
         team=run.team_id,
@@ -166,4 +168,5 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     probe = larger.order_by("-finished_at").first()
     if probe:
         return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0)
+
     return None

@@ -61,6 +61,7 @@ def collect(run: Run) -> Collected:
         summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
         assert summarised is not None  # None is for clients with histograms.
         return Collected(summarised, summarised.series, clients=clients)
+
     cut, window = _build_cut(spec), spec["window"]
     logs = [_logs(client) for client in clients]
     if run.phase == Phase.MEASURE and "settle_s" in window:
@@ -147,6 +148,7 @@ def complete(run: Run) -> None:
     """
     if missing := missing_evidence(run):
         raise Incomplete("; ".join(missing))
+
     collected = collect(run)
     late = Max("client_runs__output_stored_at") - F("finished_at")
     late_by = Run.objects.annotate(late=late).get(pk=run.pk).late
@@ -200,8 +202,10 @@ def missing_output(run: Run) -> list[str]:
             if client.load_generator:
                 place = f" on {client.load_generator.name}"
             lines.append(f"client {client.number}{place}: {', '.join(files)}")
+
     if clients:
         return lines
+
     return [NO_CLIENT_STARTED]
 
 
@@ -248,6 +252,7 @@ def _judge_group(run: Run, collected: CollectedGroup) -> list[CheckResult]:
     """The checks of a run over the group alone: what compares it with other runs of its sweep is left out."""
     if collected.merged is None:
         return []
+
     spec = collected.spec
     thresholds = get_thresholds(run.team_id, spec["purpose"])
     known = build_run_context(run, spec, collected.clients, thresholds)
