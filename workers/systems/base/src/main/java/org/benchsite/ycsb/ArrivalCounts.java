@@ -28,7 +28,6 @@ final class ArrivalCounts {
     private final NavigableMap<Long, Map<String, Row>> rows = new TreeMap<>();
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     private final Thread writer;
-    private long epochOffsetUs;
     private long newest;
     private long lastSecond = -1;
     private Map<String, Row> lastRows;
@@ -43,14 +42,9 @@ final class ArrivalCounts {
         lines.add(HEADER);
     }
 
-    /** The first arrival comes after this. */
-    void begin() {
-        epochOffsetUs = Clock.epochMicros() - System.nanoTime() / 1000;
-    }
-
     /** Of an arrival: its gap is that to the one before, at rate 1. */
     synchronized void add(String operation, long dueNs, boolean isDropped, double gap) {
-        long second = Math.floorDiv(epochOffsetUs + dueNs / 1000, 1_000_000L);
+        long second = Math.floorDiv(Clock.epochMicros(dueNs), 1_000_000L);
         if (second > newest) {
             newest = second;
             endSeconds(second - 1);

@@ -210,7 +210,6 @@ public final class OpenWorkload extends Workload {
         hasBegun = true;
         beganNs = findBegin();
         allBusyUntilNs = beganNs;
-        counts.begin();
         synchronized (counts) {
             startLag.begin();
             clientLag.begin();
@@ -222,7 +221,7 @@ public final class OpenWorkload extends Workload {
         if (instantMs == 0 || beginEveryNs == 0) {
             return nowNs;
         }
-        return nowNs + untilBegin(1000 * (Clock.epochMicros() - 1000 * instantMs), beginEveryNs);
+        return nowNs + untilBegin(nowNs - Clock.nanoTime(1000 * instantMs), beginEveryNs);
     }
 
     /**
