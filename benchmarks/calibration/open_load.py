@@ -4,6 +4,7 @@
 is due and costs nothing: its response times follow from the same arrivals by Lindley's recursion.
 """
 
+import os
 import socket
 import subprocess
 import tempfile
@@ -37,6 +38,8 @@ WORKLOAD: Final = {
     "requestdistribution": "uniform",
 }  # fmt: skip
 PATIENCE_S: Final = 60
+# The server is an instrument: what else the machine does is not to keep it from reading a request.
+FIRST: Final = ("nice", "--adjustment=-15") if os.geteuid() == 0 else ()
 _MASK: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -45,7 +48,7 @@ _GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
 def fifo_server(servers: int, service_us: int) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Its port and its process."""
     port = free_port()
-    argv = [java_executable(), "-Xmx128m", str(SERVER), str(port), str(servers), str(service_us)]
+    argv = [*FIRST, java_executable(), "-Xmx128m", str(SERVER), str(port), str(servers), str(service_us)]
     with subprocess.Popen(argv) as process:
         try:
             _await_listener(port)

@@ -200,7 +200,7 @@ def _measure_off(manifest: Manifest, servers: int, load: float, seed: str) -> li
     p99_off = warm_p99_us / (1e6 * float(np.percentile(warm_ideal_s, 99)) + added_us) - 1
     median_us, p99_us = run.client_lag.percentiles([50, 99])
     shift = compute_shift(run.client_lag, [run.response])
-    severity = judge_lag(p99_us or 0, run.response.percentile(99) or 0, shift, profile("measured"))
+    severity = judge_lag(run.client_lag, [run.response], profile("measured"))
     return [
         servers, load, writes, 100 * mean_off, 100 * p99_off, median_us, p99_us, 100 * shift, added_us, severity, ""
     ]  # fmt: skip

@@ -92,7 +92,7 @@ class Profile:
     lag_shift_warn: float = _threshold("V36", "share", 0.03, "longer responses by start lag warn; above that, reject")
     lag_shift_reject: float = _threshold("V36", "share", 0.50, "longer responses by start lag reject in any case")
     lag_warn: float = _threshold("V36", "share", 0.10, "of the response's p99 as start lag warns", most=1)
-    lag_reject: float = _threshold("V36", "share", 0.50, "of the response's p99 as start lag rejects", most=1)
+    lag_reject: float = _threshold("V36", "share", 0.50, "of the mean response as start lag rejects", most=1)
     lag_reject_s: float = _threshold("V36", "s", 0.020, "of start lag rejects in any case")
     interference_level: float = _threshold("V25", "share", 0.10, "of a machine's cores used by others disturb", most=1)
     interference_warn: float = _threshold("V25", "share", 0.10, "of the window disturbed so warns", most=1)
