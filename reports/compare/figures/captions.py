@@ -38,6 +38,7 @@ REPEATS = "Repeats"
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
 MAX_MACHINES = 3  # that are named
 MAX_STATED = 3  # sides that are named
+MAX_WORDS = 35
 DEMONSTRATION = "Demonstration: too short to publish"
 
 
@@ -106,7 +107,7 @@ def _uneven(curves: Sequence[Curve]) -> str:
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
-    """Repeats, window and kind of latency, then what is not as it should be; the rest is in `list_conditions`."""
+    """Repeats, window, kind of latency and what is amiss, cut to what fits; `list_conditions` has everything."""
     points = collect_points(curves)
     if not points:
         return stand_in_sentence(curves)
@@ -118,13 +119,15 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _repeats(points),
         _window(points),
         KIND_SAYS[kind] if kind else "",
-        _clients(points) if _is_partial(points) else "",
-        "" if all(point.mode_verified for point in points) else _modes(points),
-        _left_out(points),
         stand_in_sentence(curves).rstrip("."),
         f"no throughput at {formatting.counted(none, 'point')}" if none else "",
         f"checks complain at {formatting.counted(findings, 'point')}" if findings else "",
+        _clients(points) if _is_partial(points) else "",
+        "" if all(point.mode_verified for point in points) else _modes(points),
+        _left_out(points),
     ]
+    while len(" ".join(parts).split()) > MAX_WORDS:
+        del parts[0]
     return " · ".join(part for part in parts if part) + "."
 
 
