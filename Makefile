@@ -28,7 +28,7 @@ help: ## list these commands
 demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, FULL=1 has five modes, PORT=8000
 	@exec $(MANAGE) demo
 
-study: venv bindings ## every system that this machine can start, in at most 2.5 hours; resumes; ARGS=--quick: 25 minutes
+study: venv bindings ## the ceiling of every system that this machine can start; resumes; ARGS=--plan says how long
 	@exec $(MANAGE) study $(ARGS)
 
 studies-small: ALL := 1
@@ -115,7 +115,7 @@ bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.js
 	@exec $(MANAGE) bench $(ARGS)
 
 calibrate: venv bindings ## a known server as the target of a ladder: the error of the results on this host
-	@exec $(MANAGE) calibrate
+	@exec $(MANAGE) calibrate $(ARGS)
 
 durability: venv bindings ## what durability modes lose at power cuts, as root; CUTS=20, ARGS=mariadb
 	@exec $(MANAGE) durability --cuts $(or $(CUTS),20) $(ARGS)
