@@ -38,34 +38,35 @@ def generators():
 
 @pytest.fixture
 def study(team, user, generators):
-    """A submitted study of memcached: one matrix."""
-    matrices = plan_machine_study(team, user, generators, ["memcached"], minutes=3, repeats=1)
-    for matrix in matrices:
-        submit(matrix, user)
-    return matrices
+    """A submitted study of memcached."""
+    matrix = plan_machine_study(team, user, generators, ["memcached"], minutes=3, repeats=1)
+    submit(matrix, user)
+    return matrix
 
 
-def test_plan_fills_its_minutes_with_every_system(team, user, generators):
-    matrices = plan_machine_study(team, user, generators, SYSTEMS, minutes=150, repeats=3)
-    plans = [preview(stored_plan(matrix)) for matrix in matrices]
-    assert [(plan.problems, len(plan.cells), plan.runs) for plan in plans] == [((), 20, 240), ((), 15, 135)]
-    runs = sum(plan.runs for plan in plans)
-    assert 150 * 60 - runs < sum(plan.seconds for plan in plans) <= 150 * 60
-    assert {(matrix.min_measure_s, matrix.priority) for matrix in matrices} == {(16, -1)}
-    ring = matrices[0].entries.filter(database__name="Cassandra, 3 nodes").select_related("database")
+def test_plan_searches_every_system_within_its_minutes(team, user, generators):
+    matrix = plan_machine_study(team, user, generators, SYSTEMS, minutes=110, repeats=2)
+    plan = preview(stored_plan(matrix))
+    assert (plan.problems, len(plan.cells), plan.runs, plan.is_bound) == ((), 20, 320, True)
+    assert (matrix.min_measure_s, matrix.settle_s, matrix.priority) == (20, 20, -1)
+    assert plan.runs * matrix.min_measure_s <= 110 * 60
+    ring = matrix.entries.filter(database__name="Cassandra, 3 nodes").select_related("database")
     assert {entry.mode for entry in ring} >= {"one-batch", "quorum-batch", "all-one-periodic"}
     assert (ring[0].database.settings, ring[0].database.replication_factor) == ({"nodes": "3"}, 3)
+    submit(matrix, user)
+    threads = Run.objects.filter(matrix=matrix, phase="measure").values_list("sweep__database__name", "threads")
+    assert set(threads) == {(entry.name, entry.threads) for entry in ENTRIES if entry.system in SYSTEMS}
 
 
-def test_plan_of_few_systems_leaves_out_the_mixes(team, user, generators):
-    [matrix] = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=2)
-    assert matrix.name.endswith("workload A")
+def test_plan_of_few_systems_has_no_longer_windows(team, user, generators):
+    matrix = plan_machine_study(team, user, generators, ["redis"], minutes=110, repeats=2)
     assert set(matrix.entries.values_list("database__system", flat=True)) == {"redis"}
+    assert matrix.min_measure_s == 20
 
 
 def test_refuses_minutes_that_are_too_few(team, user, generators):
-    with pytest.raises(PlanError, match="10 minutes are too few: 125 runs of 2 s take "):
-        plan_machine_study(team, user, generators, SYSTEMS, minutes=10, repeats=1)
+    with pytest.raises(PlanError, match="5 minutes are too few: 240 runs of 2 s measure 8\N{NARROW NO-BREAK SPACE}min"):
+        plan_machine_study(team, user, generators, SYSTEMS, minutes=5, repeats=1)
     assert not Matrix.objects.exists()
 
 
@@ -80,32 +81,31 @@ def test_names_missing_parts_and_what_installs_them(settings, tmp_path, monkeypa
 
 def test_study_is_unfinished_until_it_has_its_report(team, user, study):
     assert unfinished_study(team) == study
-    Run.objects.filter(matrix__in=study).update(**FAILED)
-    assert missing_runs(study) == Run.objects.count() == 5
+    Run.objects.filter(matrix=study).update(**FAILED)
+    assert missing_runs([study]) == Run.objects.count() == 2
     assert unfinished_study(team) == study
     with pytest.raises(PublishRefused):
-        publish_study(study[0], user)
-    assert find_report(study[0]) is None
-    Report.objects.create(team=team, title=study[0].name, draft={"query": f"v=1&matrix={study[0].pk}"})
-    assert unfinished_study(team) == []
+        publish_study(study, user)
+    assert find_report(study) is None
+    Report.objects.create(team=team, title=study.name, draft={"query": f"v=1&matrix={study.pk}"})
+    assert unfinished_study(team) is None
 
 
 def test_another_study_takes_the_place_of_a_cancelled_one(team, user, generators, study):
     assert unfinished_study(team) == study
-    for matrix in study:
-        request_cancel_matrix(matrix, user)
+    request_cancel_matrix(study, user)
     assert set(Run.objects.values_list("status", flat=True)) == {Status.CANCELLED}
-    [second] = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=1)
+    second = plan_machine_study(team, user, generators, ["redis"], minutes=30, repeats=1)
     assert unfinished_study(team) == study
     submit(second, user)
-    assert unfinished_study(team) == [second]
+    assert unfinished_study(team) == second
 
 
 def test_resumed_progress_reports_only_new_ends(study):
     first, *others = Run.objects.order_by("position")
     Run.objects.filter(pk=first.pk).update(**FAILED, reason_detail="ended before")
     out = io.StringIO()
-    progress = Progress(study, out, is_resumed=True)
+    progress = Progress([study], out, is_resumed=True)
     Run.objects.exclude(pk=first.pk).update(**FAILED, reason_detail="ended later")
     progress.follow(lambda: None)
     assert "ended before" not in out.getvalue()

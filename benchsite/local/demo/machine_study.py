@@ -1,10 +1,9 @@
 """The study of `make study`: the systems that this machine can start, alone and as clusters of several nodes on it.
 
-Two matrices: workload A over a ladder of threads, and the five mixes of Columbia's study. Each has a frozen report.
+One matrix: workload A, and in each durability mode a search for the ceiling and the curve below it.
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,8 +20,8 @@ from reports.published.publication import build_title, publish_once
 from runs.catalog import load_catalog
 from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, Problem, preview, stored_plan
-from runs.plans.files.plan_file import read_plan
-from runs.plans.studies import plan_text
+from runs.plans.plan_spec import PlanSearch
+from runs.ycsb.properties import CORE_WORKLOADS
 from workers.generator.executables import ExecutableNotFound
 from workers.provision.process import server_program
 from workers.provision.provisioner_factory import this_site
@@ -30,46 +29,41 @@ from workers.systems.manifests import ManifestError, verify
 
 NAME = "Study of one machine"
 TAG = "study"
-WARMUP_S = 2
-MIN_MEASURE_S, MAX_MEASURE_S = 2, 30
-RUNGS = (4, 16, 32, 64)  # threads
-MIX_RUNGS = (4, 16, 64)
+RECORDS = 200_000  # of 1 KB; three nodes of Cassandra take two minutes to load them
+LOAD_THREADS = 32
+WARMUP_S = 5
+SETTLE_S = 20  # a JVM compiles what a workload needs in its first seconds
+MIN_MEASURE_S, MAX_MEASURE_S = 2, 20
+SEARCH = PlanSearch(curve_percent=[50, 80, 100])
 # Behind a quick study, which somebody waits for.
 PRIORITY = -1
 
+# More threads than the ceiling needs, so that the server and not their number ends the ladder; PostgreSQL and FerretDB
+# do less the more there are.
 ENTRIES = (
-    StudyEntry("redis", "Redis", ("everysec", "always")),
-    StudyEntry("redis", "Redis, replica", ("everysec", "everysec-wait-1"), nodes=2),
-    StudyEntry("postgresql", "PostgreSQL", ("off", "on")),
-    StudyEntry("postgresql", "PostgreSQL, standby", ("on", "on-standby"), nodes=2),
-    StudyEntry("mariadb", "MariaDB", ("flush-2", "flush-1")),
-    StudyEntry("memcached", "memcached", ("none",)),
-    StudyEntry("cassandra", "Cassandra, 1 node", ("one-periodic", "one-batch")),
+    StudyEntry("redis", "Redis", ("everysec", "always"), threads=128),
+    StudyEntry("redis", "Redis, replica", ("everysec", "everysec-wait-1"), nodes=2, threads=128),
+    StudyEntry("postgresql", "PostgreSQL", ("off", "on"), threads=16),
+    StudyEntry("postgresql", "PostgreSQL, standby", ("on", "on-standby"), nodes=2, threads=32),
+    StudyEntry("mariadb", "MariaDB", ("flush-2", "flush-1"), threads=64),
+    StudyEntry("memcached", "memcached, 1 GB", ("none",), threads=64, settings={"memory-limit": "1024"}),
+    StudyEntry("cassandra", "Cassandra, 1 node", ("one-periodic", "one-batch"), threads=128),
     StudyEntry(
         "cassandra",
         "Cassandra, 3 nodes",
         ("one-periodic", "one-batch", "quorum-periodic", "quorum-batch", "all-one-periodic"),
         nodes=3,
         replication_factor=3,
+        threads=128,
     ),
-    StudyEntry("hbase", "HBase", ("sync-wal-local", "fsync-wal-local")),
-    StudyEntry("ferretdb", "FerretDB", ("sqlite",)),
-)
-# PostgreSQL stands in for MongoDB.
-MIX_ENTRIES = (
-    StudyEntry("cassandra", "Cassandra, 1 node", ("one-periodic",)),
-    StudyEntry("hbase", "HBase", ("sync-wal-local",)),
-    StudyEntry("postgresql", "PostgreSQL", ("off",)),
+    StudyEntry("hbase", "HBase", ("sync-wal-local", "fsync-wal-local"), threads=64),
+    StudyEntry("ferretdb", "FerretDB", ("sqlite",), threads=16),
 )
 
 CAVEATS = """\
 All servers, the clients and the site shared one machine. Clusters of several nodes and replicas show the work of \
 replication, but neither a network nor separate disks, and their nodes share the cores that a single server has alone. \
-The data sets fit in memory, and windows last seconds. Compare the shapes, not the numbers.
-"""
-MIX_CAVEATS = f"""{CAVEATS}
-The mixes are those of Columbia's study of 2016 with 10,000 records and unthrottled threads instead of targets. Its \
-MongoDB is replaced by PostgreSQL.
+The data sets fit in memory. Compare the shapes, not the numbers.
 """
 
 
@@ -88,65 +82,60 @@ def missing_parts(system: str) -> str:
 @transaction.atomic
 def plan_machine_study(
     team: Team, user: User, generators: list[LoadGenerator], systems: Sequence[str], *, minutes: int, repeats: int
-) -> list[Matrix]:
-    """The matrices over these systems, not yet submitted, with the longest windows that fit into the minutes.
+) -> Matrix:
+    """The matrix over these systems, not yet submitted, whose windows together take at most these minutes.
 
     Raises PlanError: the minutes are too few, or this machine cannot run it. Nothing is stored then.
     """
-    name, group = f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}", f"{TAG}-{uuid4().hex[:8]}"
-    mixes = [
-        build_workload(team, f"Columbia {mix.short_name}: {mix.name}", f"C-{mix.short_name}", mix.properties)
-        for mix in read_plan(plan_text("columbia-2016")).workloads.values()
+    matrix = plan_study(
+        team,
+        user,
+        generators[:1],  # Another client would start, and compile itself, on the same core.
+        entries=(entries := name_products([entry for entry in ENTRIES if entry.system in systems])),
+        workloads=[build_workload(team, f"A: {RECORDS:,} records", "A", CORE_WORKLOADS["A"], RECORDS)],
+        name=f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}: workload A",
+        ladder=Matrix.Ladder.TARGET,
+        threads=entries[0].threads,
+        search=SEARCH.to_stored(Matrix.Ladder.TARGET),
+        repeats=repeats,
+        load_threads=LOAD_THREADS,
+        warmup_s=WARMUP_S,
+        settle_s=SETTLE_S,
+        min_measure_s=MIN_MEASURE_S,
+        max_measure_s=MIN_MEASURE_S,
+        priority=PRIORITY,
+        tags=[TAG, f"{TAG}-{uuid4().hex[:8]}"],
+        notes=CAVEATS,
+    )
+    threads = {entry.name: entry.threads for entry in entries}
+    databases = dict(matrix.entries.values_list("database__name", "database"))
+    matrix.overrides = [
+        {"match": {"database": str(pk)}, "set": {"threads": threads[name]}} for name, pk in databases.items()
     ]
-    parts = (("workload A", ENTRIES, RUNGS, (), CAVEATS), ("five mixes", MIX_ENTRIES, MIX_RUNGS, mixes, MIX_CAVEATS))
-    matrices = [
-        plan_study(
-            team,
-            user,
-            generators[:1],  # Several clients cannot share a workload that inserts.
-            entries=entries,
-            workloads=workloads,
-            name=f"{name}: {part}",
-            rungs=list(rungs),
-            repeats=repeats,
-            warmup_s=WARMUP_S,
-            min_measure_s=MIN_MEASURE_S,
-            max_measure_s=MIN_MEASURE_S,
-            priority=PRIORITY,
-            tags=[TAG, group],
-            notes=notes,
-        )
-        for part, every, rungs, workloads, notes in parts
-        if (entries := [entry for entry in name_products(every) if entry.system in systems])
-    ]
-    previews = [preview(stored_plan(matrix)) for matrix in matrices]
-    if problems := list(chain.from_iterable(plan.problems for plan in previews)):
-        raise PlanError(problems)
-    shortest_s, runs = sum(plan.seconds for plan in previews), sum(plan.runs for plan in previews)
-    measure_s = MIN_MEASURE_S + int((minutes * 60 - shortest_s) // max(runs, 1))
+    plan = preview(stored_plan(matrix))
+    if plan.problems:
+        raise PlanError(plan.problems)
+    measure_s = minutes * 60 // max(plan.runs, 1)
     if measure_s < MIN_MEASURE_S:
         raise PlanError([
             Problem(
                 "minutes",
-                f"{counted(minutes, 'minute')} are too few: {counted(runs, 'run')} of {MIN_MEASURE_S} s take "
-                f"{duration(shortest_s)}. Allow more minutes, fewer repeats (--repeats) or fewer systems (--only).",
+                f"{counted(minutes, 'minute')} are too few: {counted(plan.runs, 'run')} of {MIN_MEASURE_S} s measure "
+                f"{duration(plan.runs * MIN_MEASURE_S)}. Allow more minutes, fewer repeats (--repeats) or fewer "
+                "systems (--only).",
             )
         ])  # fmt: skip
-    for matrix in matrices:
-        matrix.min_measure_s = matrix.max_measure_s = min(measure_s, MAX_MEASURE_S)
-        matrix.save(update_fields=["min_measure_s", "max_measure_s"])
-    return matrices
+    matrix.min_measure_s = matrix.max_measure_s = min(measure_s, MAX_MEASURE_S)
+    matrix.save(update_fields=["overrides", "min_measure_s", "max_measure_s"])
+    return matrix
 
 
-def unfinished_study(team: Team) -> list[Matrix]:
-    """The matrices of the newest study as long as a report of one of them is missing."""
+def unfinished_study(team: Team) -> Matrix | None:
+    """The newest study as long as its report is missing."""
     newest = Matrix.objects.filter(team=team, tags__contains=[TAG], submitted_at__isnull=False).first()
-    if newest is None:
-        return []
-    matrices = list(Matrix.objects.filter(team=team, tags=newest.tags).order_by("created_at"))
-    if any(find_report(matrix) is None for matrix in matrices):
-        return matrices
-    return []
+    if newest is None or find_report(newest):
+        return None
+    return newest
 
 
 def missing_runs(matrices: Sequence[Matrix]) -> int:

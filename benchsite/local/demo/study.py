@@ -134,6 +134,8 @@ class StudyEntry(NamedTuple):
     modes: Sequence[str]
     nodes: int = 1
     replication_factor: int = 1
+    threads: int = 0  # of a search over targets
+    settings: Mapping[str, str] = {}
 
 
 ENTRIES = (StudyEntry("postgresql", "PostgreSQL", ("off", "on")), StudyEntry("redis", "Redis", ("always",)))
@@ -175,10 +177,10 @@ def plan_study(
     workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
     modes: list[tuple[Database, str]] = []
     for entry in entries:
-        nodes = {}
+        settings = dict(entry.settings)
         if entry.nodes > 1:
-            nodes = {"nodes": str(entry.nodes)}
-        stated = {"system": entry.system, "settings": nodes, "replication_factor": entry.replication_factor}
+            settings["nodes"] = str(entry.nodes)
+        stated = {"system": entry.system, "settings": settings, "replication_factor": entry.replication_factor}
         database = Database.objects.filter(team=team, name=entry.name).first()
         if database is None:
             cluster, made = Cluster.objects.get_or_create(
@@ -187,6 +189,9 @@ def plan_study(
             if made:
                 Node.objects.create(cluster=cluster, machine=generators[0].machine)
             database = Database.objects.create(team=team, name=entry.name, cluster=cluster, **stated)
+        elif database.settings != settings:
+            database.settings = settings
+            database.save(update_fields=["settings"])
         modes += [(database, mode) for mode in entry.modes]
     return Draft(Matrix(team=team, **defaults | fields), modes, workloads, generators).store(user)
 
@@ -216,9 +221,9 @@ def submit_quick_study(
     return matrix
 
 
-def build_workload(team: Team, name: str, short_name: str, mix: Mapping[str, str]) -> Workload:
+def build_workload(team: Team, name: str, short_name: str, mix: Mapping[str, str], records: int = RECORDS) -> Workload:
     """The team's workload of that name: the mix over records of 1 KB."""
-    properties = {**mix, "recordcount": str(RECORDS), "fieldcount": "10", "fieldlength": "100"}
+    properties = {**mix, "recordcount": str(records), "fieldcount": "10", "fieldlength": "100"}
     properties[WARM_UP] = str(1000 * PRESTART_S)
     workload, _ = Workload.objects.update_or_create(
         team=team, name=name, defaults={"short_name": short_name, "properties": properties}

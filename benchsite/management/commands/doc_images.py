@@ -30,7 +30,7 @@ STUDY_FIGURES: Final = {
     "study-latency": ("/compare/", "latency/"),
     "study-loss": ("/compare/pictures/", "loss/"),
 }
-STUDY_REPORTS: Final = ("workload-a", "mixes")
+STUDY_REPORT: Final = "workload-a"
 
 
 class Command(BaseCommand):
@@ -95,9 +95,9 @@ class Command(BaseCommand):
             if not is_study:
                 self.write_report(page, open_page, query, options["docs"] / "demo-report.html")
             browser.close()
-        for name in STUDY_REPORTS if is_study else ():
-            if (report := settings.VAR_DIR / "study" / f"{name}.html").exists():
-                shutil.copyfile(report, options["docs"] / f"study-{name}.html")
+        report = settings.VAR_DIR / "study" / f"{STUDY_REPORT}.html"
+        if is_study and report.exists():
+            shutil.copyfile(report, options["docs"] / f"study-{STUDY_REPORT}.html")
         self.stdout.write(
             f"Wrote {len(figures) + 1 + (not is_study)} images and the offline report to {options['docs']}."
         )

@@ -1,8 +1,9 @@
-"""`manage.py study`: measures every system that this machine can start, and publishes frozen reports of it."""
+"""`manage.py study`: measures every system that this machine can start, and publishes a frozen report of it."""
 
+import math
 import sys
+import time
 import urllib.request
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, preview, stored_plan, submit
 from runs.queue import lifecycle
 
-MINUTES, REPEATS = 150, 3
-QUICK_MINUTES, QUICK_REPEATS = 25, 1
-FOLDER = "study"
+MINUTES, REPEATS = 110, 2
+QUICK_MINUTES, QUICK_REPEATS = 15, 1
+REPORT = "study/workload-a"
 SYSTEMS = tuple(dict.fromkeys(entry.system for entry in ENTRIES))
 
 
@@ -45,9 +46,10 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--quick", action="store_true", help=f"{QUICK_REPEATS} repeat in {QUICK_MINUTES} minutes.")
-        parser.add_argument("--minutes", type=int, help=f"What it may take ({MINUTES}): windows are as long as fits.")
-        parser.add_argument("--repeats", type=int, help=f"Of every rung ({REPEATS}).")
+        parser.add_argument("--quick", action="store_true", help=f"{QUICK_REPEATS} repeat, {QUICK_MINUTES} minutes.")
+        parser.add_argument("--minutes", type=int, help=f"What the windows take ({MINUTES}); each is as long as fits.")
+        parser.add_argument("--repeats", type=int, help=f"Of every load below the ceiling ({REPEATS}).")
+        parser.add_argument("--stop-after", type=int, metavar="MINUTES", help="A part; the next call goes on with it.")
         parser.add_argument("--only", nargs="+", choices=SYSTEMS, metavar="SYSTEM", help=f"Of {', '.join(SYSTEMS)}.")
         parser.add_argument("--plan", action="store_true", help="Only print what would run and how long it takes.")
         parser.add_argument("--anew", action="store_true", help="Cancel an unfinished study and begin another one.")
@@ -66,42 +68,46 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _study(self, site: Site, options: dict[str, Any]) -> bool:
-        """Run the study to its reports; whether every run succeeded."""
+        """Run the study to its report; whether every run succeeded."""
         team, user = ensure_demo_team()
-        matrices = unfinished_study(team)
-        if options["anew"] and not options["plan"]:
-            for matrix in matrices:
-                lifecycle.request_cancel_matrix(matrix, user)
-            matrices = []
-        is_resumed = bool(matrices) and not options["plan"]
-        if is_resumed:
+        matrix = unfinished_study(team)
+        if matrix and options["anew"] and not options["plan"]:
+            lifecycle.request_cancel_matrix(matrix, user)
+            matrix = None
+        is_resumed = bool(matrix) and not options["plan"]
+        if matrix is None or options["plan"]:
+            matrix = self._begin(site, team, user, options)
+            if options["plan"]:
+                return True
+        else:
             repeated = 0
             if not options["publish"]:
-                repeated = sum(lifecycle.resume(matrix, user) for matrix in matrices)
-            left = Run.objects.filter(matrix__in=matrices).exclude(status__in=Status.terminal())
-            seconds = sum(left.values_list("expected_s", flat=True))
+                repeated = lifecycle.resume(matrix, user)
+            left = Run.objects.filter(matrix=matrix).exclude(status__in=Status.terminal())
             self.stdout.write(
-                f"An unfinished study goes on with its own plan: {counted(left.count(), 'run')} left, {repeated} of "
-                f"them once more, about {duration(seconds)}. `make study ARGS=--anew` begins another one."
+                f"An unfinished study goes on with its own plan: {counted(left.count(), 'run')} of fixed loads left, "
+                f"{repeated} of them once more. `make study ARGS=--anew` begins another one."
             )
-        else:
-            matrices = self._begin(site, team, user, options)
-        if options["plan"]:
-            return True
-        for matrix in matrices:
-            self.stdout.write(f"Watch it at {site.url}{reverse('matrix', args=[matrix.pk])}")
-        Progress(matrices, sys.stdout, is_resumed=is_resumed).follow(site.check)
-        missing = missing_runs(matrices)
+        self.stdout.write(f"Watch it at {site.url}{reverse('matrix', args=[matrix.pk])}")
+        end = time.monotonic() + 60 * (options["stop_after"] or math.inf)
+
+        def check() -> None:
+            site.check()
+            if time.monotonic() > end:
+                raise KeyboardInterrupt
+
+        Progress([matrix], sys.stdout, is_resumed=is_resumed).follow(check)
+        missing = missing_runs([matrix])
         if missing and not options["publish"]:
             self.stdout.write(
                 f"{counted(missing, 'run')} without a result. `make study` runs them again; "
                 "`make study ARGS=--publish` publishes the report without them."
             )
             return False
-        self._publish(site, matrices, user)
+        self._publish(site, matrix, user)
         return not missing
 
-    def _begin(self, site: Site, team: Team, user: User, options: dict[str, Any]) -> list[Matrix]:
+    def _begin(self, site: Site, team: Team, user: User, options: dict[str, Any]) -> Matrix:
         """A new study: what is left out, how long the rest takes, and the submission."""
         generators = list(
             LoadGenerator.objects.filter(name__in=site.generators).select_related("machine").order_by("name")
@@ -114,46 +120,51 @@ class Command(BaseCommand):
                 available.append(system)
         if not available:
             raise CommandError("This machine can measure none of these systems: install what is named above.")
-        systems = available
         minutes = options["minutes"] or (QUICK_MINUTES if options["quick"] else MINUTES)
         repeats = options["repeats"] or (QUICK_REPEATS if options["quick"] else REPEATS)
         try:
             with transaction.atomic():
-                matrices = plan_machine_study(team, user, generators, systems, minutes=minutes, repeats=repeats)
-                plans = [(matrix, preview(stored_plan(matrix))) for matrix in matrices]
-                for matrix, plan in plans:
-                    self.stdout.write(
-                        f"{matrix.name}: {counted(len(plan.cells), 'sweep')}, {counted(plan.runs, 'run')} of "
-                        f"{matrix.min_measure_s} s, about {duration(plan.seconds)}"
-                    )
-                self.stdout.write(f"Together about {duration(sum(plan.seconds for _, plan in plans))}.")
+                matrix = plan_machine_study(team, user, generators, available, minutes=minutes, repeats=repeats)
+                self._describe(matrix)
                 if options["plan"]:
                     transaction.set_rollback(True)
                 else:
-                    for matrix in matrices:
-                        submit(matrix, user)
+                    submit(matrix, user)
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
-        return matrices
+        return matrix
 
-    def _publish(self, site: Site, matrices: Sequence[Matrix], user: User) -> None:
-        folder = Path(settings.VAR_DIR) / FOLDER
-        for matrix, name in zip(matrices, ("workload-a", "mixes"), strict=False):
-            try:
-                report = find_report(matrix) or publish_study(matrix, user)
-            except PublishRefused as error:
-                self.stdout.write(f"No report of {matrix.name}: {error}")
-                continue
-            link = find_link(report)
-            if link is None:
-                raise CommandError(f"The link of the report {report.title} was revoked: `make study ARGS=--anew`.")
-            urls = {
-                "report": f"{site.url}/r/{link.token}",
-                "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
-            }
-            write_summary(folder / f"{name}.json", summary(matrix, urls))
-            with urllib.request.urlopen(f"{urls['report']}.html") as response:
-                (folder / f"{name}.html").write_bytes(response.read())
-            self.stdout.write(f"Report: {urls['report']}, as one file: {folder / f'{name}.html'}")
-            self.stdout.write(f"Curves: {urls['compare']}")
+    def _describe(self, matrix: Matrix) -> None:
+        plan, window_s = preview(stored_plan(matrix)), matrix.min_measure_s
+        threads = {rule["match"]["database"]: rule["set"]["threads"] for rule in matrix.overrides}
+        for cell in plan.cells:
+            self.stdout.write(f"  {cell.database_name}, {cell.mode}: {counted(threads[cell.database_id], 'thread')}")
+        self.stdout.write(
+            f"{matrix.name}: {counted(len(plan.cells), 'sweep')}, at most {counted(plan.runs, 'run')} of "
+            f"{window_s} s, after {matrix.warmup_s} to {matrix.warmup_s + matrix.settle_s} s of warm-up."
+        )
+        self.stdout.write(
+            f"At most {duration(plan.runs * window_s)} of measuring, {duration(plan.seconds)} in all. Two parts: "
+            f'`make study ARGS="--stop-after {round(plan.seconds / 120)}"`, then `make study`.'
+        )
+
+    def _publish(self, site: Site, matrix: Matrix, user: User) -> None:
+        try:
+            report = find_report(matrix) or publish_study(matrix, user)
+        except PublishRefused as error:
+            self.stdout.write(f"No report of {matrix.name}: {error}")
+            return
+        link = find_link(report)
+        if link is None:
+            raise CommandError(f"The link of the report {report.title} was revoked: `make study ARGS=--anew`.")
+        urls = {
+            "report": f"{site.url}/r/{link.token}",
+            "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
+        }
+        path = Path(settings.VAR_DIR) / REPORT
+        write_summary(path.with_suffix(".json"), summary(matrix, urls))
+        with urllib.request.urlopen(f"{urls['report']}.html") as response:
+            path.with_suffix(".html").write_bytes(response.read())
+        self.stdout.write(f"Report: {urls['report']}, as one file: {path.with_suffix('.html')}")
+        self.stdout.write(f"Curves: {urls['compare']}")
         self.stdout.write("The site ends with the study. `make up` starts it again.")
