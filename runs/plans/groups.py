@@ -7,6 +7,7 @@ from benchsite.core.formatting import counted, duration, exact, throughput
 from runs.catalog import GO_FLAVOUR, load_catalog, scans
 from runs.models import Database
 from runs.plans.messages import (
+    ALONG_PROFILE,
     CATCH_UP_NEEDS_TARGET,
     CLIENT_ON_EACH,
     GROUP_CANNOT_SCAN,
@@ -42,6 +43,8 @@ def describe_plan_group(plan: Plan, group: PlanGroup) -> str:
     parts = [group.workload, counted(group.threads, "thread")]
     if group.target_ops_s:
         parts.append(throughput(group.target_ops_s))
+    if group.profile:
+        parts.append(ALONG_PROFILE)
     if group.start_s is not None:
         parts.append(f"from second {group.start_s}")
     generators = plan.own_generators(group) or plan.ladder_generators

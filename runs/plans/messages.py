@@ -77,6 +77,7 @@ RESET_BEFORE = "Reset before the next {level}: {reset}"
 
 # --- groups.py ---
 
+ALONG_PROFILE = "along a profile"
 CLIENT_ON_EACH = "one client on each of {generators}"
 TOO_MANY_GROUPS = "A plan has at most {limit} groups beside its ladder, this one has {count}."
 GROUP_NAMED_TWICE = "Two groups are named {name}: give each a name of its own."

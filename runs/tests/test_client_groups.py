@@ -14,6 +14,7 @@ from runs.plans.files.plan_file import read_plan
 from runs.plans.files.plan_import import import_plan
 from runs.plans.files.script import repeat_script
 from runs.plans.forms.rows import Row, get_rows
+from runs.plans.groups import describe_plan_group
 from runs.plans.plan_spec import PlanGroup
 from runs.queue.spec import build_group_spec
 from runs.results.denormalised_columns import config_key
@@ -163,6 +164,8 @@ def test_plan_file_keeps_groups(team, user):
     file = read_plan(text)
     assert file == build_plan_file(matrix) and list(file.group_workloads) == ["Scans"]
     again = import_plan(team, file, chosen_for(file, matrix), user)
+    planned = stored_plan(again)
+    assert "along a profile, from second 2" in describe_plan_group(planned, planned.groups[0])
     assert again.groups == matrix.groups and export_plan(again) == text
     assert preview(stored_plan(again)).problems == preview(stored_plan(matrix)).problems
     with pytest.raises(PlanRefused, match="Nothing"):

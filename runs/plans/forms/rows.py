@@ -79,7 +79,7 @@ def _parse_points(text: str) -> list[list[float]]:
 
 def _as_typed(value: str | bool | float | list[list[float]] | None) -> str:
     if isinstance(value, list):
-        return "; ".join(f"{second:.15g} {percent:.15g}" for second, percent in value)
+        return "; ".join(f"{_as_typed(second)} {_as_typed(percent)}" for second, percent in value)
     if value is None or value is False:
         return ""
     if value is True:
