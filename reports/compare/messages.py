@@ -47,6 +47,7 @@ CEILINGS = (
     "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the next "
     "one, which failed"
 )
+INTERVAL_CUT = "An interval that is not drawn to its end states it behind the value"
 FACTOR_ALONE = "÷ is the factor of these runs alone"
 SINGLE_RUNS = "Single runs do not show which side is best: {factor}"
 AMONG_BEST_MEANS = (

@@ -1,6 +1,9 @@
 """Published numbers beside measured ones."""
 
 from reports.compare.figures.overlay import overlays
+from reports.compare.pages.charts import ceilings_picture, picture_link
+from reports.compare.selection import Selection
+from reports.tests.curves import curve
 
 
 def test_overlays_are_throughputs_and_say_what_they_are():
@@ -36,3 +39,11 @@ def test_a_disputed_number_is_disputed_in_the_overlay_too():
     assert "107.89 %" in published["Couchbase, 8 nodes, 95/5"].disputed
     assert not published["MongoDB, 8 nodes, 95/5"].disputed
     assert all(overlay.latency_us is None for overlay in published.values())
+
+
+def test_the_figure_grows_with_the_published_bars():
+    alone, beside = (
+        picture_link(ceilings_picture(Selection(published=published)), [curve()])
+        for published in ((), ("thumbtack-2013",))
+    )
+    assert alone.height_px == 0 and beside.height_px > 300

@@ -15,9 +15,11 @@ from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.overlay import overlays
 from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
 from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
 from reports.compare.figures.theme import DARK, LIGHT, PAPER
+from reports.compare.messages import INTERVAL_CUT
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 
 pytestmark = pytest.mark.slow
@@ -174,6 +176,27 @@ def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
     held = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
     [bar] = CeilingsFigure([curve(points=[held])]).draw(FRAMES[0])["data"]
     assert bar["x"] == [pytest.approx((900 * 800 * 950) ** (1 / 3), rel=1e-3)]
+
+
+def test_a_wide_interval_is_cut_and_its_end_is_stated():
+    """Two repeats that differ threefold have an interval fifty times as wide as the bar."""
+    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
+    figure = CeilingsFigure([curve(points=[held])])
+    drawn = figure.draw(FRAMES[0])
+    [bar] = drawn["data"]
+    assert drawn["layout"]["xaxis"]["range"][1] < 5 * bar["x"][0]
+    assert bar["error_x"]["array"][0] == pytest.approx(bar["x"][0], rel=1e-3)
+    assert sum(", to " in note["text"] for note in drawn["layout"]["annotations"]) == 1
+    assert INTERVAL_CUT in figure.caption and INTERVAL_CUT not in CeilingsFigure([curve()]).caption
+
+
+def test_own_bars_begin_on_the_axis_beside_published_numbers():
+    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
+    printed = overlays(("thumbtack-2013",))
+    drawn = CeilingsFigure([curve(points=[held])], published=printed).draw(FRAMES[0])
+    value = drawn["layout"]["xaxis"]
+    bar = drawn["data"][0]
+    assert value["type"] == "log" and 10 ** value["range"][0] < bar["x"][0]
 
 
 def test_the_ideal_line_reaches_the_last_size_within_the_axis():

@@ -4,10 +4,11 @@ Names with their notes are above the bars, where there is room for whole names a
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from benchsite.core.formatting import short
 from reports.compare.figures.layout import (
     HOVER,
     NOTE_PX,
@@ -33,6 +34,8 @@ CHARACTER_PX: Final = 6.2
 MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
 MAX_NAME, MAX_LINE = 32, 48
 WIDTH = 0.36  # of bars, in rows
+# An interval of two repeats may end at fifty times its value, and the bars would be slivers beside it.
+MAX_INTERVAL_END: Final = 2.0  # of the highest value
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,17 @@ class Bar:
     hollow: bool = False  # there, but no part of the comparison
     side: str = ""  # the sweep that it is of
 
-    @property
-    def end(self) -> float:
-        """Where the bar with its interval ends."""
-        return self.high or self.value or 0.0
+
+def compute_interval_limit(values: Iterable[float | None]) -> float:
+    """Where intervals are cut, so that the bars of these values keep half of the axis."""
+    return MAX_INTERVAL_END * max((value or 0.0 for value in values), default=0.0)
+
+
+def cut_interval(bar: Bar, limit: float) -> Bar:
+    """Up to `limit`, with the end that is not drawn behind the value."""
+    if bar.high is None or bar.high <= limit:
+        return bar
+    return replace(bar, high=limit, value_label=f"{bar.value_label}, to {short(bar.high)}")
 
 
 def by_value(bars: Sequence[Bar]) -> list[Bar]:
@@ -64,6 +74,8 @@ def by_value(bars: Sequence[Bar]) -> list[Bar]:
 
 def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> PlotlyFigure:
     """The bars from top to bottom in the order given."""
+    limit = compute_interval_limit(bar.value for bar in bars)
+    bars = [cut_interval(bar, limit) for bar in bars]
     layout = base_layout(frame)
     layout["xaxis"] = value = axis(frame, title, rangemode="tozero", tickformat="~s", nticks=5)
     layout["yaxis"] = axis(
@@ -75,14 +87,14 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
         ticks="",
         automargin=False,
     )
-    ends = [bar.end for bar in bars if bar.end > 0]
-    if not ends:
+    values = [bar.value for bar in bars if bar.value and bar.value > 0]
+    if not values:
         value["showticklabels"] = False  # An axis without a bar has no scale.
     # On a logarithmic axis the shortest bar has a length too.
     begin = 0.0
     if log:
-        begin = math.floor(math.log10(min(ends, default=1.0)) - 0.3)
-    starts = [bar.end for bar in bars]
+        begin = math.floor(math.log10(min(values, default=1.0)) - 0.3)
+    starts = [bar.high or bar.value or 0.0 for bar in bars]
     if log:
         starts = [math.log10(end) if end > 0 else begin for end in starts]
     starts = [max(start, begin) for start in starts]
@@ -101,7 +113,8 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
     layout["annotations"] += [_name(bar, row, bars, frame) for row, bar in enumerate(bars)]
     layout["annotations"] += (key := _key(bars, frame))
     layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
-    return {"data": [_trace(bar, row, frame) for row, bar in enumerate(bars)], "layout": layout}
+    first = 10**begin if log else 0.0
+    return {"data": [_trace(bar, row, frame, first) for row, bar in enumerate(bars)], "layout": layout}
 
 
 def height_px(bars: int, notes: Sequence[str] = ()) -> int:
@@ -129,7 +142,8 @@ def _middle(row: int) -> float:
     return row + WIDTH / 2
 
 
-def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
+def _trace(bar: Bar, row: int, frame: Frame, first: float) -> Trace:
+    """`first` is where the axis begins."""
     trace: Trace = {
         "type": "bar",
         "orientation": "h",
@@ -160,7 +174,7 @@ def _trace(bar: Bar, row: int, frame: Frame) -> Trace:
             "type": "data",
             "symmetric": False,
             "array": [rounded(bar.high - bar.value)],
-            "arrayminus": [rounded(bar.value - bar.low)],
+            "arrayminus": [rounded(bar.value - max(bar.low, first))],
             "color": frame.theme.ink,
             "thickness": 1.5,
             "width": 5,

@@ -46,6 +46,7 @@ from reports.compare.messages import (
     COST_OF_MODE,
     COST_OF_WEAKEST,
     FACTOR_ALONE,
+    INTERVAL_CUT,
     JUDGED_AT_LOOK,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
@@ -88,6 +89,7 @@ class CeilingsFigure(CurvesFigure):
     def caption(self) -> str:
         return sentences(
             CEILINGS,
+            interval_sentence(self.curves, self.published),
             self.shown_sentence,
             *status_sentences(self.curves),
             best_sentence(self.among),
@@ -297,6 +299,15 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     if None in best.values():
         return OF_SINGLE_RUNS.format(sentence=sentence, factor=divided)
     return sentence
+
+
+def interval_sentence(curves: Sequence[Curve], published: Sequence[Published]) -> str:
+    """For the caption: where an interval ends that its bar does not show; empty where all are drawn whole."""
+    ceilings = [curve.ceiling for curve in curves if curve.ceiling]
+    printed = [result.throughput_ops_s for result in published if is_drawn(result.throughput_ops_s)]
+    limit = bars.compute_interval_limit([*printed, *(ceiling.throughput_ops_s for ceiling in ceilings)])
+    ranges = [ceiling.range_ops_s for ceiling in ceilings]
+    return INTERVAL_CUT if any(interval and interval[1] > limit for interval in ranges) else ""
 
 
 def cost_sentence(curves: Sequence[Curve]) -> str:

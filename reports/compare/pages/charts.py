@@ -9,6 +9,7 @@ from django.utils.text import slugify
 
 from reports.compare.curves import STATISTICS, Curve, collect_operations, collect_points
 from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.overlay import overlays
 from reports.compare.selection import BOTH, VERSION, Selection
 
 MAX_OPERATIONS = 2  # whose numbers stand side by side without anybody's asking
@@ -167,6 +168,7 @@ def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = 0
     if picture.name == "ceilings":
-        height_px = CeilingsFigure(picture.selection.shown(curves)).height_px
+        published = overlays(selection.published, phase=selection.phase)
+        height_px = CeilingsFigure(selection.shown(curves), published=published).height_px
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)
