@@ -9,6 +9,7 @@ from runs.models import Run, Sweep
 from runs.tests.factories import make_run, make_sweep, make_workload
 from runs.tests.importing import DATA, answers, bring, corpus, import_folder, save, sent, summary, zipped
 from runs.tests.pages import get_text
+from runs.uploads.forms import ImportForm
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -189,10 +190,25 @@ def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
     assert not Run.objects.exists()
 
 
-def test_takes_missing_threads_from_the_run_above(client_in):
-    upload = bring(client_in, corpus("018"))
-    save(client_in, upload, **{"run-0-threads": "4", "run-1-threads": "", "run-2-threads": "7", "run-3-threads": ""})
-    assert list(upload.runs.order_by("position").values_list("threads", flat=True)[:4]) == [4, 4, 7, 7]
+def test_missing_threads_are_stated_by_a_person(client_in):
+    upload = bring(client_in, corpus("018"), sent("b.txt", summary()))
+    mine = {f"run-{number}-threads": "" for number in range(6)} | {"run-2-threads": "7"}
+    refused = client_in.post(f"/import/{upload.pk}/", answers(upload, **mine))
+    assert refused.status_code == 422 and "the threads of 5 selected runs" in refused.content.decode()
+    save(client_in, upload, unstated_threads="4", **mine)
+    assert list(upload.runs.order_by("position").values_list("threads", flat=True)[:4]) == [4, 4, 7, 4]
+    stated = bring(client_in, sent("a.txt", summary()))
+    assert "unstated_threads" not in get_text(client_in.get(f"/import/{stated.pk}/"))
+
+
+def test_the_form_takes_from_the_files_what_all_of_them_state(client_in):
+    """One file's system and workload are not stated for the files of others beside it."""
+    other = summary().replace(b"RedisClient", b"MongoDbClient").replace(b"workloada", b"workloadb")
+    upload = bring(client_in, sent("mine.txt", summary()), sent("yours.txt", other))
+    initial = ImportForm(None, upload=upload).initial
+    assert len(upload.recognised["runs"]) == 2
+    assert (initial["mode"], initial["database"]) == ("", "")
+    assert "fieldcount" in initial["properties"] and "readproportion" not in initial["properties"]
 
 
 def test_it_asks_for_at_least_one_run(client_in):

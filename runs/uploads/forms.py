@@ -1,6 +1,6 @@
 """The form that completes an import: what the files cannot know, and which of the runs in them to save."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django import forms
@@ -10,12 +10,14 @@ from django.http import QueryDict
 from pydantic import ValidationError as ModelError
 
 from benchsite.accounts.models import Team
+from benchsite.core.formatting import counted
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
 from runs.models import Phase, Purpose, Run, Sweep, Upload, Workload
 from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
+from runs.uploads.messages import UNSTATED_THREADS
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.ycsb.errors import PropertyError
@@ -109,6 +111,13 @@ class FoundRunForm(DescribedForm):
 class ImportForm(DescribedForm):
     """What all runs of an import have in common, with one `FoundRunForm` each."""
 
+    unstated_threads = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_INT,
+        label="Threads of the runs whose files do not state them",
+        help_text="Of all clients together, for every selected run whose threads are empty.",
+    )
     mode = forms.ChoiceField(
         label="Database system and durability mode",
         help_text="The files do not say it. A result whose mode is unknown is never compared by durability.",
@@ -160,7 +169,7 @@ class ImportForm(DescribedForm):
     def __init__(self, posted: QueryDict | None, *, upload: Upload) -> None:
         self.team: Team = upload.team
         recognised = cast(Recognised, upload.recognised)
-        posted = _as_above(posted, len(recognised["runs"]))
+        posted = _fill_threads(posted, len(recognised["runs"]))
         self.runs = [FoundRunForm(posted, run=run, number=number) for number, run in enumerate(recognised["runs"])]
         super().__init__(posted, initial=_initial(recognised))
         self.workloads = list(Workload.objects.filter(team=self.team))
@@ -172,6 +181,8 @@ class ImportForm(DescribedForm):
         self.offer("sweep", [(NEW, "a new one"), *((str(sweep.pk), _name_sweep(sweep)) for sweep in self.sweeps)])
         if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
+        if all(run["hints"]["threads"] for run in recognised["runs"]):
+            del self.fields["unstated_threads"]
 
     def is_valid(self) -> bool:
         # Every form is asked, so that every one shows what is wrong with it.
@@ -186,6 +197,9 @@ class ImportForm(DescribedForm):
         cleaned = super().clean() or self.cleaned_data
         if not self.kept:
             raise ValidationError("Select at least one run to save.")
+        missing = [row for row in self.kept if row.has_error("threads", "required")]
+        if missing and "unstated_threads" in self.fields:
+            self.add_error("unstated_threads", UNSTATED_THREADS.format(runs=counted(len(missing), "selected run")))
         if cleaned.get("mode", "").startswith(f"{OTHER_SYSTEM}:") and not cleaned.get("system_name"):
             self.add_error("system_name", "Write which system it was.")
         if "workload" in cleaned and not cleaned["workload"]:
@@ -259,15 +273,14 @@ def _name_sweep(sweep: Any) -> str:
     return f"{sweep.name}, {sweep.purpose}{commit}, of {sweep.created_at:%-d %b %Y %H:%M}"
 
 
-def _as_above(posted: QueryDict | None, runs: int) -> QueryDict | None:
-    """Threads that were left empty are those of the run above that is kept."""
+def _fill_threads(posted: QueryDict | None, runs: int) -> QueryDict | None:
+    """Runs without threads get those that a person stated for all of them: a file tells nothing of another's."""
     if posted is None:
         return None
-    filled, above = posted.copy(), ""
-    for prefix in (f"run-{number}" for number in range(runs)):
-        if f"{prefix}-keep" in filled:
-            above = filled.get(f"{prefix}-threads", "").strip() or above
-            filled[f"{prefix}-threads"] = above
+    filled = posted.copy()
+    for name in (f"run-{number}-threads" for number in range(runs)):
+        if not filled.get(name, "").strip():
+            filled[name] = filled.get("unstated_threads", "")
     return filled
 
 
@@ -285,24 +298,30 @@ def mode_choices() -> list[Any]:
 
 
 def _initial(recognised: Recognised) -> dict[str, Any]:
-    """What the command lines say; the mode is nowhere in them."""
+    """What all command lines agree on; the mode is nowhere in them."""
     hints = [run["hints"] for run in recognised["runs"]]
-    first = next((hint for hint in hints if hint["binding"] or hint["properties"]), None)
-    if first is None:
+    hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
+    if not hints:
         return {}
-    system = recognise(first["binding"], first["connection"])
-    letter = first["letter"]
-    mode = database = ""
+    mode = database = workload_name = ""
+    system = _agree([recognise(hint["binding"], hint["connection"]) for hint in hints if hint["binding"]])
     if system:
         mode = f"{system}:{UNKNOWN_MODE}"
         database = load_catalog().system(system).name
-    workload_name = ""
-    if letter:
+    if letter := _agree([hint["letter"] for hint in hints]):
         workload_name = f"YCSB {letter}"
+    shared = set.intersection(*(set(hint["properties"].items()) for hint in hints))
     return {
         "mode": mode,
         "database": database,
         "workload_name": workload_name,
-        "properties": in_order({name: value for name, value in first["properties"].items() if name != "recordcount"}),
-        "records": first["records"],
+        "properties": in_order({name: value for name, value in shared if name != "recordcount"}),
+        "records": _agree([hint["records"] for hint in hints]),
     }
+
+
+def _agree(values: Sequence[Any]) -> Any:
+    """The value that all have; None where they differ."""
+    if len(set(values)) == 1:
+        return values[0]
+    return None
