@@ -270,6 +270,18 @@ def test_all_rejected_runs_of_a_filter_run_again(client_in, team):
     assert sorted(sweep.runs.filter(status="queued").values_list("repeat", flat=True)) == [4, 5]
 
 
+def test_uploads_are_not_offered_to_run_again(client_in, team):
+    sweep = make_sweep(team=team)
+    reject = finding("V05", "reject", title="Duration")
+    make_run(sweep, repeat=1, verdict="reject", findings=[reject], source="uploaded")
+    page = get_text(client_in.get("/runs/?verdict=reject"))
+    assert "V05 Duration: 1 run." in page and "Run all" not in page
+
+    make_run(sweep, repeat=2, verdict="reject", findings=[reject])
+    page = get_text(client_in.get("/runs/?verdict=reject"))
+    assert "Run all 1 again" in page and "1 uploaded: measured where they came from." in page
+
+
 def compare(client, runs, **fields):
     return client.post("/runs/compare/", {"run": [run.pk for run in runs], **fields})
 

@@ -148,6 +148,13 @@ def count_rejections(runs: QuerySet[Run]) -> Sequence[Any]:
     return list(rejecting.values("check_id", "title").annotate(runs=Count("pk")).order_by("-runs", "check_id"))
 
 
+def count_sources(runs: QuerySet[Run]) -> tuple[int, int]:
+    """How many Benchsite measured, and can measure again, and how many were uploaded."""
+    is_upload = Q(source=Run.Source.UPLOADED)
+    counts = runs.order_by().aggregate(own=Count("pk", filter=~is_upload), uploads=Count("pk", filter=is_upload))
+    return counts["own"], counts["uploads"]
+
+
 def offer_choices(form: RunFilter, team: Team) -> None:
     """Give the menus what the team's runs hold.
 

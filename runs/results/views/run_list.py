@@ -1,6 +1,6 @@
 """The runs list, its twins, and what can be done to several runs at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -36,6 +36,7 @@ from runs.results.pages.run_list import (
     PER_PAGE,
     RunFilter,
     count_rejections,
+    count_sources,
     list_operations,
     offer_choices,
     with_latencies,
@@ -108,11 +109,17 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
     offer_choices(chosen, team)
-    rejections = count_rejections(runs) if chosen.values["verdict"] == Verdict.REJECT else []
+    rejections: Sequence[Any] = ()
+    again = uploaded = 0
+    if chosen.values["verdict"] == Verdict.REJECT:
+        rejections = count_rejections(runs)
+        again, uploaded = count_sources(runs)
     context = {
         "filter": chosen,
         "page": page,
         "rejections": rejections,
+        "again": again,
+        "uploaded": uploaded,
         "hides_rows": not page.object_list and Run.objects.exists(),
     }
     return render(request, "runs/runs.html", context)
