@@ -135,6 +135,18 @@ def test_a_database_is_free_to_go_once_its_matrix_has_gone(team, admin, measured
     assert admin.get(f"/matrices/{measured.pk}/").status_code == 200
 
 
+def test_one_box_deletes_all_parts_and_one_button_restores_them(admin, measured):
+    parts = Cluster.objects.filter(name="study"), Database.objects.filter(name="study")
+    page = get_text(admin.get(f"/matrices/{measured.pk}/delete/"))
+    assert "all of these" in page
+    answer = get_text(admin.post(f"/matrices/{measured.pk}/delete/", {"part": ["all"]}, follow=True))
+    assert [part.count() for part in parts] == [0, 0]
+    undo = f'name="restore" value="{Deletion.objects.get().pk}">Undo</button>'
+    assert undo in answer and 'action="/deleted/"' in answer
+    admin.post("/deleted/", {"restore": str(Deletion.objects.get().pk)})
+    assert [part.count() for part in parts] == [1, 1]
+
+
 @pytest.mark.parametrize("status", ["queued", "running"])
 def test_it_stays_while_a_run_has_not_ended(team, user, admin, measured, status):
     make_run(make_sweep(matrix=measured, team=team), threads=9, status=status)

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
@@ -60,8 +61,9 @@ def matrix_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A matrix with its runs and, where they are ticked, with the things that only it uses."""
     matrix = get_object_or_404(Matrix, pk=pk)
     parts = deletion.find_exclusive_parts(matrix)
-    ticked = [part for part in parts if str(part.pk) in request.POST.getlist("part")]
-    return _delete_page(request, deletion.select_matrix(matrix, ticked), parts)
+    ticked = request.POST.getlist("part")
+    chosen = [part for part in parts if "all" in ticked or str(part.pk) in ticked]
+    return _delete_page(request, deletion.select_matrix(matrix, chosen), parts)
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -82,11 +84,11 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
     refused = ""
     if request.method == "POST" and not blocking:
         try:
-            deletion.delete(selection, get_user(request), get_team(request))
+            done = deletion.delete(selection, get_user(request), get_team(request))
         except DeletionRefused as error:
             refused = str(error)
         else:
-            _say_deleted(request, f"The {kind} “{row}” was deleted.")
+            _say_deleted(request, f"The {kind} “{row}” was deleted.", done)
             return redirect("imports" if isinstance(row, Upload) else str(row._meta.verbose_name_plural))
 
     context = {
@@ -179,14 +181,18 @@ def _delete_runs(request: HttpRequest, runs: list[Run]) -> HttpResponse:
         messages.error(request, str(refused))
     else:
         if done:
-            _say_deleted(request, f"{done.runs} runs were deleted." if done.runs > 1 else f"“{done.name}” was deleted.")
+            text = f"{done.runs} runs were deleted." if done.runs > 1 else f"“{done.name}” was deleted."
+            _say_deleted(request, text, done)
 
     return redirect("runs")
 
 
-def _say_deleted(request: HttpRequest, text: str) -> None:
-    link = format_html('{} <a href="{}">Undo</a>', text, reverse("deleted"))
-    messages.success(request, link)
+def _say_deleted(request: HttpRequest, text: str, done: Deletion | None) -> None:
+    """With a button that restores it; not where another request deleted it first."""
+    undo = ""
+    if done:
+        undo = render_to_string("runs/undo.html", {"deletion": done}, request)
+    messages.success(request, format_html("{} {}", text, undo))
 
 
 @team_required("GET", "POST")
