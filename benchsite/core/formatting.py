@@ -96,10 +96,13 @@ def exact(value: Number) -> str:
 
 
 def cell(value: Number) -> str:
-    """A number in the table of a figure, as charts.js writes it: six digits, at most three of them decimals."""
-    if value is None or is_missing(value):
-        return NOTHING
-    return exact(round(float(f"{value:.6g}"), 3))
+    """A number in a table, as charts.js writes it: three significant digits, whole ones all, and no trailing zeros.
+
+    A column holds measured and configured numbers; the exports to CSV and JSON have all digits.
+    """
+    if value is None or is_missing(value) or isinstance(value, int):
+        return grouped(value)
+    return exact(float(significant(value).replace(MINUS, "-")))
 
 
 def short(value: Number) -> str:

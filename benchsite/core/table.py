@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from benchsite.core import formatting
 from benchsite.core.formatting import not_a_formula, significant
 
 Cell = str | int | float | None
-WHOLE_FROM = 1e6  # from here on no digits behind the point
-DIGITS = 6
 
 _MARKDOWN = str.maketrans({"&": "&amp;", **{sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~#"}})
 _LATEX = str.maketrans(
@@ -50,14 +49,14 @@ class Table:
         return "".join(map(csv_line, (self.columns, *self.rows)))
 
     def as_markdown(self) -> str:
-        """A table of GitHub's Markdown, numbers to the right with six digits."""
+        """A table of GitHub's Markdown, numbers to the right with the digits of pages."""
         lines = [[_markdown(column) for column in self.columns]]
         lines.append(["---:" if number else "---" for number in self._numeric()])
         lines += [list(map(_markdown, map(_said, row))) for row in self.rows]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def as_latex(self) -> str:
-        """A tabular that needs no package, numbers to the right with six digits."""
+        """A tabular that needs no package, numbers to the right with the digits of pages."""
         places = "".join("r" if number else "l" for number in self._numeric())
         head = " & ".join(map(_latex, self.columns))
         lines = [" & ".join(map(_latex, map(_said, row))) for row in self.rows]
@@ -132,19 +131,12 @@ def _plain(cell: Cell) -> Cell:
 
 
 def _said(cell: Cell) -> str:
-    """For reading: six digits, never an exponent that a reader has to resolve."""
+    """For reading: the digits that pages show, without the commas between thousands."""
     cell = _plain(cell)
     if cell is None:
         return ""
     if isinstance(cell, float):
-        if abs(cell) >= WHOLE_FROM:
-            text = f"{cell:.0f}"
-        else:
-            text = f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
-        if text in ("-0", ""):
-            return "0"
-        return text
-
+        return formatting.cell(cell).replace(",", "").replace(formatting.MINUS, "-")
     return str(cell)
 
 

@@ -128,9 +128,10 @@ def test_shows_configured_numbers_as_entered(value, shown):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(41_234.5678, "41,234.6"), (1.23456, "1.235"), (3, "3"), (-0.5, f"{f.MINUS}0.5"), (None, f.NOTHING)],
-)
-def test_shows_cells_of_figures_with_six_digits(value, shown):
+    [(41_234.5678, "41,235"), (639.544, "640"), (1.23456, "1.23"), (0.004921, "0.00492"), (12_345, "12,345"), (3, "3"),
+     (100.0, "100"), (2.5, "2.5"), (-0.5, f"{f.MINUS}0.5"), (None, f.NOTHING)],
+)  # fmt: skip
+def test_shows_cells_of_tables_with_three_digits(value, shown):
     assert f.cell(value) == shown
 
 

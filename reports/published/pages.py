@@ -122,7 +122,7 @@ def _parts(content: Content) -> Iterator[dict[str, Any]]:
 
 
 def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
-    """The cells with their signs, numbers to the right with six digits."""
+    """The cells with their signs, numbers to the right."""
     columns, rows = cells["columns"], cells["rows"]
     numeric = [_is_of_numbers([row[i] for row in rows if i < len(row)]) for i in range(len(columns))]
     signs: dict[tuple[int, int], list[int]] = {}
@@ -140,7 +140,7 @@ def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
 
 
 def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
-    """A cell as charts.js writes it: six digits, thousands apart, at most three digits behind the point."""
+    """A cell as charts.js writes it."""
     if not _is_number(cell):
         text = formatting.NOTHING if cell is None or cell == "" else str(cell)
         verdict = ""

@@ -141,7 +141,7 @@ def test_a_table_of_many_sides_is_cut_into_such_as_fit():
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (1234567.891, "1,234,570"),
+        (1234567.891, "1,234,568"),
         (0.123456789, "0.123"),
         (-5, "\N{MINUS SIGN}5"),
         (None, NOTHING),

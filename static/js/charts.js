@@ -18,7 +18,7 @@
   const PATIENCE_MS = 500;
   const DRIFT_PX = 6; // of a hand or finger that presses
   const HOVER_MS = 60; // Plotly looks for points every 50 ms
-  const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+  const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 12 });
   const known = new WeakMap(); // plot → its state: htmx keeps a plot where it replaces the figure around it
   const built = new WeakSet(); // figures
   const sketches = new WeakMap(); // plot → address of the server's drawing that it shows
@@ -132,7 +132,8 @@
 
   function cell(tag, value, isNumber) {
     const number = typeof value === "number";
-    const short = number ? NUMBERS.format(value.toPrecision(6)) : value;
+    // As `formatting.cell`: three significant digits, and all whole ones.
+    const short = number ? NUMBERS.format(Math.abs(value) < 100 ? value.toPrecision(3) : Math.round(value)) : value;
     const element = make(tag, isNumber ? "num" : "", String(short ?? "–").replace(/^-(?=\d)/, "−"));
     if (number) element.title = value;
     return element;
