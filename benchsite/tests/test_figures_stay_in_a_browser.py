@@ -53,3 +53,14 @@ def test_plots_are_where_their_drawings_were(site):
         for text, x, y in plotted:
             nearest = min(max(abs(x - a), abs(y - b)) for other, a, b in drawn if other == text)
             assert nearest <= MAX_SHIFT_PX, (text, x, y)
+
+
+def test_a_turned_phone_gets_figures_of_its_width(site):
+    page = site.open(viewport={"width": 900, "height": 390}, reduced_motion="reduce")
+    page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
+    assert page.locator(".figure__plot[id] img").count() == 2
+    with page.expect_response(lambda response: "narrow=1" in response.url):
+        page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2")
+    with page.expect_response(lambda response: "/figures/" in response.url and "narrow=1" not in response.url):
+        page.set_viewport_size({"width": 900, "height": 390})

@@ -132,7 +132,7 @@
 
   function cell(tag, value, isNumber) {
     const number = typeof value === "number";
-    // As `formatting.cell`: three significant digits, and all whole ones.
+    // As `formatting.cell`.
     const short = number ? NUMBERS.format(Math.abs(value) < 100 ? value.toPrecision(3) : Math.round(value)) : value;
     const element = make(tag, isNumber ? "num" : "", String(short ?? "–").replace(/^-(?=\d)/, "−"));
     if (number) element.title = value;
@@ -338,6 +338,12 @@
       else view.observe(figure);
     }
   }
+
+  // On a turned phone.
+  window.matchMedia(`(max-width: ${NARROW_PX + 64}px)`).onchange = function () {
+    for (const figure of document.querySelectorAll(FIGURES)) if (built.has(figure)) draw(figure, true);
+    scan();
+  };
 
   // Figures are linked, so a reader who reaches for one of them gets all.
   function wake({ target }) {
