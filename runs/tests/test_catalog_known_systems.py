@@ -163,6 +163,15 @@ def test_it_shows_each_on_a_page_of_its_own(client_in, system):
         assert f'id="mode-{mode}"' in page
 
 
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_each_mode_names_what_is_read_back(client_in):
+    page = client_in.get(reverse("system", args=["redis"])).content.decode()
+    everysec = page.partition('id="mode-everysec"')[2].partition("</section>")[0].partition("Read back before")[2]
+    assert '<dt class="mono">appendfsync</dt><dd class="mono">everysec</dd>' in everysec
+    assert "nothing to read back" not in everysec
+
+
 @pytest.mark.django_db
 def test_it_lists_four_facts_of_each_system(client_in):
     page = client_in.get(reverse("systems")).content.decode()

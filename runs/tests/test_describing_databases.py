@@ -362,6 +362,22 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
     assert [node.address for node in Cluster.objects.get().nodes.all()] == ["10.1.2.3:6379", "10.1.2.3:6380"]
 
 
+@pytest.mark.parametrize("is_measured", [False, True])
+def test_a_corrected_address_renames_what_was_not_measured(team, settings, is_measured):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    cluster = make_cluster(team=team, provisioner="external", name="Redis at 10.1.2.3:6379")
+    node = cluster.nodes.get()
+    cluster.nodes.update(address="10.1.2.3:6379")
+    database = make_database(cluster=cluster, team=team, name="Redis at 10.1.2.3:6379")
+    if is_measured:
+        make_run(make_sweep(team=team, database=database), cluster=cluster)
+    data = cluster_data((node.machine, "10.1.2.3:6380"), provisioner="external", name=cluster.name)
+    assert browser(team, "admin").post(reverse("cluster-edit", args=[cluster.pk]), data).status_code == 302
+    for row in (cluster, database):
+        row.refresh_from_db()
+        assert row.name == f"Redis at 10.1.2.3:{6379 if is_measured else 6380}"
+
+
 def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
     monkeypatch.setattr("runs.catalog.forms.clusters.MAX_LISTED", 1)
     machine, _ = make_machine(name="rack-1"), make_machine(name="rack-2")

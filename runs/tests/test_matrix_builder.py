@@ -329,3 +329,14 @@ def test_each_field_stands_once(client_in, plan):
 
     assert "id_settle_s" in ids
     assert sorted(ids) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_modes_that_wait_are_ticked_where_a_replica_is(client_in, parts, nodes):
+    database = parts["redis"]
+    database.settings = {"nodes": str(nodes)}
+    database.save()
+    page = client_in.get(reverse("matrix-add"), {"database": database.pk})
+    ticked = page.context["form"].initial["entries"]
+    assert f"{database.pk}:always" in ticked
+    assert (f"{database.pk}:always-wait-1" in ticked) == (nodes == 2)

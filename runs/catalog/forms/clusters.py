@@ -15,7 +15,7 @@ from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, r
 from benchsite.core.own_servers import check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
-from runs.models import Cluster, Machine, Node, Provisioner
+from runs.models import Cluster, Database, Machine, Node, Provisioner
 
 MAX_NODES = 64
 MAX_EXPORTERS = 32
@@ -225,9 +225,23 @@ class ClusterForm(NamedForm):
         with transaction.atomic():
             cluster: Cluster = super().save()
             if self._nodes_differ(cluster):
+                former = list(cluster.nodes.values_list("address", flat=True))
                 cluster.nodes.all().delete()
                 Node.objects.bulk_create(
                     Node(cluster=cluster, machine=machine, address=address, position=position)
                     for position, (machine, address) in enumerate(self.nodes)
                 )
+                self._rename(cluster, former)
         return cluster
+
+    def _rename(self, cluster: Cluster, former: list[str]) -> None:
+        """Names that hold a former address get the new one, where nothing was measured under them."""
+        if cluster.runs.exists():
+            return
+        rows: list[Cluster | Database] = [cluster, *cluster.databases.all()]
+        for old, (_, new) in zip(former, self.nodes, strict=False):
+            for row in rows:
+                name = row.name.replace(old, new)[:80] if old else row.name
+                if name != row.name and not type(row).objects.filter(team=cluster.team, name=name).exists():
+                    row.name = name
+                    row.save(update_fields=["name"])

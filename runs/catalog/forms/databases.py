@@ -54,7 +54,12 @@ class DatabaseForm(SignInForm, NamedForm):
         help_text="As you state it; the server's own answer is kept with every run. On a docker cluster it is the tag "
         "of the official image.",
     )
-    replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
+    replication_factor = forms.IntegerField(
+        min_value=1,
+        max_value=100,
+        initial=1,
+        help_text="Copies of each record. Where Benchsite starts the servers, state as many nodes in the settings.",
+    )
     settings = PropertiesField(
         label="Server settings",
         help_text="name=value, one per line, for every mode. The durability mode of a run decides the others. What "

@@ -143,14 +143,14 @@ class MatrixForm(GeneratorsForm):
         self.groups: list[PlanGroup] = []
 
     def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
-        """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
-        all databases of a system that stands on clusters of several sizes."""
+        """What is ticked at first: the database or workload whose page led here, in every mode that its servers can
+        have; or all databases of a system that stands on clusters of several sizes."""
         entries = [
             mode.value
             for database in self.databases
             if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
             for mode in database_choice(database, set()).modes
-            if not mode.mode.replicas_needed
+            if not mode.mode.replicas_needed or database.count_servers() > mode.mode.replicas_needed
         ]
         if "entry" in start:
             entries = [start["entry"]]
