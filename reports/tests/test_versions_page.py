@@ -38,6 +38,7 @@ def test_last_week_against_this_week_states_ratio_and_interval(client_in, measur
     assert metric.ratio == pytest.approx(1.21, rel=0.01) and document.verdict == "improvement"
     page = get_text(response)
     assert "Improvement: throughput 21" in page and metric.reason[:40] in page and str(test) in page
+    assert "this week against last week" in page
 
 
 def test_commit_against_commit_by_their_beginnings(client_in, measured):

@@ -115,8 +115,10 @@ def test_a_rotated_token_overlaps_a_day_and_rotates_once(text, user):
 
 def test_the_page_shows_a_token_once(client_in, team):
     made = client_in.post(reverse("tokens"), {"name": "ci", "scopes": [READ, WRITE], "days": 30})
-    text = re.search(r'<code id="token">([^<]+)</code>', made.content.decode())[1]
+    page = made.content.decode()
+    text = re.search(r'<code id="token">([^<]+)</code>', page)[1]
     assert find_bearer(text).team == team
+    assert f"BENCHSITE_URL=http://testserver BENCHSITE_TOKEN={text} " in page
     again = client_in.get(reverse("tokens")).content.decode()
     assert text not in again and text[:12] in again
     assert client_in.post(reverse("tokens"), {"name": "", "days": 0}).status_code == 422

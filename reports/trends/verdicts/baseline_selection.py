@@ -192,6 +192,13 @@ def _parts(run: Run) -> tuple[object, ...]:
 # --- Two groups of runs by their names ---
 
 
+def describe_side(text: str) -> str:
+    """What a heading calls a side: "this week", or the name of a branch."""
+    if text in WEEKS:
+        return text.replace("-", " ")
+    return text.removeprefix(BRANCH)
+
+
 class NothingNamed(Exception):
     """No run of the team is meant by this text. The message says what could be."""
 

@@ -25,6 +25,7 @@ from reports.trends.verdicts.baseline_selection import (
     NothingNamed,
     TooManyTests,
     compared,
+    describe_side,
     verdict_of_run,
 )  # fmt: skip
 from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
@@ -135,7 +136,7 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}
     shas = {row["commit"] for row in commits}
-    names = [side[:SHORT_COMMIT] if side in shas else side for side in (base, new)]
+    names = [side[:SHORT_COMMIT] if side in shas else describe_side(side) for side in (base, new)]
     context = {
         "base": base,
         "new": new,
