@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core import generator_access, paths, production
-from benchsite.core.addresses import one_machine_networks
 from benchsite.core.artifact_storage import artifact_storage
 from benchsite.core.env import (
     env_bool,
@@ -337,11 +336,10 @@ SERVERS_DIR = env_path("BENCHSITE_SERVERS", VAR_DIR / "servers")  # Java servers
 YCSB_HOMES = [Path(home) for home in env_str("BENCHSITE_YCSB_HOMES", "").split(os.pathsep) if home]
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
-# Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24. A one-machine site
-# that nobody else reaches is used by its operator.
-EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS") or (
-    one_machine_networks() if EMBEDDED and not PUBLIC_URL else []
-)
+# Networks in which external clusters of all teams may lie: 10.0.0.0/8,192.168.7.0/24. A page allows them for one team.
+# Empty: on a one-machine site that nobody else reaches, private ones (benchsite/core/own_servers.py).
+EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS")
+BIND = env_str("BENCHSITE_BIND", "127.0.0.1")  # where `component web` listens
 # Clusters of kind docker (docs/deployment.md): the engine's socket on the conductor's machine, the network its servers
 # are on, whether missing images are fetched when a server is provisioned, and limits of each server (0: none).
 DOCKER_HOST = env_str("DOCKER_HOST", "unix:///var/run/docker.sock")

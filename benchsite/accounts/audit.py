@@ -75,6 +75,8 @@ KINDS: Final = {
     "generator_enrolled": "a load generator enrolled",
     "generator_credential_revoked": "revoked the credential of a load generator",
     "harmless_properties_changed": "changed which properties hold no secret:",
+    "network_allowed": "allowed a network of external servers:",
+    "network_withdrawn": "withdrew a network of external servers:",
     "generator_may_move": "let another host register a load generator",
 }
 MAX_SUBJECT: Final = 200

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from benchsite.accounts.models import Role, Scope, User
+from benchsite.accounts.models import Role, Scope, Team, User
+from benchsite.accounts.networks import NetworkRefused, parse_network
 from benchsite.accounts.tokens import DEFAULT_LIFE, MAX_LIFE, allowed_scopes
 
 if TYPE_CHECKING:
@@ -17,6 +18,21 @@ else:
 
 class TeamForm(forms.Form):
     name = forms.CharField(max_length=80)
+
+
+class NetworkForm(forms.Form):
+    team = forms.ModelChoiceField(Team.objects.all(), empty_label=None)
+    network = forms.CharField(
+        max_length=50,
+        help_text="Such as 10.0.0.0/8 or 192.168.7.4. 127.0.0.0/8 is the machine of the site.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean_network(self) -> str:
+        try:
+            return parse_network(self.cleaned_data["network"])
+        except NetworkRefused as refused:
+            raise forms.ValidationError(str(refused)) from None
 
 
 class InvitationForm(forms.Form):

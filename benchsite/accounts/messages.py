@@ -20,6 +20,12 @@ KEY_CHANGED = "The site's key has changed. Ask an operator to remove your second
 
 TOO_MANY_INVITATIONS = "{limit} invitations are open already: withdraw some first."
 
+# --- networks.py ---
+
+NO_NETWORK = "{error}. Write a network such as 10.0.0.0/8 or one address."
+NETWORK_NEVER_ALLOWED = "{network} is link-local or multicast: no server may lie there."
+TOO_MANY_NETWORKS = "A team has at most {limit} networks: withdraw some first."
+
 # --- oidc.py ---
 
 CONTROL_CHARACTERS = "text without control characters, please"

@@ -63,6 +63,8 @@ class Team(Row):
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
     # Of properties that look like those of secrets, and are none.
     harmless_properties = ArrayField(models.CharField(max_length=120), default=list, db_default=[], blank=True)
+    # In which its external servers and their exporters may lie, beside those of all teams. Operators allow them.
+    external_networks = ArrayField(models.CharField(max_length=50), default=list, db_default=[], blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

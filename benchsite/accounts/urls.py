@@ -6,7 +6,7 @@ from django.urls import include, path, reverse_lazy
 from django.views.generic.base import RedirectView
 
 from benchsite.accounts import oidc
-from benchsite.accounts.views import second_factor, sign_in, team, tokens
+from benchsite.accounts.views import networks, second_factor, sign_in, team, tokens
 
 to_sign_in = RedirectView.as_view(url=reverse_lazy("sign-in"))
 to_account = RedirectView.as_view(url=reverse_lazy("account"))
@@ -48,5 +48,7 @@ urlpatterns = [
     path("team/invitations/<uuid:pk>/withdraw/", team.withdraw, name="invitation-withdraw"),
     path("team/tokens/", tokens.token_list, name="tokens"),
     path("team/tokens/<uuid:pk>/", tokens.token_change, name="token-change"),
+    path("networks/", networks.external_networks, name="networks"),
+    path("networks/withdraw/", networks.network_withdraw, name="network-withdraw"),
     path("team/audit/", team.audit_log, name="audit"),
 ]

@@ -27,7 +27,6 @@ from benchsite.core.messages import (
     THIS_MACHINE,
 )
 
-NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 # Where clouds tell a machine its credentials, beside the link-local 169.254.169.254: Amazon, Alibaba, Azure, Oracle.
 CLOUD_METADATA = frozenset(
@@ -144,7 +143,7 @@ def refuse_address(
 ) -> str:
     """The IP address to connect to for an external server at host:port, or AddressRefused.
 
-    `allowed_networks` are those of BENCHSITE_EXTERNAL_NETWORKS; `own_servers` are the site's own (host, port) pairs,
+    `allowed_networks` are those that operators allow; `own_servers` are the site's own (host, port) pairs,
     which no network can allow. Every address that the name resolves to must be allowed. Loopback addresses and this
     machine's own are allowed only by a network that contains nothing else, such as 127.0.0.0/8 or 10.1.2.3/32.
     """
@@ -162,9 +161,9 @@ def refuse_address(
         local = _is_local(address, here)
         reason = _never(address, here)
         if (_LOCAL if local else address, port) in own:
-            raise AddressRefused(OWN_SERVER_NEVER_ALLOWED.format(server=server, port=port, setting=NETWORKS_SETTING))
+            raise AddressRefused(OWN_SERVER_NEVER_ALLOWED.format(server=server, port=port))
         if reason and not local:
-            raise AddressRefused(NEVER_ALLOWED.format(server=server, reason=reason, setting=NETWORKS_SETTING))
+            raise AddressRefused(NEVER_ALLOWED.format(server=server, reason=reason))
         # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
         own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
         if local and not any(address in network for network in own_networks):
@@ -173,12 +172,10 @@ def refuse_address(
                 example = "::1/128"
                 if address.version == 4:
                     example = "127.0.0.0/8"
-            raise AddressRefused(
-                MAY_BE_ALLOWED.format(server=server, reason=reason, example=example, setting=NETWORKS_SETTING)
-            )
+            raise AddressRefused(MAY_BE_ALLOWED.format(server=server, reason=reason, example=example))
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
-            raise AddressRefused(OUTSIDE_NETWORKS.format(server=server, networks=allowed, setting=NETWORKS_SETTING))
+            raise AddressRefused(OUTSIDE_NETWORKS.format(server=server, networks=allowed))
     return str(addresses[0])
 
 

@@ -8,11 +8,11 @@ NO_WEBHOOK_NETWORK = "{server} is {reason}, and lies in no network that the oper
 PLAIN_HTTP = "{server} would be told over plain http: write https://."
 NO_WEBHOOK_PORT = "Port {port} of {server} is not among the ports of webhooks that the operator allows: {ports}."
 NO_ADDRESS = "“{text}” is no address: write host:port, or [IPv6 address]:port."
-OWN_SERVER_NEVER_ALLOWED = "{server} port {port} is a server of this site itself: {setting} cannot allow it."
-NEVER_ALLOWED = "{server} is {reason}: {setting} cannot allow it."
-MAY_BE_ALLOWED = "{server} is {reason}: the operator of this site can allow it by adding {example} to {setting}."
+OWN_SERVER_NEVER_ALLOWED = "{server} port {port} is a server of this site itself: nobody can allow it."
+NEVER_ALLOWED = "{server} is {reason}: nobody can allow it."
+MAY_BE_ALLOWED = "{server} is {reason}: an operator of this site can allow {example} on the page Networks."
 OUTSIDE_NETWORKS = (
-    "{server} lies outside the networks ({networks}) that the operator of this site allows with {setting}."
+    "{server} lies outside the networks ({networks}) that operators of this site allow your team on the page Networks."
 )
 NO_SINGLE_MACHINE = "no address of a single machine"
 THIS_MACHINE = "an address of this machine"

@@ -28,7 +28,7 @@ PAGES = (
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
     "queue", "systems", "versions", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing",
     "published", "notifications", "schedules", "reports", "baselines", "members", "tokens", "audit",
-    "team-limits", "account", "plan-import", "harmless-properties",
+    "team-limits", "account", "plan-import", "harmless-properties", "networks",
 )  # fmt: skip
 # How a hand presses: so long, on a path of so many steps, and it moves by so many pixels meanwhile.
 PRESS_MS, PATH_STEPS, DRIFT_PX = 70, 8, 3

@@ -1,7 +1,10 @@
 """A site that others reach does not start with what is fine on one's own machine."""
 
+import socket
+
 import pytest
 
+from benchsite.core.own_servers import allowed_networks
 from benchsite.core.production import SAMPLE_KEY
 from benchsite.tests.settings_under import KEY, PRODUCTION, python, setting
 
@@ -55,8 +58,26 @@ def test_it_takes_cookies_and_hosts_from_its_address(tmp_path):
     assert setting(said, tmp_path, **plain) == "False 0 localhost"
 
 
-def test_private_networks_are_allowed_on_ones_own_machine(tmp_path):
-    networks = "settings.EXTERNAL_NETWORKS[:1]"
-    assert setting(networks, tmp_path, DATABASE_URL="", REDIS_URL="") == "['127.0.0.0/8']"
-    assert setting(networks, tmp_path, DATABASE_URL="", REDIS_URL="", BENCHSITE_URL="http://10.0.0.5:8000") == "[]"
-    assert setting(networks, tmp_path, **PRODUCTION) == "[]"
+@pytest.mark.parametrize(
+    ("changed", "networks"),
+    [
+        ({"DATABASE_URL": "", "REDIS_URL": ""}, "['127.0.0.0/8']"),
+        ({"DATABASE_URL": "", "REDIS_URL": "", "BENCHSITE_BIND": "0.0.0.0"}, "[]"),
+        ({"DATABASE_URL": "", "REDIS_URL": "", "BENCHSITE_URL": "http://10.0.0.5:8000"}, "[]"),
+        (PRODUCTION, "[]"),
+    ],
+)
+def test_private_networks_are_allowed_on_ones_own_machine(tmp_path, changed, networks):
+    code = "from benchsite.core.own_servers import allowed_networks; print(allowed_networks([])[:1])"
+    done = python("-c", code, var=tmp_path, DJANGO_SETTINGS_MODULE="benchsite.settings", **changed)
+    assert done.stdout.strip() == networks, done.stderr
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_private_networks_end_where_others_reach_the_site(settings, host):
+    """Whoever started the web server, and with what: its socket says it."""
+    settings.EXTERNAL_NETWORKS, settings.EMBEDDED, settings.PUBLIC_URL = [], True, ""
+    with socket.create_server((host, 0)) as web:
+        settings.WEB_PORT = web.getsockname()[1]
+        assert ("127.0.0.0/8" in allowed_networks([])) is (host == "127.0.0.1")
+        assert "10.9.0.0/16" in allowed_networks(["10.9.0.0/16"])

@@ -396,8 +396,10 @@ class Conductor:
             administration = self.standing.server.administration
             self._counters = CounterSampler(administration, duration_s=duration_s, clock=clock)
         if not self._exporters and self.run.cluster is not None:
+            networks = self.run.team.external_networks
             self._exporters = [
-                ExporterSampler(url, duration_s=duration_s, clock=clock) for url in self.run.cluster.exporters
+                ExporterSampler(url, networks=networks, duration_s=duration_s, clock=clock)
+                for url in self.run.cluster.exporters
             ]
 
     def _apply_faults(self) -> None:

@@ -470,6 +470,7 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         version=spec["version"],
         address=deployment.cluster.address,
         addresses=tuple(deployment.cluster.addresses),
+        networks=tuple(run.team.external_networks),
         replication_factor=spec["replication_factor"] or 1,
         build=run.spec.get("build"),
         cpus=_server_cpus(run),

@@ -7,7 +7,7 @@ read. After three failures in a row it is left alone; the run never fails by it.
 import math
 import threading
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -37,10 +37,17 @@ class ScrapeFailed(Exception):
 
 
 class ExporterSampler:
-    """Scrapes one exporter from its start to its stop."""
+    """Scrapes one exporter of a team with `networks` of its own, from its start to its stop."""
 
-    def __init__(self, url: str, *, duration_s: float | None = None, clock: Clock | None = None) -> None:
-        self.url, self._clock = url, clock or Clock()
+    def __init__(
+        self,
+        url: str,
+        *,
+        networks: Sequence[str] = (),
+        duration_s: float | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.url, self._networks, self._clock = url, networks, clock or Clock()
         self.problem = ""  # of the last scrape
         self._lock = threading.Lock()  # A failed run asks for the text while it is scraped.
         self._at_s = array("d")
@@ -67,7 +74,7 @@ class ExporterSampler:
     @contextmanager
     def _open(self) -> Iterator[Callable[[], Scrape]]:
         try:
-            target, address = check_url(self.url)
+            target, address = check_url(self.url, self._networks)
         except AddressRefused as error:
             self.problem = str(error)
             raise ScrapeFailed(self.problem) from None

@@ -80,7 +80,10 @@ def start_check(
         _slots.release()
         raise
 
-    examine = partial(check_target, system, addresses, properties, cluster=cluster, confirmed=confirmed, record=record)
+    examine = partial(
+        check_target, system, addresses, properties, networks=team.external_networks, cluster=cluster,
+        confirmed=confirmed, record=record,
+    )  # fmt: skip
 
     def run() -> None:
         tenancy.enter(team.pk)

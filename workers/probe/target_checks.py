@@ -14,6 +14,7 @@ from statistics import median
 from time import perf_counter
 from typing import Literal, Protocol
 
+from benchsite.core.addresses import AddressRefused
 from runs.catalog import System
 from workers.probe.client_checks import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.provision.administration import Administration, AdministrationError
@@ -57,6 +58,7 @@ class TargetCheck:
     detail: str = ""
     fields: tuple[str, ...] = ()
     generator: str = ""  # whose clients were checked
+    is_refused: bool = False  # by the site, as operators do not allow the address
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def check_target(
     properties: Mapping[str, object],
     *,
     deadline: Deadline,
+    networks: Sequence[str] = (),
     cluster: str = "",
     confirmed: bool = False,
     record: int = 0,
@@ -126,9 +129,10 @@ def check_target(
 ) -> TargetChecks:
     """Connects to the servers at these host:port as clients with these properties will.
 
-    The servers are asked until the `deadline`. `cluster` is the key of the described one, whose own data set may be
-    there; `confirmed` allows a record beside other data. `record` is the number of the one that clients write. Without
-    `run_clients` nothing is written. `note_step` gets the index of each of the STEPS that begins.
+    The servers are asked until the `deadline`. `networks` are those of the team. `cluster` is the key of the described
+    one, whose own data set may be there; `confirmed` allows a record beside other data. `record` is the number of the
+    one that clients write. Without `run_clients` nothing is written. `note_step` gets the index of each of the STEPS
+    that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -137,6 +141,7 @@ def check_target(
         binding_properties=properties,
         address=addresses[0],
         addresses=tuple(addresses),
+        networks=tuple(networks),
         deadline=deadline,
     )
     provisioner = provisioner_for("external", spec)
@@ -145,7 +150,8 @@ def check_target(
     try:
         provisioner.connect()
     except (ProvisionError, OSError) as error:
-        return TargetChecks((TargetCheck("connection", "reject", str(error), ("address",)),))
+        is_refused = isinstance(error.__cause__, AddressRefused)
+        return TargetChecks((TargetCheck("connection", "reject", str(error), ("address",), is_refused=is_refused),))
     connection = TargetCheck("connection", "pass", ", ".join(addresses))
     note_step(1)
     try:

@@ -6,7 +6,7 @@ from typing import Final
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from benchsite.core.own_servers import own_servers
+from benchsite.core.own_servers import allowed_networks, own_servers
 from runs.ycsb.properties import MAX_INT
 from workers.provision.docker import DockerProvisioner
 from workers.provision.embedded import EmbeddedProvisioner
@@ -27,7 +27,9 @@ def provisioner_for(kind: str, spec: ServerSpec, site: Site | None = None) -> Pr
         case "process":
             return ProcessProvisioner(spec, site or this_site())
         case "external":
-            return ExternalProvisioner(spec, allowed_networks=settings.EXTERNAL_NETWORKS, own_servers=own_servers())
+            return ExternalProvisioner(
+                spec, allowed_networks=allowed_networks(spec.networks), own_servers=own_servers()
+            )
         case "docker":
             return DockerProvisioner(spec, container_site())
         case _:

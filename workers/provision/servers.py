@@ -67,6 +67,7 @@ class ServerSpec:
     version: str = ""
     address: str = ""
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
+    networks: tuple[str, ...] = ()  # `Team.external_networks`
     replication_factor: int = 1
     build: BuildSpec | None = None  # what is started in the place of what the machine has
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all

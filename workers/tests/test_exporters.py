@@ -176,7 +176,7 @@ def test_a_hostile_exporter_is_left_in_time(kind: str) -> None:
     with serve(talk) as url:
         began = time.monotonic()
         with pytest.raises(ScrapeFailed, match=message):
-            scrape(*check_url(url))
+            scrape(*check_url(url, []))
         assert time.monotonic() - began < SCRAPE_TIMEOUT_S + 1.5
 
 
@@ -184,7 +184,7 @@ def test_of_too_many_series_the_first_are_kept(monkeypatch) -> None:
     lines = b"".join(b"m%d 1\n" % number for number in range(19_000))
     assert len(lines) < MAX_BYTES
     with serve(answer(lines)) as url:
-        assert len(scrape(*check_url(url))) == 5_000
+        assert len(scrape(*check_url(url, []))) == 5_000
 
 
 def test_after_three_failures_it_is_left_alone() -> None:

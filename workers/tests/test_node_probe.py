@@ -38,7 +38,7 @@ def test_it_serves_what_the_kernel_counts(served: str, settings) -> None:
     settings.EXTERNAL_NETWORKS = ["127.0.0.0/8"]
 
     before = node_probe.Counters()
-    scraped = {name: value for name, (_, value) in scrape(*check_url(served)).items()}
+    scraped = {name: value for name, (_, value) in scrape(*check_url(served, [])).items()}
     after = node_probe.Counters()
 
     user_ticks = scraped['node_cpu_seconds_total{cpu="all",mode="user"}'] * os.sysconf("SC_CLK_TCK")

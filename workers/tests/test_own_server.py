@@ -118,6 +118,25 @@ def test_nothing_is_kept_of_a_server_that_does_not_answer(operator, server):
     assert not Cluster.objects.exists() and not Database.objects.exists()
 
 
+def test_operator_allows_the_network_of_one_team(operator, server, team, settings):
+    """At once, without a restart; the site's own web server stays refused."""
+    settings.EXTERNAL_NETWORKS, settings.EMBEDDED = [], False
+    make_team(name="Other", external_networks=NETWORKS)
+    page = check_server(operator, server)
+    assert "an operator of this site can allow 127.0.0.0/8" in page
+    assert reverse("networks") in page
+
+    operator.post(reverse("networks"), {"team": team.pk, "network": NETWORKS[0]})
+    settings.WEB_PORT = server.port
+    assert "a server of this site itself" in check_server(operator, server)
+    settings.WEB_PORT = 1
+    database = Database.objects.get(pk=check_server(operator, server).strip("/").rpartition("/")[2])
+
+    operator.post(reverse("network-withdraw"), {"team": team.slug, "network": NETWORKS[0]})
+    again = await_check(operator, operator.get(f"{reverse('own-server-first', args=[database.pk])}?again=1"))
+    assert "an operator of this site can allow 127.0.0.0/8" in again
+
+
 def test_data_of_others_is_named_and_kept(server):
     with redis_client(server) as client:
         client.set("precious", "1")

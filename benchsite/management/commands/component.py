@@ -49,7 +49,7 @@ def component(name: str) -> Component:
     """The part of this name, as this process's environment wants it."""
     match name:
         case "web":
-            return components.web(settings.WEB_PORT, env_str("BENCHSITE_BIND", components.HOST))
+            return components.web(settings.WEB_PORT, settings.BIND)
         case "scheduler":
             return components.scheduler()
         case "conductor":

@@ -1,18 +1,18 @@
 """The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
 
 import time
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
-from benchsite.core.own_servers import check_url, own_servers
+from benchsite.core.own_servers import allowed_networks, check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
 from runs.models import Cluster, Database, Machine, Node, Provisioner
@@ -92,8 +92,9 @@ class NodeForm(DescribedForm):
 
 
 class UrlsField(forms.CharField):
-    """URLs, one a line; the value is their list. Programs send that list itself."""
+    """URLs, one a line; the value is their list. Programs send that list itself. `networks` are those of the team."""
 
+    networks: Sequence[str] = ()
     widget = forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "off", "class": "mono"})
 
     def prepare_value(self, value: Any) -> Any:
@@ -110,7 +111,7 @@ class UrlsField(forms.CharField):
             if len(url) > MAX_URL_LENGTH:
                 raise ValidationError(URL_TOO_LONG.format(url=url[:60], limit=MAX_URL_LENGTH))
             try:
-                check_url(url, max(0.0, lookups_until - time.monotonic()))
+                check_url(url, self.networks, max(0.0, lookups_until - time.monotonic()))
             except AddressRefused as error:
                 raise ValidationError(f"{url[:60]}: {error}") from None
         return urls
@@ -151,6 +152,7 @@ class ClusterForm(NamedForm):
             allowed = list(EXPLAINED)
         super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
         self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
+        self.fields["exporters"].networks = team.external_networks  # type: ignore[attr-defined]
         nodes = []
         if instance:
             nodes = list(instance.nodes.all())
@@ -199,7 +201,8 @@ class ClusterForm(NamedForm):
             return
         try:
             host, port = split_address(address)
-            refuse_address(host, port, settings.EXTERNAL_NETWORKS, own_servers=own_servers(), timeout_s=timeout_s)
+            networks = allowed_networks(self.team.external_networks)
+            refuse_address(host, port, networks, own_servers=own_servers(), timeout_s=timeout_s)
         except AddressRefused as error:
             row.add_error("address", str(error))
 
