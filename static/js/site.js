@@ -2,6 +2,7 @@
 (function () {
   "use strict";
   const RETRY_MS = 3000;
+  const CLICK_MS = 50; // by then a press that has ended was a click
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -59,6 +60,21 @@
     const source = kept?.help && document.querySelector(`[popovertarget=${kept.help}]`);
     if (source) document.getElementById(kept.help).showPopover({ source });
     kept = null;
+  });
+
+  // What arrives while something is pressed would move it away from below the pointer, and the press would be none.
+  let isPressed = false;
+  const waiting = [];
+  function release() {
+    isPressed = false;
+    setTimeout(() => isPressed || waiting.splice(0).forEach((xhr) => xhr.onload()), CLICK_MS);
+  }
+  document.addEventListener("pointerdown", () => (isPressed = true), true);
+  for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, release, true);
+  document.addEventListener("htmx:beforeOnLoad", function (event) {
+    if (!isPressed) return;
+    event.preventDefault();
+    waiting.push(event.detail.xhr);
   });
 
   // A table as Markdown: the rows that are shown, without columns of boxes and buttons, whose headings nobody sees.
@@ -128,8 +144,6 @@
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
-    const folder = event.target.matches("[webkitdirectory]");
-    if (event.target.closest("[data-drop]")) chosen(event.target.form, folder ? event.target.files : []);
   });
 
   // The sum of the shares of a mix, while they are typed.
@@ -141,26 +155,4 @@
   }
   document.addEventListener("input", (event) => event.target.closest("[data-total]") && total(event.target.closest("[data-total]")));
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-total]").forEach(total));
-
-  // Files dropped on a form join those that were chosen before.
-  function chosen(form, more = []) {
-    const input = form.querySelector("[type=file]");
-    const all = new DataTransfer();
-    let size = 0;
-    for (const file of [...input.files, ...more]) all.items.add(file), (size += file.size);
-    input.files = all.files;
-    input.setCustomValidity(size > form.dataset.most ? "Too large together: compress them, or import fewer." : "");
-    const name = (file) => file.webkitRelativePath || file.name;
-    const names = [...all.files].map((file) => Object.assign(document.createElement("li"), { textContent: name(file) }));
-    form.querySelector("ul").replaceChildren(...names);
-  }
-
-  document.querySelectorAll("[data-drop] [hidden]").forEach((folder) => (folder.hidden = false));
-  for (const type of ["dragover", "drop"])
-    document.addEventListener(type, function (event) {
-      const form = event.target.closest("[data-drop]");
-      if (!form) return;
-      event.preventDefault();
-      if (type === "drop") chosen(form, event.dataTransfer.files);
-    });
 })();

@@ -1,0 +1,42 @@
+"""What arrives while something is pressed takes no press away."""
+
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import expect
+
+from benchsite.tests.browser import chromium, site
+
+__all__ = ["chromium", "site"]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+SETTLING_MS = 200  # for what would be drawn
+
+
+def test_press_counts_while_fields_are_drawn_anew(site: SimpleNamespace):
+    """The press ends the typing of the address; its fields arrive before the button is released."""
+    page = site.open()
+    page.goto("/own-server/")
+    page.get_by_label("Address").fill("postgresql://ycsb:word@127.0.0.1:1/ycsb?sslmode=require")
+    button = page.get_by_role("button", name="Check the server")
+    box = button.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.mouse.down()
+    page.wait_for_timeout(SETTLING_MS)
+    expect(page.get_by_label("Password")).to_have_value("")
+    page.mouse.up()
+    expect(page.get_by_role("heading", name="Checks of the server")).to_be_visible()
+    expect(page.get_by_label("Address")).to_have_value("127.0.0.1:1")
+    assert site.complaints == []
+
+
+def test_fields_are_drawn_anew_after_a_press(site: SimpleNamespace):
+    page = site.open()
+    page.goto("/own-server/")
+    page.get_by_label("Address").fill("postgresql://ycsb:word@127.0.0.1:1/ycsb?sslmode=require")
+    page.mouse.move(5, 400)
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.mouse.down()
+    page.wait_for_timeout(SETTLING_MS)
+    page.mouse.up()
+    expect(page.get_by_label("Password")).to_have_value("word")
