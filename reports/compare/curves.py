@@ -441,6 +441,11 @@ class Curve:
         return tuple(point for point in self.counted if point.threads in ceiling.plateau)
 
     @property
+    def is_accepted(self) -> bool:
+        """Whether its ceiling has points that a person counts although the checks reject them."""
+        return any(point.overridden for point in self.ceiling_points)
+
+    @property
     def ceiling_ops_s(self) -> float:
         """0 where there is no ceiling."""
         if not self.ceiling:

@@ -251,4 +251,4 @@ def test_accepted_points_are_in_no_headline():
 
     findings = answer(replace(accepted, points=points)).findings
 
-    assert [finding.code for finding in findings] == [Code.NOTHING_COUNTS]
+    assert [finding.code for finding in findings] == [Code.ONLY_ACCEPTED]

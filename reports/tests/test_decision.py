@@ -50,6 +50,13 @@ def test_sides_that_lose_more_are_excluded_with_their_loss():
     assert excluded(result) == ["redis · everysec: lost at most 0.983 s in 60 power cuts"]
 
 
+def test_sides_of_accepted_points_are_left_out():
+    accepted = side("redis", "everysec", 2)
+    accepted = replace(accepted, points=tuple(replace(each, overridden=("why",)) for each in accepted.points))
+    result = decision(accepted, side("redis", "always", 1), loss=1.0)
+    assert "everysec" not in answer(result) and excluded(result) == []
+
+
 def test_a_higher_loss_that_allows_more_is_named():
     result = decision(side("redis", "off", 3), side("redis", "everysec", 2), side("redis", "always", 1), loss=0.0)
     assert answer(result).endswith(f"redis · everysec sustains 60.0k{THIN}ops/s and may lose up to 0.983 s of writes.")

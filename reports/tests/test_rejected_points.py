@@ -105,4 +105,16 @@ def test_a_reason_that_is_left_over_marks_nothing(team):
 def test_a_matrix_follows(team):
     run = make_run(make_sweep(team=team), verdict="reject", verdict_override=WHY)
     assert get_mark(run).word == "rejected, counted"
-    assert GridCell(rung=2, runs=(run,)).accepted_ops_s == run.throughput_ops_s
+    cell = GridCell(rung=2, runs=(run,))
+    assert (cell.throughput_ops_s, cell.passed_ops_s) == (run.throughput_ops_s, None)
+
+
+@pytest.mark.django_db
+def test_pages_mark_a_ceiling_of_accepted_points(client_in, team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, verdict="reject", verdict_override=WHY)
+    chip = '<span class="chip" title="Has points that were rejected and that a person counts">accepted</span>'
+    for address in (f"/compare/?sweep={sweep.pk}", "/sweeps/"):
+        assert client_in.get(address, follow=True).content.decode().count(chip) == 1
+    Run.objects.update(verdict="warn")
+    assert chip not in client_in.get(f"/compare/?sweep={sweep.pk}", follow=True).content.decode()

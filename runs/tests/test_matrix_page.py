@@ -240,7 +240,9 @@ def test_a_rejected_point_is_shown_but_is_no_highest(client_in, team):
     sweep = make_sweep(team=team)
     make_run(sweep, threads=2, throughput=1_000)
     make_run(sweep, threads=4, throughput=9_000, verdict="reject")
+    make_run(sweep, threads=8, throughput=8_000, verdict="reject", verdict_override="a shared machine")
     page = client_in.get(f"/matrices/{sweep.matrix_id}/")
     [row] = [row for row in page.context["page"].rows if row.sweep]
     assert row.highest == 1_000
     assert "9.00k" in page.content.decode()
+    assert "rejected, counted" in page.content.decode()

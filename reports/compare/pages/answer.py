@@ -27,6 +27,7 @@ class Code(StrEnum):
 
     NOTHING_MEASURED = "nothing measured"
     NOTHING_COUNTS = "nothing counts"
+    ONLY_ACCEPTED = "only accepted"  # every ceiling has points that were rejected and that a person counts
     COST = "cost"  # of the first side's promise, as a share of the second side's throughput
     SMALL_COST = "small cost"  # less than the threshold
     FASTER = "faster"  # the first side than the second, so many times
@@ -94,19 +95,16 @@ class Answer:
 
 def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
     """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""
-    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not _is_accepted(curve)]
+    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not curve.is_accepted]
     if not measured:
         points = sum(len(curve.points) for curve in curves)
         code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
+        if any(curve.is_accepted for curve in curves):
+            code = Code.ONLY_ACCEPTED
         return Answer((Finding(code, value=points),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
     findings = tuple(_findings(measured, judging, get_labels))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
-
-
-def _is_accepted(curve: Curve) -> bool:
-    """Whether its ceiling has points that a person counts although the checks reject them."""
-    return any(point.overridden for point in curve.ceiling_points)
 
 
 def _findings(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Iterator[Finding]:

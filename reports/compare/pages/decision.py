@@ -108,10 +108,11 @@ class Decision(NamedTuple):
 def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> Decision | None:
     """The sides that lead where they are known, the others, and those that do not meet the need.
 
-    None where neither a loss nor a limit is asked for.
+    None where neither a loss nor a limit is asked for. Sides of accepted points are left out.
     """
     if need.max_loss_s is None and need.limit_us is None:
         return None
+    curves = [curve for curve in curves if not curve.is_accepted]
     sides = [_candidate(curve, need, need.limit_us, labels) for curve in curves]
     excluded = [side for side in sides if side.loses_too_much(need) or not side.does_enough(need)]
     eligible = sorted((side for side in sides if side not in excluded), key=lambda side: -side.ops_s)

@@ -44,9 +44,9 @@ class GridCell:
         return _median(self.runs)
 
     @property
-    def accepted_ops_s(self) -> float | None:
-        """The same over the repeats that were not rejected: a rejected point is shown, but is no part of a ceiling."""
-        return _median(run for run in self.runs if run.verdict != Verdict.REJECT or run.counts_although_rejected)
+    def passed_ops_s(self) -> float | None:
+        """The same over the repeats that the checks did not reject, whatever a person made of the others."""
+        return _median(run for run in self.runs if run.verdict != Verdict.REJECT)
 
     @property
     def tone(self) -> str:
@@ -99,8 +99,8 @@ class GridRow:
 
     @property
     def highest(self) -> float | None:
-        """The highest accepted throughput of the row so far; the ceiling itself is the sweep page's business."""
-        return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
+        """The highest throughput of the row so far that passed; the ceiling itself is the sweep page's business."""
+        return max((c.passed_ops_s for c in self.cells if c and c.passed_ops_s is not None), default=None)
 
 
 class MatrixPage(NamedTuple):
