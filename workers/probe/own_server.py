@@ -37,6 +37,7 @@ from workers.generator.host_identity import host_key
 from workers.probe.client_checks import THREADS
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
+from workers.provision.listeners import find_listener
 
 RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
@@ -175,8 +176,10 @@ def _number_names(name: str) -> Iterator[str]:
 
 
 def _own_machine(host: str, port: int) -> Machine | None:
-    """This machine, where the address is its own and it drives clients; its load generator has described it."""
-    if not any(map(is_own_address, resolve(host, port))):
+    """This machine, where the address is its own or a container's and it drives clients; its load generator has
+    described it.
+    """
+    if not any(map(is_own_address, resolve(host, port))) and find_listener(host, port) is None:
         return None
     return Machine.objects.filter(host_key=host_key()).first()
 

@@ -1,7 +1,12 @@
 """Which process of this machine listens at an address: an external server under test beside its clients."""
 
 import contextlib
+import ipaddress
 import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -9,24 +14,39 @@ import psutil
 
 from benchsite.core.addresses import AddressRefused, is_own_address, resolve
 
-TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
-LISTEN: Final = "0A"
+TABLES: Final = ("tcp", "tcp6")
+LISTEN, ESTABLISHED = "0A", "01"
+CONTAINER_PROXY: Final = "docker-proxy"
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Socket:
+    """A line of /proc/net/tcp: the kernel names its user to everybody, and its process to few."""
+
+    local: Address
+    remote: Address
+    state: str
+    user: int
 
 
 def find_listener(host: str, port: int) -> int | None:
     """The main process behind host:port; None where that is another machine, or nothing tells which process it is.
 
     The kernel names the process of a socket to root and to the process's own user. Of another user's socket it names
-    the user: that user's first process is taken, unless it is root.
+    the user: that user's first process is taken, unless it is root. An address that is none of this machine's own may
+    be that of a container here.
     """
     try:
-        if not any(map(is_own_address, resolve(host, port))):
-            return None
+        addresses = resolve(host, port)
     except AddressRefused:
         return None
+    if not any(map(is_own_address, addresses)):
+        return _find_main_process(_find_in_containers(str(addresses[0]), port))
     sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
     pids = {socket.pid for socket in sockets if socket.laddr and socket.laddr.port == port and socket.pid}
-    if not pids and (users := _users_listening(port) - {0, os.geteuid()}):
+    if not pids and (users := _find_users(port)):
         processes = psutil.process_iter(["uids"])
         pids = {process.pid for process in processes if process.info["uids"].effective in users}
     return _find_main_process(pids)
@@ -34,30 +54,72 @@ def find_listener(host: str, port: int) -> int | None:
 
 def find_servers(host: str, port: int) -> list[int]:
     """The main process behind host:port, then those of this machine to which it forwards connections as a proxy."""
-    listener = find_listener(host, port)
+    proxies = _find_container_proxies(port)
+    listener = find_listener(host, port) or next(iter(proxies), None)
     if listener is None:
         return []
-    forwarding = {listener}
+    forwarding = {listener, *proxies}
     with contextlib.suppress(psutil.Error):
         forwarding |= {child.pid for child in psutil.Process(listener).children(recursive=True)}
-    targets: set[tuple[str, int]] = set()
+    targets = set(proxies.values())
     for connection in psutil.net_connections(kind="tcp"):
         local, remote = connection.laddr, connection.raddr
         if connection.pid in forwarding and local and remote and local.port != port:
             targets.add((remote.ip, remote.port))
+    if users := _find_users(port):
+        connected = (each for each in _list_sockets() if each.state == ESTABLISHED and each.user in users)
+        targets |= {each.remote for each in connected if port not in (each.local[1], each.remote[1])}
     behind = {find_listener(*target) for target in targets} - forwarding
     return [listener, *sorted(pid for pid in behind if pid is not None)]
 
 
-def _users_listening(port: int) -> set[int]:
-    users = set()
+def _find_users(port: int) -> set[int]:
+    """The users whose programs listen there, but for root and the user of this process."""
+    listening = {each.user for each in _list_sockets() if each.state == LISTEN and each.local[1] == port}
+    return listening - {0, os.geteuid()}
+
+
+def _find_container_proxies(port: int) -> dict[int, Address]:
+    """Docker's proxies of this port: their command lines, which everybody reads, name the container's address."""
+    proxies = {}
+    for process in psutil.process_iter(["name", "cmdline"]):
+        if process.info["name"] == CONTAINER_PROXY:
+            words = process.info["cmdline"] or []
+            options = dict(pairwise(words))
+            if options.get("-host-port") == str(port) and options.get("-proto", "tcp") == "tcp":
+                with contextlib.suppress(KeyError, ValueError):
+                    proxies[process.pid] = options["-container-ip"], int(options["-container-port"])
+    return proxies
+
+
+def _find_in_containers(host: str, port: int) -> set[int]:
+    """The processes in whose network the address is local and has a listener; /proc shows everybody's networks."""
+    pids = set()
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/net/fib_trie").read_text().split()
+            is_local = host in words and words[words.index(host) : words.index(host) + 4][-1] == "LOCAL"
+            if is_local and any(each.state == LISTEN and each.local[1] == port for each in _list_sockets(f"{pid}/")):
+                pids.add(pid)
+    return pids
+
+
+def _list_sockets(process: str = "") -> Iterator[_Socket]:
+    """Those of the network of this process, or of that of /proc/`process`."""
     for table in TABLES:
         with contextlib.suppress(FileNotFoundError):
-            for line in Path(table).read_text().splitlines()[1:]:
+            for line in Path(f"/proc/{process}net/{table}").read_text().splitlines()[1:]:
                 fields = line.split()
-                if fields[3] == LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
-                    users.add(int(fields[7]))
-    return users
+                yield _Socket(_read_address(fields[1]), _read_address(fields[2]), fields[3], int(fields[7]))
+
+
+def _read_address(text: str) -> Address:
+    """Of the kernel's hexadecimal words in the byte order of the machine."""
+    host, _, port = text.partition(":")
+    words = bytes.fromhex(host)
+    packed = struct.pack(f">{len(words) // 4}I", *struct.unpack(f"={len(words) // 4}I", words))
+    address = ipaddress.ip_address(packed)
+    return str(getattr(address, "ipv4_mapped", None) or address), int(port, 16)
 
 
 def _find_main_process(pids: set[int]) -> int | None:

@@ -26,15 +26,37 @@ print(flush=True)
 time.sleep(60)
 """
 PROXY = """
-import ctypes, socket, sys, time
+import ctypes, encodings.idna, os, socket, sys, time  # which another user may not find
 ctypes.CDLL(None).prctl(15, b"a-proxy", 0, 0, 0)
+if len(sys.argv) > 3:
+    os.setuid(int(sys.argv[3]))
 listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 print(flush=True)
 client, _ = listener.accept()
 server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
 time.sleep(60)
 """
-OTHER_USER = 60_541  # nobody else's
+CONTAINER_PROXY = """
+import ctypes, socket, sys, time
+ctypes.CDLL(None).prctl(15, b"docker-proxy", 0, 0, 0)
+listener = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("-host-port") + 1])))
+print(flush=True)
+time.sleep(60)
+"""
+CONTAINER = """
+import ctypes, os, socket, subprocess, sys, time
+if ctypes.CDLL(None).unshare(0x40000000):  # CLONE_NEWNET
+    sys.exit("no network of its own")
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+subprocess.run(["ip", "address", "add", sys.argv[1] + "/32", "dev", "lo"], check=True)
+ctypes.CDLL(None).prctl(15, b"contained", 0, 0, 0)
+os.setuid(int(sys.argv[3]))
+listener = socket.create_server(("0.0.0.0", int(sys.argv[2])))
+print(flush=True)
+time.sleep(60)
+"""
+OTHER_USER, USER_OF_PROXY = 60_541, 60_542  # nobody else's
+CONTAINER_ADDRESS = "172.31.251.7"
 
 
 @contextmanager
@@ -52,15 +74,22 @@ def server(*user: int):
 
 
 @contextmanager
-def proxy(port: int):
+def proxy(port: int, *user: int):
     """A process that connects each of its clients to this port: its own port and process."""
     front = free_port()
-    argv = [sys.executable, "-c", PROXY, str(front), str(port)]
+    with started(PROXY, front, port, *user) as pid:
+        yield front, pid
+
+
+@contextmanager
+def started(program: str, *arguments: object):
+    """The process of a program that has written a line."""
+    argv = [sys.executable, "-c", program, *map(str, arguments)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
         try:
-            yield front, process.pid
+            yield process.pid
         finally:
             process.kill()
 
@@ -89,6 +118,40 @@ def test_other_users_server_is_found_by_its_user(monkeypatch):
 
     with server(OTHER_USER) as (port, pid):
         assert find_listener("127.0.0.1", port) == pid
+
+
+@pytest.mark.needs("root")
+def test_other_users_server_is_found_behind_a_proxy(monkeypatch):
+    """The proxy is another user's, too: the table of sockets names the users of both."""
+    monkeypatch.setattr("psutil.net_connections", lambda kind: [])
+
+    with (
+        server(OTHER_USER) as (port, pid),
+        proxy(port, USER_OF_PROXY) as (front, proxy_pid),
+        socket.create_connection(("127.0.0.1", front)),
+    ):
+        end = time.monotonic() + 10
+        while len(servers := find_servers("127.0.0.1", front)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+
+        assert servers == [proxy_pid, pid]
+
+
+@pytest.mark.needs("network")
+@pytest.mark.parametrize("reads_sockets", [True, False])
+def test_finds_the_container_behind_its_proxy(monkeypatch, reads_sockets):
+    """Root's proxy says in its command line where the container is; the container has a network of its own."""
+    if not reads_sockets:
+        monkeypatch.setattr("psutil.net_connections", lambda kind: [])
+    front = free_port()
+    options = ("-proto", "tcp", "-host-ip", "127.0.0.1", "-host-port", front, "-container-ip", CONTAINER_ADDRESS)
+    with (
+        started(CONTAINER, CONTAINER_ADDRESS, 6379, OTHER_USER) as contained,
+        started(CONTAINER_PROXY, *options, "-container-port", 6379) as proxy_pid,
+    ):
+        assert find_listener(CONTAINER_ADDRESS, 6379) == contained
+        assert find_listener(CONTAINER_ADDRESS, 6380) is None
+        assert find_servers("127.0.0.1", front) == [proxy_pid, contained]
 
 
 def test_finds_nothing_elsewhere():
