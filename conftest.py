@@ -21,6 +21,7 @@ import pytest
 from benchsite.accounts import tenancy
 from benchsite.core.paths import make_folders, places
 from benchsite.local.embedded import AlreadyRunning, EmbeddedServers
+from benchsite.tests.days import TEST_DAY, set_test_day
 from benchsite.tests.needs import need
 from benchsite.tests.threads import left_since
 
@@ -89,9 +90,15 @@ django.setup()
 tenancy.serve_all_teams()
 
 
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"{TEST_DAY}={os.environ[TEST_DAY]} chooses the planted obstacles"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     import hypothesis
     from django.conf import settings
+
+    set_test_day()
 
     # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing.

@@ -10,6 +10,7 @@ from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
+VERIFIES_NAME = "verify-full"  # of the choices of TLS, in every system
 CONNECT_TIMEOUT_S = 5.0
 MIN_CONNECT_TIMEOUT_S = 0.1  # after the deadline, so that one message names the server
 
@@ -38,7 +39,7 @@ class ExternalProvisioner:
     def connect(self) -> None:
         """To every server, and no further. Raises ServerDidNotStart, OSError naming the one that does not accept."""
         for host, port in self._check_nodes():
-            _connect(host, port, self._connect_timeout_s)
+            _connect(self._refuse(host, port), port, self._connect_timeout_s)
 
     @property
     def _connect_timeout_s(self) -> float:
@@ -68,7 +69,7 @@ class ExternalProvisioner:
         except PropertyError as error:  # Without properties there is no administration to close.
             raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error
         try:
-            _ping(server)
+            self._ping(server)
             if system.administered:
                 server = dataclasses.replace(server, version=server.administration.server_version())
         except (AdministrationError, OSError) as error:
@@ -79,20 +80,33 @@ class ExternalProvisioner:
         return server
 
     def _check(self, text: str) -> tuple[str, int]:
-        """The address that was checked, not the name, which might point elsewhere a moment later."""
+        """The address that was checked, not the name, which might point elsewhere a moment later. Only a server that
+        proves its name by a certificate is called by it.
+        """
         try:
             host, port = split_address(text, self.spec.system.binding.default_port)
-            return self._refuse(host, port), port
+            address = self._refuse(host, port)
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error
+        if VERIFIES_NAME in self.spec.binding_properties.values():
+            return host, port
+        return address, port
 
     def _refuse(self, host: str, port: int) -> str:
         return refuse_address(host, port, self._allowed_networks, own_servers=self._own_servers)
 
+    def _ping(self, server: Server) -> None:
+        """Raises AdministrationError, or OSError naming the node that accepts no connection."""
+        if server.spec.system.administered:
+            server.administration.ping()
+            return
+        for host, port in server.nodes:
+            _connect(self._refuse(host, port), port, CONNECT_TIMEOUT_S)
+
     def alive(self) -> bool:
         with contextlib.suppress(AdministrationError, OSError):
             if self._server is not None:
-                _ping(self._server)
+                self._ping(self._server)
                 return True
         return False
 
@@ -108,15 +122,6 @@ class ExternalProvisioner:
 
     def log_tail(self, lines: int = 30) -> str:
         return ""
-
-
-def _ping(server: Server) -> None:
-    """Raises AdministrationError, or OSError naming the node that accepts no connection."""
-    if server.spec.system.administered:
-        server.administration.ping()
-        return
-    for host, port in server.nodes:
-        _connect(host, port, CONNECT_TIMEOUT_S)
 
 
 def _connect(host: str, port: int, timeout_s: float) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ import redis
 from benchsite.core.paths import unprivileged_account
 from benchsite.tests.hostile_servers import HostileServer
 from benchsite.tests.needs import need
-from runs.catalog import load_catalog
+from runs.catalog import UNCHECKED, load_catalog
 from workers.provision.ports import free_port
 from workers.provision.servers import Server
 from workers.tests.conftest import started_server
@@ -86,7 +87,15 @@ class Lab:
 
     @cached_property
     def mariadb(self) -> Server:
-        return self._opened.enter_context(started_server(load_catalog().system("mariadb"), "flush-1"))
+        """With TLS, which nobody has to use."""
+        folder = Path(tempfile.mkdtemp(prefix="benchsite-test-", dir="/var/tmp"))
+        self._opened.callback(shutil.rmtree, folder)
+        folder.chmod(0o755)
+        files = {"ssl_cert": "server.pem", "ssl_key": "server.key"}
+        for name in files.values():
+            (folder / name).write_text(self.pems[name])
+        tls = {f"{UNCHECKED}{setting}": f"{folder}/{name}" for setting, name in files.items()}
+        return self._opened.enter_context(started_server(load_catalog().system("mariadb"), "flush-1", **tls))
 
     @cached_property
     def cassandra(self) -> Server:
@@ -141,7 +150,7 @@ def redis_server(
 
 
 @contextmanager
-def redis_with_tls(lab: Lab, **fields: str) -> Iterator[Target]:
+def redis_with_tls(lab: Lab, host: str = HOST, **fields: str) -> Iterator[Target]:
     port, pems = free_port(HOST), lab.folder / "pems"
     fields = {name: lab.pems.get(text, text) for name, text in fields.items()}
     with started_process(
@@ -149,7 +158,7 @@ def redis_with_tls(lab: Lab, **fields: str) -> Iterator[Target]:
         "--tls-cert-file", pems / "server.pem", "--tls-key-file", pems / "server.key", "--tls-auth-clients", "no",
         "--tls-ca-cert-file", pems / "ca.pem",
     ):  # fmt: skip
-        yield Target(port, fields)
+        yield Target(port, fields, host)
 
 
 @contextmanager
@@ -231,7 +240,9 @@ def run_postgresql(server: Server, statement: str, database: str = "ycsb") -> No
 
 
 @contextmanager
-def postgresql_role(lab: Lab, *statements: str, suffix: str = "", owner: str = "", **fields: str) -> Iterator[Target]:
+def postgresql_role(
+    lab: Lab, *statements: str, suffix: str = "", owner: str = "", host: str = HOST, **fields: str
+) -> Iterator[Target]:
     """A role with a database of its own; the statements are executed there."""
     server, name = lab.postgresql, f"{NAME}{suffix}"
     run_postgresql(server, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
@@ -240,7 +251,7 @@ def postgresql_role(lab: Lab, *statements: str, suffix: str = "", owner: str = "
     try:
         for statement in statements:
             run_postgresql(server, statement, name)
-        yield Target(server.port, {field: lab.pems.get(text, text) for field, text in fields.items()})
+        yield Target(server.port, {field: lab.pems.get(text, text) for field, text in fields.items()}, host)
     finally:
         run_postgresql(server, f"DROP DATABASE {name} WITH (FORCE)")
         run_postgresql(server, f"DROP OWNED BY {name}")
@@ -282,15 +293,16 @@ def run_mariadb(server: Server, *statements: str) -> None:
 
 @contextmanager
 def mariadb_user(
-    lab: Lab, options: str = "", grant: str = "ALL", before: str = "", after: str = "", **fields: str
+    lab: Lab, options: str = "", grant: str = "ALL", before: str = "", after: str = "", host: str = HOST, **fields: str
 ) -> Iterator[Target]:
+    fields = {field: lab.pems.get(text, text) for field, text in fields.items()}
     server, account = lab.mariadb, f"'{NAME}'@'{HOST}'"
     run_mariadb(
         server, f"CREATE DATABASE {NAME}", f"CREATE USER {account} IDENTIFIED BY '{PASSWORD}' {options}",
         f"GRANT {grant} ON {NAME}.* TO {account}", before,
     )  # fmt: skip
     try:
-        yield Target(server.port, {"user": NAME, "password": PASSWORD, "database": NAME} | fields)
+        yield Target(server.port, {"user": NAME, "password": PASSWORD, "database": NAME} | fields, host)
     finally:
         run_mariadb(server, after, f"DROP DATABASE {NAME}", f"DROP USER {account}")
 
@@ -406,6 +418,7 @@ CASES = (
     _case("redis has another CA", "redis", "sign-in", redis_with_tls, ssl="verify-ca", ca="client.pem"),
     _case("redis has an unknown certificate", "redis", "sign-in", redis_with_tls, ssl="verify-ca"),
     _case("redis has another name", "redis", "sign-in", redis_with_tls, ssl="verify-full", ca="ca.pem"),
+    _case("redis has its name", "redis", "", redis_with_tls, host="localhost", ssl="verify-full", ca="ca.pem"),
     _case("redis has the right CA", "redis", "", redis_with_tls, ssl="verify-ca", ca="ca.pem"),
     _case("redis has a certificate that is trusted", "redis", "", redis_with_tls, ssl="trust"),
     _case("redis is a replica", "redis", "replica", redis_replica),
@@ -427,6 +440,9 @@ CASES = (
     _case("postgresql has another CA", "postgresql", "sign-in", postgresql_role, ssl="verify-ca", ca="client.pem"),
     _case("postgresql has the right CA", "postgresql", "", postgresql_role, suffix="_tls", ssl="verify-ca",
           ca="ca.pem"),
+    _case("postgresql has its name", "postgresql", "", postgresql_role, suffix="_tls", host="localhost",
+          ssl="verify-full", ca="ca.pem"),
+    _case("postgresql has another name", "postgresql", "sign-in", postgresql_role, ssl="verify-full", ca="ca.pem"),
     _case("postgresql has no rule", "postgresql", "sign-in", postgresql_role, suffix="_outside"),
     _case("postgresql wants another password", "postgresql", "sign-in", postgresql_role, password="wrong"),
     _case("postgresql has no such database", "postgresql", "sign-in", postgresql_role, database="nowhere"),
@@ -445,6 +461,9 @@ CASES = (
     _case("mariadb wants another password", "mariadb", "sign-in", mariadb_user, password="wrong"),
     _case("mariadb has no such database", "mariadb", "data", mariadb_user, database="nowhere"),
     _case("mariadb demands TLS", "mariadb", "sign-in", mariadb_user, "REQUIRE SSL"),
+    _case("mariadb has its name", "mariadb", "", mariadb_user, "REQUIRE SSL", host="localhost", ssl="verify-full",
+          ca="ca.pem"),
+    _case("mariadb has another name", "mariadb", "sign-in", mariadb_user, ssl="verify-full", ca="ca.pem"),
     _case("mariadb user may only read", "mariadb", "clients", mariadb_user, grant="SELECT"),
     _case("mariadb user has few connections", "mariadb", "clients", mariadb_user, "WITH MAX_USER_CONNECTIONS 10"),
     _case("mariadb is read-only", "mariadb", "read_only", mariadb_user, before="SET GLOBAL read_only = 1",

@@ -202,5 +202,6 @@ def make_certificates(folder: Path) -> dict[str, str]:
     for name, subject in (("server", "/CN=localhost"), ("client", "/CN=ycsb")):
         openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", subject)
         signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem", "-days", "2"]
-        openssl("x509", "-req", "-in", f"{name}.csr", *signed)
+        (folder / "names").write_text("subjectAltName=DNS:localhost\n" if name == "server" else "")
+        openssl("x509", "-req", "-in", f"{name}.csr", *signed, "-extfile", "names")
     return {path.name: path.read_text() for path in folder.glob("*.*")}
