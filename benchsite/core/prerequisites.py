@@ -247,6 +247,12 @@ NEEDS = {
     "chromium": Need("Chromium", APT + "chromium fonts-dejavu-core libatomic1", used_by=TEST, programs=("chromium",)),
     "nginx": Need("nginx", APT + "nginx", used_by=TEST, programs=("nginx",)),
     "openssl": Need("OpenSSL's command", APT + "openssl", used_by=TEST, programs=("openssl",)),
+    "exporters": Need(
+        "exporters of metrics",
+        APT + "prometheus-node-exporter prometheus-redis-exporter",
+        used_by=TEST,
+        programs=("prometheus-node-exporter", "prometheus-redis-exporter"),
+    ),
     "cc": Need("a C compiler", APT + "gcc libc6-dev", used_by=TEST, programs=("cc",)),
     "curl": Need("curl", APT + "curl", used_by=TEST, programs=("curl",)),
     "systemd": Need("systemd-analyze", APT + "systemd", used_by=TEST, programs=("systemd-analyze",)),

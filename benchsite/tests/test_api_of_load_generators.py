@@ -1,5 +1,7 @@
 """Programs calibrate and release load generators and confirm external data, with the rights that the pages ask for."""
 
+import time
+
 import pytest
 from django.utils import timezone
 
@@ -8,6 +10,7 @@ from benchsite.accounts.models import AuditEntry
 from benchsite.tests.asking import Program, make_program, problem
 from runs.catalog.data_confirmations import find_confirmation
 from runs.models import DataConfirmation, LoadGenerator, Node
+from runs.results import pushed_metrics
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_team, make_user
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +79,20 @@ def test_admin_confirms(team):
     assert AuditEntry.objects.filter(kind="data_confirmed").count() == 1
     answer = make_program(team).ask("POST", where, {"target": "10.1.2.3:6379, database 0"})
     assert TARGET["target"] in problem(answer, 404, "not-found")["detail"]
+
+
+def test_runner_pushes_metrics_of_a_node(team):
+    cluster = external_cluster(team)
+    machine = cluster.nodes.get().machine
+    where = f"/clusters/{cluster.pk}/metrics"
+    program = make_program(team, "runs:write", role="runner")
+    assert program.ask("PUT", where, {"machine": machine.name, "text": "up 1"}).status_code == 204
+    at_s, text = pushed_metrics.read(cluster.pk, machine.pk)
+    assert text == "up 1" and at_s == pytest.approx(time.time(), abs=5)
+    assert pushed_metrics.find_pushing(cluster.pk, [machine.pk, cluster.pk]) == [machine.pk]
+    problem(program.ask("PUT", where, {"machine": "db9", "text": "up 1"}), 404, "not-found")
+    problem(program.ask("PUT", where, {"machine": machine.name, "text": "x" * 200_001}), 400, "validation-error")
+    problem(make_program(team, "runs:read").ask("PUT", where, {"machine": "m", "text": ""}), 403, "insufficient-scope")
 
 
 def test_runners_and_other_teams_confirm_nothing(team):

@@ -24,6 +24,7 @@ BODIES = {
     "revise_report": None,
     "change_report_access": {"access": "private"},
     "confirm_data": {"target": "cache"},
+    "push_metrics": {"machine": "db1", "text": "up 1"},
     "add_repeats": {"look": 3},
     "apply_file": {"file": ""},
 }

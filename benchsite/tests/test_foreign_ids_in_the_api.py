@@ -40,8 +40,12 @@ NAME_NOTHING = {
 BODIES_THAT_NAME_NOTHING = {
     "upload_runs", "annotate_run", "accept_level", "change_schedule", "add_repeats",
     "change_report_access", "make_webhook", "change_webhook", "confirm_data", "put_machine", "put_workload",
+    "push_metrics",
 }  # fmt: skip
-VALID = {"add_repeats": {"look": 3}, "change_report_access": {"access": "private"}, "confirm_data": {"target": MARK}}
+VALID = {
+    "add_repeats": {"look": 3}, "change_report_access": {"access": "private"}, "confirm_data": {"target": MARK},
+    "push_metrics": {"machine": MARK, "text": "up 1"},
+}  # fmt: skip
 
 
 DEFINITIONS = f"""

@@ -1,14 +1,20 @@
 """Plans with client groups, open loads, settling, inserts and exporters, from the queue to results on real servers."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 from django.test import Client
 from django.urls import reverse
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 
+from benchsite.accounts import tokens
 from benchsite.accounts.models import Role
 from benchsite.tests.live_site import LiveSite, rejections, shared_site as site
 from runs.models import Artifact, ClientRun, Finding, Matrix, MeasurementSet, Phase, Run, Workload
@@ -22,6 +28,8 @@ from runs.tests.factories import make_user, make_workload
 from runs.tests.world import browser
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
+from workers.probe.node_probe import PUSH_INTERVAL_S
+from workers.tests.test_node_probe import PROBE
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
@@ -276,6 +284,47 @@ def measure_scraped(site: LiveSite, *exporters: str) -> Run:
 
     run, _ = measure_run(site, "redis", "off", rungs=[4], measure_s=9, before=add_exporters)
     return run
+
+
+@contextmanager
+def watch(*options: str, token: str) -> Iterator[subprocess.Popen[str]]:
+    """The probe's file, as on a machine with nothing else of Benchsite."""
+    command = [sys.executable, "-I", "-S", str(PROBE), "--watch", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={"BENCHSITE_TOKEN": token})
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def test_machine_pushes_its_metrics(site: LiveSite) -> None:
+    """To a site that reaches no exporter there, with a token that may upload runs."""
+    with ExitStack() as pushing:
+
+        def push(matrix: Matrix) -> None:
+            cluster = matrix.entries.get().database.cluster
+            user = make_user(team=matrix.team, role=Role.RUNNER)
+            token = tokens.make(matrix.team, user, name="db1", scopes=["runs:write"])
+            url = f"http://127.0.0.1:{site.port}/api/v1/clusters/{cluster.pk}/metrics"
+            machine = cluster.nodes.get().machine.name
+            process = pushing.enter_context(watch(url, "--name", machine, token=token))
+            assert process.stderr is not None and process.stderr.readline() == "pushing\n"
+            with watch(url, "--name", "another", token=token) as refused:
+                assert refused.wait(10) == 1
+            with watch(url, token="bs_wrong") as refused:
+                assert refused.wait(10) == 1
+
+        run, _ = measure_run(site, "redis", "off", rungs=[4], measure_s=9, before=push)
+
+    [pushed] = run.evidence["exporters"]
+    assert pushed["url"].startswith("benchsite-probe.py --watch on ") and pushed["problem"] == ""
+    assert pushed["samples"] >= 4
+    series = {entry.text: entry for entry in read_exporters(run)}
+    memory = series["node_memory_MemTotal_bytes"]
+    assert set(memory.values) == {psutil.virtual_memory().total}
+    assert np.diff(memory.at_s) == pytest.approx(PUSH_INTERVAL_S, abs=1)
+    assert {"CPU (cores)", "memory available (MiB)"} <= set(draw(browser(run.team, Role.VIEWER), run, ""))
 
 
 def draw(client: Client, run: Run, search: str) -> dict[str, list[float]]:

@@ -20,11 +20,12 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
 
 from benchsite.core.formatting import grouped
 from runs.builds import add_statement, is_same_commit, read_commit_time
 from runs.catalog import generators
-from runs.models import ClientRun, Ending, Phase, Run, Stage, Status
+from runs.models import ClientRun, Cluster, Ending, Phase, Run, Stage, Status
 from runs.plans.schedules.schedule_changes import database_now
 from runs.plans.submission import wake_scheduler
 from runs.queue import client_lifecycle, lifecycle
@@ -32,7 +33,7 @@ from runs.queue.database_retries import STORAGE_ERRORS, is_transient, retry
 from runs.queue.lifecycle import ClaimLost, TransitionRefused
 from runs.queue.reasons import Reason
 from runs.queue.spec import BuildSpec, RunSpec
-from runs.results import artifacts
+from runs.results import artifacts, pushed_metrics
 from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, KIND
 from runs.results.recording import scheduled_runs as recording
@@ -50,7 +51,7 @@ from workers.conductor.uploads import measuring_here
 from workers.errors import RunFailed
 from workers.generator.client_commands import check_slots, order_clients, ready_deadline_s
 from workers.generator.clock import Clock
-from workers.probe.exporter_sampler import ExporterSampler
+from workers.probe.exporter_sampler import ExporterSampler, PushSampler
 from workers.probe.host_sampler import FILE_NAME, HostSampler
 from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler
 from workers.provision.administration import AdministrationError
@@ -401,6 +402,16 @@ class Conductor:
                 ExporterSampler(url, networks=networks, duration_s=duration_s, clock=clock)
                 for url in self.run.cluster.exporters
             ]
+            self._exporters += self._sample_pushed(self.run.cluster, duration_s)
+
+    def _sample_pushed(self, cluster: Cluster, duration_s: float) -> list[PushSampler]:
+        machines = {node.machine_id: node.machine for node in cluster.nodes.select_related("machine")}
+        try:
+            pushing = pushed_metrics.find_pushing(cluster.pk, machines)
+        except RedisError as error:
+            log.warning("Run %s: metrics that machines push are left out. %s", self.run.pk, error)
+            return []
+        return [PushSampler(cluster.pk, machines[machine], duration_s=duration_s) for machine in pushing]
 
     def _apply_faults(self) -> None:
         """From now on, in a thread of its own: the planned faults of the run."""

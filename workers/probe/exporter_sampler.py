@@ -1,4 +1,4 @@
-"""Scrapes Prometheus and OpenMetrics exporters of servers and machines while a run measures.
+"""Scrapes exporters of servers and machines (Prometheus, OpenMetrics) while a run measures, and reads what is pushed.
 
 An exporter may be slow, huge or hostile: it has SCRAPE_TIMEOUT_S and MAX_BYTES for an answer, of which MAX_LINES are
 read. After three failures in a row it is left alone; the run never fails by it.
@@ -9,23 +9,28 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 from prometheus_client.parser import text_string_to_metric_families
+from redis.exceptions import RedisError
 
 from benchsite.core.addresses import AddressRefused
 from benchsite.core.http_client import RequestFailed, Target, get
 from benchsite.core.own_servers import check_url
+from runs.models import Machine
+from runs.results import pushed_metrics
 from runs.results.measures.exporters import COUNTER, GAUGE, MAX_NAME_LENGTH, MAX_SERIES, write_samples
 from workers.generator.clock import Clock
 from workers.probe.host_sampler import sampling_interval_s
+from workers.probe.messages import NOTHING_PUSHED
 from workers.probe.periodic_reader import PeriodicReader
 from workers.provision.administration.base import plain_text
 
 SCRAPE_TIMEOUT_S: Final = 2.0
 MAX_BYTES: Final = 4 * 2**20
 MAX_LINES: Final = 20_000
-MIN_INTERVAL_S: Final = 2.0
 MAX_SAMPLES: Final = 1_000  # of a run: one that lasts longer is scraped less often
 
 # A series -> its kind and its value.
@@ -38,6 +43,8 @@ class ScrapeFailed(Exception):
 
 class ExporterSampler:
     """Scrapes one exporter of a team with `networks` of its own, from its start to its stop."""
+
+    min_interval_s = 2.0
 
     def __init__(
         self,
@@ -57,7 +64,7 @@ class ExporterSampler:
             "an exporter",
             self._open,
             self._add,
-            interval_s=max(sampling_interval_s(duration_s), MIN_INTERVAL_S, (duration_s or 0.0) / MAX_SAMPLES),
+            interval_s=max(sampling_interval_s(duration_s), self.min_interval_s, (duration_s or 0.0) / MAX_SAMPLES),
             error=ScrapeFailed,
         )
 
@@ -78,14 +85,17 @@ class ExporterSampler:
         except AddressRefused as error:
             self.problem = str(error)
             raise ScrapeFailed(self.problem) from None
-        yield lambda: self._scrape(target, address)
+        yield partial(self._note_problem, partial(scrape, target, address))
 
-    def _scrape(self, target: Target, address: str) -> Scrape:
+    def _note_problem(self, read: Callable[[], Scrape]) -> Scrape:
         try:
-            return scrape(target, address)
+            return read()
         except ScrapeFailed as error:
             self.problem = str(error)
             raise
+
+    def _sampled_at_s(self) -> float:
+        return self._clock.now_s()
 
     def _add(self, scraped: Scrape) -> None:
         self.problem = ""
@@ -97,18 +107,59 @@ class ExporterSampler:
             if name not in self._kinds and len(self._kinds) < MAX_SERIES:
                 self._kinds[name] = kind
                 self._columns[name] = array("d", [math.nan]) * len(self._at_s)
-        self._at_s.append(self._clock.now_s())
+        self._at_s.append(self._sampled_at_s())
         for name, column in self._columns.items():
             column.append(scraped[name][1] if name in scraped else math.nan)
 
 
+class PushSampler(ExporterSampler):
+    """Reads what `benchsite-probe.py --watch` of a cluster's machine pushes."""
+
+    min_interval_s = 1.0  # Of pushes every two seconds none is left out.
+
+    def __init__(self, cluster: UUID, machine: Machine, *, duration_s: float | None = None) -> None:
+        self._cluster, self._machine = cluster, machine.pk
+        self._pushed_at_s = 0.0
+        super().__init__(f"benchsite-probe.py --watch on {machine.name}", duration_s=duration_s)
+
+    @contextmanager
+    def _open(self) -> Iterator[Callable[[], Scrape]]:
+        yield partial(self._note_problem, self._read)
+
+    def _read(self) -> Scrape:
+        """Nothing where nothing was pushed since."""
+        try:
+            latest = pushed_metrics.read(self._cluster, self._machine)
+        except RedisError as error:
+            raise ScrapeFailed(str(error)) from None
+        if latest is None:
+            raise ScrapeFailed(NOTHING_PUSHED.format(timeout_s=pushed_metrics.TIMEOUT_S))
+        at_s, text = latest
+        if at_s == self._pushed_at_s:
+            return {}
+        self._pushed_at_s = at_s
+        return parse_metrics(text)
+
+    def _sampled_at_s(self) -> float:
+        return self._pushed_at_s
+
+    def _add(self, scraped: Scrape) -> None:
+        if scraped:
+            super()._add(scraped)
+
+
 def scrape(target: Target, address: str) -> Scrape:
-    """What the exporter states now. Buckets of histograms are left out. Raises ScrapeFailed."""
+    """What the exporter states now. Raises ScrapeFailed."""
     try:
         body = get(target, address, deadline_s=SCRAPE_TIMEOUT_S, max_bytes=MAX_BYTES)
     except RequestFailed as error:
         raise ScrapeFailed(str(error)) from None
-    lines = body.decode("utf-8", errors="replace").splitlines()[:MAX_LINES]
+    return parse_metrics(body.decode("utf-8", errors="replace"))
+
+
+def parse_metrics(text: str) -> Scrape:
+    """The series of Prometheus's text format. Buckets of histograms are left out. Raises ScrapeFailed."""
+    lines = text.splitlines()[:MAX_LINES]
     scraped: Scrape = {}
     try:
         for family in text_string_to_metric_families("\n".join(lines)):

@@ -1,5 +1,9 @@
-"""The English of the conformance checks: templates for `str.format`, filled where a result is found."""
+"""The English of probes and conformance checks: templates for `str.format`, filled where a result is found."""
 
+
+# --- exporter_sampler.py ---
+
+NOTHING_PUSHED = "Nothing was pushed for {timeout_s:g} s."
 
 # --- conformance.py ---
 

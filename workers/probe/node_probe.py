@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The node probe: what a machine is (--facts), what it did between two moments (`machine_values`), and what it has done
-so far, as an exporter of metrics (--serve).
+so far, as an exporter of metrics (--serve) or pushed to a site that cannot reach it (--watch).
 
 One file for Linux and Python 3.7 or newer, with the standard library alone and without root. Copy it to a node of an
 external cluster to learn its facts; Benchsite observes and samples its own machines with the same code.
 
     python3 benchsite-probe.py --facts --folder /var/lib/cassandra
     python3 benchsite-probe.py --serve 10.0.0.5:9100
+    BENCHSITE_TOKEN=bs_... python3 benchsite-probe.py --watch URL --name db1
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ import resource
 import shutil
 import sys
 import time
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 INTERVAL_S = 1.0
+PUSH_INTERVAL_S = 2.0
+PUSH_TIMEOUT_S = 5.0
 SECTOR_BYTES = 512  # the unit of /proc/diskstats, whatever the disk's own is
 PRESSURE = ("cpu", "io", "memory")
 # Words in a machine's own description of itself by which a hypervisor is known.
@@ -434,12 +439,18 @@ def main() -> int:
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--facts", action="store_true", help="print what this machine is, as JSON, and end")
     task.add_argument("--serve", metavar="ADDRESS:PORT", help="answer there with metrics, until Ctrl-C")
+    task.add_argument(
+        "--watch", metavar="URL", help="push metrics there with the token in BENCHSITE_TOKEN, until Ctrl-C"
+    )
+    parser.add_argument("--name", default=platform.node(), help="the machine's name at the site, for --watch")
     parser.add_argument("--folder", help="where the database keeps its data: facts of that disk, and its free space")
     options = parser.parse_args()
     if options.folder and not os.path.isdir(options.folder):
         parser.error(f"there is no folder {options.folder}")
     if options.serve:
         return serve(options.serve, parser)
+    if options.watch:
+        return watch(options.watch, options.name, parser)
     print(json.dumps(facts(options.folder), indent=1))
     return 0
 
@@ -458,6 +469,39 @@ def serve(address: str, parser: argparse.ArgumentParser) -> int:
     except KeyboardInterrupt:
         server.server_close()
     return 0
+
+
+def watch(url: str, name: str, parser: argparse.ArgumentParser) -> int:
+    token = os.environ.get("BENCHSITE_TOKEN", "")
+    if not token or not url.startswith(("https://", "http://")):
+        parser.error("--watch needs an https:// address, and a token in BENCHSITE_TOKEN")
+    state = ""
+    try:
+        while True:
+            begin = time.monotonic()
+            problem, is_final = push(url, name, token)
+            if (problem or "pushing") != state:
+                state = problem or "pushing"
+                print(state, file=sys.stderr, flush=True)
+            if is_final:
+                return 1
+            time.sleep(max(0.0, begin + PUSH_INTERVAL_S - time.monotonic()))
+    except KeyboardInterrupt:
+        return 0
+
+
+def push(url: str, name: str, token: str) -> tuple[str, bool]:
+    """What the site objects to, and whether it will do so again."""
+    body = json.dumps({"machine": name, "text": metrics_text(Counters())}).encode()
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    request = urllib.request.Request(url, data=body, headers=headers, method="PUT")
+    try:
+        urllib.request.urlopen(request, timeout=PUSH_TIMEOUT_S).close()
+    except urllib.error.HTTPError as error:
+        return f"{error.code}: {error.read(2000).decode(errors='replace')}", error.code in (401, 403, 404, 422)
+    except OSError as error:
+        return str(error), False
+    return "", False
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Exporters of metrics are scraped while a run measures; one that is slow, huge or hostile costs the run nothing."""
 
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,12 +9,18 @@ from contextlib import contextmanager, suppress
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 import numpy as np
+import psutil
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, start_http_server
 
 from benchsite.core.own_servers import check_url
+from benchsite.tests.needs import need
+from benchsite.tests.ports import free_port
+from runs.catalog import load_catalog
 from runs.results.measures.exporters import pick_preset, read_samples, search_series
 from workers.probe.exporter_sampler import MAX_BYTES, SCRAPE_TIMEOUT_S, ExporterSampler, ScrapeFailed, scrape
+from workers.tests.conftest import started_server
+from workers.tests.test_administration import redis_client
 
 pytestmark = pytest.mark.slow
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -113,6 +120,68 @@ def test_a_machine_and_a_database_are_picked(exporter: str, registry: CollectorR
     assert picked["network (MiB/s)", "sent"].values[1] == pytest.approx(1 / length_s)
     assert [line.name for line in search_series(series, "NETWORK lo")] == ["lo"]
     assert search_series(series, "nothing like it") == []
+
+
+@contextmanager
+def run_exporter(program: str, *options: str) -> Iterator[str]:
+    """The URL of one from Debian."""
+    need("exporters")
+    address = f"127.0.0.1:{free_port()}"
+    command = [program, f"--web.listen-address={address}", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until_open(address)
+            yield f"http://{address}/metrics"
+        finally:
+            process.terminate()
+
+
+def wait_until_open(address: str) -> None:
+    host, _, port = address.partition(":")
+    end = time.monotonic() + 20
+    with socket.socket() as connection:
+        while connection.connect_ex((host, int(port))):
+            assert time.monotonic() < end, f"Nothing listens at {address}."
+            time.sleep(0.1)
+
+
+def test_redis_exporter_is_read_to_the_sample() -> None:
+    """What the preset shows adds up to what the exporter says of itself, whichever scrapes saw it."""
+    with started_server(load_catalog().system("redis"), "off") as server, redis_client(server) as client:
+        options = (f"--redis.addr=redis://127.0.0.1:{server.port}", f"--redis.password={server.password}")
+        with run_exporter("prometheus-redis-exporter", *options) as url:
+            sampler = ExporterSampler(url)
+            wait_for_samples(sampler, 1)
+            for number in range(3_000):
+                client.get(f"key{number}")
+            wait_for_samples(sampler, sampler.samples + 2)
+            sampler.reader.stop()
+            stated = scrape(*check_url(url, []))
+    series = {entry.text: entry for entry in read_samples(sampler.text)}
+    misses = series["redis_keyspace_misses_total"]
+    counted = misses.values[1:] @ np.diff(misses.at_s)
+    assert counted == pytest.approx(3_000, rel=0.001)
+    assert stated["redis_keyspace_misses_total"] == ("counter", 3_000)
+    picked = {(line.title, line.name) for line in pick_preset(read_samples(sampler.text))}
+    assert {("reads (1/s)", "hits"), ("reads (1/s)", "misses")} <= picked
+    assert any(title == "memory used (MiB)" for title, _ in picked)
+    assert any(title == "commands (1/s)" for title, _ in picked)
+    assert search_series(read_samples(sampler.text), "connected clients")
+
+
+def test_node_exporter_says_what_the_kernel_does() -> None:
+    with run_exporter("prometheus-node-exporter") as url:
+        before = psutil.cpu_times()
+        sampler = ExporterSampler(url)
+        wait_for_samples(sampler, 3)
+        sampler.reader.stop()
+        after = psutil.cpu_times()
+    picked = {(line.title, line.name): line for line in pick_preset(read_samples(sampler.text))}
+    user = picked["CPU (cores)", "user"]
+    assert user.values[1:] @ np.diff(user.at_s) <= after.user - before.user + 0.1
+    memory = next(line for (title, _), line in picked.items() if title == "memory available (MiB)")
+    assert memory.values[-1] == pytest.approx(psutil.virtual_memory().available / 2**20, rel=0.2)
+    assert {"disk (MiB/s)", "network (MiB/s)"} <= {title for title, _ in picked}
 
 
 @contextmanager

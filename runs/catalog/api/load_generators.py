@@ -1,4 +1,4 @@
-"""Load generators, and the external data that their clients may write: what the pages let operators and admins do."""
+"""Load generators, the external data that their clients may write, and metrics that machines push."""
 
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,14 @@ from benchsite.accounts import audit
 from benchsite.accounts.models import Membership, Role, Scope
 from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import RequestSchema, Username, Word, refusals
+from benchsite.rest.schemas import RequestSchema, Username, Word, owned, refusals
 from runs.api.routers import matrices
 from runs.catalog import generators
 from runs.catalog.data_confirmations import confirm, target_rows
 from runs.models import Cluster, DataConfirmation, LoadGenerator, Provisioner
+from runs.plans.schedules.schedule_changes import database_now
+from runs.results import pushed_metrics
+from runs.results.pushed_metrics import MAX_TEXT_LENGTH
 
 RUN = Needs(Scope.MATRICES_RUN)
 
@@ -105,6 +108,29 @@ def confirm_data(request: HttpRequest, cluster_id: UUID, confirmation: Confirmat
         raise Problem("not-found", f"{cluster.name} has no such target. Its targets: {known}.")
     confirm(cluster, confirmation.target, user)
     return cluster.data_confirmations.select_related("confirmed_by").get(target=confirmation.target)
+
+
+class PushRequest(RequestSchema):
+    """What `benchsite-probe.py --watch` sends."""
+
+    machine: Word = Field(description="The name of a node's machine.")
+    text: str = Field(max_length=MAX_TEXT_LENGTH, description="Metrics in the text format of Prometheus.")
+
+
+@matrices.put(
+    "/clusters/{uuid:cluster_id}/metrics",
+    response={204: None},
+    auth=Needs(Scope.RUNS_WRITE),
+    summary="Push the metrics of a machine of a cluster",
+)
+def push_metrics(request: HttpRequest, cluster_id: UUID, pushed: PushRequest) -> Status[None]:
+    """The latest is read every two seconds while a run measures there, as those of exporters are."""
+    cluster = owned(Cluster.objects.all(), cluster_id)
+    node = cluster.nodes.filter(machine__name=pushed.machine).first()
+    if node is None:
+        raise Problem("not-found", f"{cluster.name} has no node on a machine “{pushed.machine[:80]}”.")
+    pushed_metrics.store(cluster.pk, node.machine_id, pushed.text, database_now().timestamp())
+    return Status(204, None)
 
 
 def _generator(request: HttpRequest, name: str) -> LoadGenerator:

@@ -1,5 +1,6 @@
 """Clusters: the machines that databases under test run on."""
 
+import shlex
 import uuid
 
 from django.contrib import messages
@@ -7,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, is_operator, team_required
@@ -28,12 +30,15 @@ def clusters(request: HttpRequest) -> HttpResponse:
 @team_required("GET")
 def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Cluster, pk=pk)
+    nodes = list(row.nodes.select_related("machine"))
+    address = request.build_absolute_uri(reverse("api-v1:push_metrics", args=[pk]))
     return render(
         request,
         "runs/clusters/page.html",
         {
             "cluster": row,
-            "nodes": row.nodes.select_related("machine"),
+            "nodes": nodes,
+            "push_options": [f"--watch {address}", *(f"--name {shlex.quote(node.machine.name)}" for node in nodes[:1])],
             "databases": row.databases.all(),
             "targets": target_rows(row),
             "may_edit": may_edit(request, row),

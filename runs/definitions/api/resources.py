@@ -27,7 +27,7 @@ from runs.results import deletion
 class NameConverter(PathConverter):
     """A name may have slashes, but not at its end; what hangs on a cluster has an address of its own."""
 
-    regex = r".+(?<!/data-confirmations)(?<!/)"
+    regex = r".+(?<!/data-confirmations)(?<!/metrics)(?<!/)"
 
 
 register_converter(NameConverter, "definition")
