@@ -124,6 +124,8 @@ class Node(models.Model):
     machine = models.ForeignKey(Machine, on_delete=models.PROTECT, related_name="nodes")
     position = models.PositiveSmallIntegerField(default=0)
     address = models.CharField(max_length=200, blank=True)  # host or host:port, for external clusters
+    # The name of the server's program, where nothing tells which process of this machine listens at the address.
+    program = models.CharField(max_length=80, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["position"]

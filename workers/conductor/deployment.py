@@ -75,9 +75,14 @@ class Standing:
         """The main process of each node, where they run on this host."""
         if isinstance(self.provisioner, ExternalProvisioner):
             # The samples of this host are those of the cluster's nodes only where it is described as one of them.
-            if not self.deployment.cluster.nodes.filter(machine__host_key=host_key()).exists():
+            nodes = list(self.deployment.cluster.nodes.select_related("machine"))
+            if not any(node.machine.host_key == host_key() for node in nodes):
                 return []
-            servers = [find_servers(host, port) for host, port in self.server.nodes]
+            # A client that takes one address has that of the first node.
+            servers = [
+                find_servers(host, port, node.program)
+                for (host, port), node in zip(self.server.nodes, nodes, strict=False)
+            ]
             return list(dict.fromkeys(chain.from_iterable(servers)))
         process = self.server.process
         if "pid" not in process:

@@ -37,7 +37,7 @@ from workers.generator.host_identity import host_key
 from workers.probe.client_checks import THREADS
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
-from workers.provision.listeners import find_listener
+from workers.provision.listeners import find_listener, find_servers, list_programs
 
 RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
@@ -297,6 +297,12 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     target = progress.target if progress else None
     if target is None or not (target.is_usable and target.may_write):
         return render(request, "workers/own_server_first.html", context)
+    context["hidden"] = _find_hidden_node(database.cluster)
+    if context["hidden"]:
+        context["programs"] = list_programs()
+        if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
+            Node.objects.filter(pk=context["hidden"].pk).update(program=request.POST["program"])
+            return redirect("own-server-first", pk=pk)
     form = FirstMatrixForm(request.POST or None, modes=target.modes)
     if form.is_valid():
         try:
@@ -308,6 +314,14 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
+
+
+def _find_hidden_node(cluster: Cluster) -> Node | None:
+    """One on this machine, of which nothing tells which process its server is."""
+    for node in cluster.nodes.filter(machine__host_key=host_key()):
+        if not find_servers(*split_address(node.address, 0), node.program):
+            return node
+    return None
 
 
 def _data_target(database: Database, system: System) -> str:

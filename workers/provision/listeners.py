@@ -52,10 +52,14 @@ def find_listener(host: str, port: int) -> int | None:
     return _find_main_process(pids)
 
 
-def find_servers(host: str, port: int) -> list[int]:
-    """The main process behind host:port, then those of this machine to which it forwards connections as a proxy."""
+def find_servers(host: str, port: int, program: str = "") -> list[int]:
+    """The main process behind host:port, then those of this machine to which it forwards connections as a proxy. Where
+    nothing tells the first, that of the program of this name.
+    """
     proxies = _find_container_proxies(port)
     listener = find_listener(host, port) or next(iter(proxies), None)
+    if listener is None and program:
+        listener = _find_main_process({pid for pid, name in _list_processes_of_others() if name == program})
     if listener is None:
         return []
     forwarding = {listener, *proxies}
@@ -71,6 +75,18 @@ def find_servers(host: str, port: int) -> list[int]:
         targets |= {each.remote for each in connected if port not in (each.local[1], each.remote[1])}
     behind = {find_listener(*target) for target in targets} - forwarding
     return [listener, *sorted(pid for pid in behind if pid is not None)]
+
+
+def list_programs() -> list[str]:
+    """The names of the programs that other users run."""
+    return sorted({name for _, name in _list_processes_of_others()})
+
+
+def _list_processes_of_others() -> Iterator[tuple[int, str]]:
+    """Without threads of the kernel, which have no command line."""
+    for process in psutil.process_iter(["name", "uids", "cmdline"]):
+        if process.info["cmdline"] and process.info["uids"].effective != os.geteuid():
+            yield process.pid, process.info["name"]
 
 
 def _find_users(port: int) -> set[int]:

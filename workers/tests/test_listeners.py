@@ -11,7 +11,7 @@ import pytest
 
 from benchsite.tests.ports import free_port
 from workers.probe.host_sampler import HostSampler
-from workers.provision.listeners import find_listener, find_servers
+from workers.provision.listeners import find_listener, find_servers, list_programs
 
 SERVER = """
 import ctypes, os, socket, sys, time
@@ -152,6 +152,17 @@ def test_finds_the_container_behind_its_proxy(monkeypatch, reads_sockets):
         assert find_listener(CONTAINER_ADDRESS, 6379) == contained
         assert find_listener(CONTAINER_ADDRESS, 6380) is None
         assert find_servers("127.0.0.1", front) == [proxy_pid, contained]
+
+
+@pytest.mark.needs("network")
+def test_hidden_server_is_found_by_its_program():
+    """Nothing tells who listens; a person does."""
+    with started(CONTAINER, CONTAINER_ADDRESS, 6379, OTHER_USER) as hidden:
+        port = free_port()
+        assert find_servers("127.0.0.1", port) == []
+        assert "contained" in list_programs()
+        assert find_servers("127.0.0.1", port, "contained") == [hidden]
+        assert find_servers("127.0.0.1", port, "nothing such") == []
 
 
 def test_finds_nothing_elsewhere():

@@ -1,5 +1,6 @@
 """From the address of a real server to a submitted matrix in two forms."""
 
+import os
 import re
 import time
 
@@ -179,6 +180,22 @@ def test_server_on_the_generators_machine_is_filed_there(operator, server, team)
     check_server(operator, server)
 
     assert Cluster.objects.get(team=team).nodes.get().machine == machine
+
+
+def test_page_asks_once_which_program_the_server_is(operator, server, team, monkeypatch):
+    """Where the kernel tells nobody; another user's programs are offered."""
+    make_machine(name="here", host_key=host_key())
+    monkeypatch.setattr("workers.provision.listeners.find_listener", lambda host, port: None)
+    monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: [(os.getpid(), "a-server")])
+    address = check_server(operator, server)
+
+    assert "Which program is the server?" in operator.get(address).content.decode()
+    operator.post(address, {"program": "another"})
+    assert Cluster.objects.get(team=team).nodes.get().program == ""
+    operator.post(address, {"program": "a-server"})
+    assert Cluster.objects.get(team=team).nodes.get().program == "a-server"
+    page = operator.get(address).content.decode()
+    assert "Which program is the server?" not in page and "Measure the first curve" in page
 
 
 def test_runners_describe_no_servers(team):
