@@ -252,7 +252,7 @@ def _check_clients(
             is_new = _make_place(administration, record)
         timeout_s = deadline.left_s - REMOVAL_TIMEOUT_S
         if timeout_s < MIN_CLIENTS_S:
-            return [TargetCheck("clients", "reject", "late", ("address",))]
+            return [TargetCheck("clients", "reject", "late")]
         with deadline.paused(REMOVAL_TIMEOUT_S):
             results = run(timeout_s, writes=may_write)
     except AdministrationError as error:
