@@ -1,6 +1,5 @@
 """What a check of a server rejects, and that a run goes well where it rejects nothing."""
 
-import os
 import random
 import time
 import uuid
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from benchsite.tests.days import TEST_DAY
+from benchsite.tests.days import set_test_day
 from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
 from runs.ycsb.command import client_properties_for_run
@@ -45,7 +44,7 @@ RECORDS = 200
 # A share of each make test, another one on each day, so that all have their turn; Cassandra takes too long to start.
 SHARES = 11
 QUICK = [case for case in CASES if case.system != "cassandra"]
-SHARE = {case.name for case in random.Random(1).sample(QUICK, len(QUICK))[int(os.environ[TEST_DAY]) % SHARES :: SHARES]}
+SHARE = {case.name for case in random.Random(1).sample(QUICK, len(QUICK))[int(set_test_day()) % SHARES :: SHARES]}
 SLOW = {"postgresql", "mariadb", "cassandra"}
 
 

@@ -193,11 +193,16 @@ class AdminProgram:
             raise TooMuchReceived(f"the server answers with more than {size(max_received_bytes)}")
 
     def _read_line(self, until: float) -> bool:
-        """Whether there is a whole line now, or none until then."""
+        """Whether there is a whole line now, or none until then. What drivers write beside answers is dropped: that of
+        MariaDB logs to stdout.
+        """
         assert self._popen.stdout is not None
         poll = select.poll()
         poll.register(self._popen.stdout, select.POLLIN)
-        while b"\n" not in self._unread:
+        while b"\n" not in self._unread or not self._unread.startswith((b"{", OUT_OF_MEMORY)):
+            if b"\n" in self._unread:
+                del self._unread[: self._unread.index(b"\n") + 1]
+                continue
             if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
                 return False
             piece = os.read(self._popen.stdout.fileno(), 1 << 16)
