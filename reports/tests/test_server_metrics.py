@@ -100,6 +100,15 @@ def test_counters_have_units_by_their_names():
     assert made.table.rows[2] == (3.0, "cache hit ratio (% of reads)", "cache hit ratio", None)
 
 
+def test_each_cache_has_a_ratio_of_its_own():
+    two = {"at_s": 1000 + np.arange(1.0, 3.0), "interval_s": np.ones(2)}
+    rows = {"row_cache_hits_per_s": np.full(2, 3.0), "row_cache_misses_per_s": np.ones(2)}
+
+    made = figure(counters=Samples(columns={**two, **rows}))
+
+    assert made.panels["row cache hit ratio (% of reads)"][0].values.tolist() == [75.0, 75.0]
+
+
 def test_says_so_where_nothing_was_sampled():
     assert figure().empty == "Nothing." == figure(host(node=None)).empty
 

@@ -48,6 +48,14 @@ def server(stand_in: AerospikeStandIn) -> Iterator[Server]:
     provisioner.stop()
 
 
+def test_share_of_reads_from_the_cache_is_a_value(server: Server, stand_in: AerospikeStandIn):
+    stand_in.settings |= {"client_read_success": "500", "cache_read_pct": "40"}
+
+    counters = server.administration.counters()
+
+    assert (counters.counts, counters.values) == ({"reads": 500.0}, {"cache_read_pct": 40.0})
+
+
 def test_loads_runs_and_deletes_only_its_own_keys(
     manifest: Manifest, server: Server, stand_in: AerospikeStandIn, tmp_path: Path
 ):

@@ -81,6 +81,12 @@ def test_data_sets_are_loaded_behind_mongos(manifest: Manifest, study_server: Se
     assert ours.count() == 100
 
 
+def test_cache_of_all_shards_is_counted(study_server: Server):
+    counts = study_server.administration.counters().counts
+
+    assert counts == {"cache_hits": 1400.0, "cache_misses": 600.0}
+
+
 def test_shard_without_a_secondary_waits_for_no_copy(manifest: Manifest):
     with mongo_stand_in("PRIMARY,SECONDARY,ARBITER", "PRIMARY,ARBITER,RECOVERING") as port:
         spec = ServerSpec(deployment="lame", system=SYSTEM, mode=SYSTEM.mode("w2"), address=f"127.0.0.1:{port}")

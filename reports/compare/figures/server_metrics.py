@@ -195,15 +195,18 @@ def _quantities(host: HostSamples) -> Iterator[tuple[str, str, str, Array]]:
 
 
 def counter_lines(counters: Samples | None, base_s: float) -> list[Line]:
-    """The hit ratio, then every counter of the servers, each in a panel of its own."""
+    """The hit ratio of each cache, then every counter of the servers, each in a panel of its own."""
     if counters is None or not len(counters):
         return []
     columns, seconds = counters.columns, counters.columns["at_s"] - base_s
     lines = []
-    if {HITS, MISSES} <= set(columns):
-        total = columns[HITS] + columns[MISSES]
-        ratio = np.divide(100 * columns[HITS], total, out=np.full(total.size, np.nan), where=total > 0)
-        lines.append(Line("cache hit ratio", seconds, ratio, "cache hit ratio (% of reads)"))
+    for name in columns:
+        misses = name.removesuffix(HITS) + MISSES
+        if name.endswith(HITS) and misses in columns:
+            total = columns[name] + columns[misses]
+            ratio = np.divide(100 * columns[name], total, out=np.full(total.size, np.nan), where=total > 0)
+            cache = f"{name.removesuffix(HITS)}cache".replace("_", " ")
+            lines.append(Line(f"{cache} hit ratio", seconds, ratio, f"{cache} hit ratio (% of reads)"))
     for name, values in columns.items():
         if name not in ("at_s", "interval_s"):
             plain, unit, divisor = _read_name(name)

@@ -45,9 +45,11 @@ public final class MongoStandIn {
         for (String state : states) {
             members.add(new Document("_id", members.size()).append("stateStr", state));
         }
+        Document cache = new Document("pages requested from the cache", 1000).append("pages read into cache", 300);
         Document config = new Document("writeConcernMajorityJournalDefault", true);
         return Map.of("getParameter", JOURNAL,
             "replSetGetStatus", new Document("members", members).append("ok", 1.0),
+            "serverStatus", new Document("wiredTiger", new Document("cache", cache)).append("ok", 1.0),
             "replSetGetConfig", new Document("config", config).append("ok", 1.0));
     }
 

@@ -124,6 +124,22 @@ public final class Admin extends AdminProgram {
         return nodes;
     }
 
+    /** The share of reads that a node's own cache answered is a value: it counts neither hits nor misses. */
+    @Override
+    protected Counters counters() throws IOException {
+        Counters counters = new Counters();
+        List<Map<String, String>> nodes = namespace();
+        for (Map<String, String> node : nodes) {
+            if (node.containsKey("client_read_success")) {
+                counters.count("reads", Double.parseDouble(node.get("client_read_success")));
+            }
+            if (node.containsKey("cache_read_pct")) {
+                counters.value("cache_read_pct", Double.parseDouble(node.get("cache_read_pct")) / nodes.size());
+            }
+        }
+        return counters;
+    }
+
     @Override
     protected int replicas() throws IOException {
         return copies() - 1;

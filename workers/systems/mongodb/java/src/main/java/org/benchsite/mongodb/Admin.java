@@ -39,6 +39,8 @@ public class Admin extends AdminProgram {
     private static final String MARKER = "marker";
     private static final int KEYS_PER_COMMAND = 1000;
     private static final int DUPLICATE_KEY = 11_000;
+    private static final String PAGES_REQUESTED = "pages requested from the cache";
+    private static final String PAGES_READ = "pages read into cache";
 
     private final Settings settings;
     protected MongoClient client;
@@ -176,6 +178,22 @@ public class Admin extends AdminProgram {
         } catch (MongoCommandException e) {
             return Optional.empty();
         }
+    }
+
+    /** Of WiredTiger's cache on the primary of each shard; a server with another storage engine has none. */
+    @Override
+    protected Counters counters() throws IOException, GeneralSecurityException {
+        Counters counters = new Counters();
+        for (MongoDatabase set : replicaSets()) {
+            Document cache = answer(set, "serverStatus", "wiredTiger")
+                .map(engine -> engine.get("cache", Document.class)).orElse(new Document());
+            if (cache.get(PAGES_REQUESTED) instanceof Number && cache.get(PAGES_READ) instanceof Number) {
+                double misses = ((Number) cache.get(PAGES_READ)).doubleValue();
+                counters.count("cache_hits", ((Number) cache.get(PAGES_REQUESTED)).doubleValue() - misses);
+                counters.count("cache_misses", misses);
+            }
+        }
+        return counters;
     }
 
     /** Secondaries that answer, of the shard with the fewest. */
