@@ -48,3 +48,14 @@ def test_refusal_points_at_the_override(program, override):
 
     assert answer.status_code == 400
     assert [fault["pointer"] for fault in answer.json()["errors"]] == ["#/overrides/0"]
+
+
+def test_plan_has_the_stated_numbers_of_generators(program):
+    make_load_generator(bindings={"redis": "d"})
+    body = {**make_body(), "overrides": [], "generator_counts": [1, 2]}
+
+    answer = program.ask("POST", "/matrices", body)
+
+    assert answer.status_code == 201, answer.content
+    runs = expand(stored_plan(Matrix.objects.get())).runs
+    assert {len(run.generators) for run in runs if run.phase == "measure"} == {1, 2}

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from reports.compare.analysis.points import Spread, spread
-from reports.compare.curves import Progress, Standing
+from reports.compare.curves import Progress, Setup, Standing
 from reports.compare.figures.ceilings import CeilingsFigure, build_bars
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
@@ -263,6 +263,9 @@ def test_only_the_highlight_has_colour_beyond_five_databases():
 def test_labels_say_what_tells_curves_apart():
     first, second = curve(workload="A"), curve(workload="B")
     assert list(get_labels([first, second]).values()) == ["Redis 7.0 · always · A", "Redis 7.0 · always · B"]
+    alone, all_three = (curve(setup=Setup(generators=names)) for names in (("a",), ("a", "b", "c")))
+    labels = ["Redis 7.0 · always · 1 generator", "Redis 7.0 · always · 3 generators"]
+    assert list(get_labels([alone, all_three]).values()) == labels
     assert list(get_labels([curve(), curve()]).values()) == ["Redis 7.0 · always #1", "Redis 7.0 · always #2"]
     assert list(get_labels([curve()]).values()) == ["Redis 7.0 · always"]
 

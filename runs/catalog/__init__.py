@@ -6,6 +6,7 @@ Pure: no Django, and nothing read but the files beside this module.
 from runs.catalog.configuration import (
     RenderedServer,
     client_properties,
+    copies_problem,
     count_servers,
     data_target,
     node_count,

@@ -12,6 +12,7 @@ from benchsite.core.addresses import join_address
 from benchsite.core.formatting import counted
 from runs.catalog.messages import (
     CONTROL_CHARACTERS,
+    COPIES_ABSENT,
     HADOOP_VARIABLE,
     MODE_NEEDS_REPLICAS,
     MODE_NEEDS_SETTING,
@@ -87,6 +88,21 @@ def start_problem(system: System, mode: Mode, nodes: int) -> str:
             started = f"{nodes} nodes start"
         return MODE_NEEDS_REPLICAS.format(replicas=counted(mode.replicas_needed, "replica"), started=started)
     return ""
+
+
+def copies_problem(mode: Mode, copies: int, nodes: int) -> str:
+    """Why operations in the mode fail where no node has some of the copies; empty where they do not."""
+    acked = mode.durability.replicas_acked
+    match acked:
+        case "all":
+            needed = copies
+        case "quorum":
+            needed = copies // 2 + 1
+        case _:
+            needed = 1 + acked
+    if needed <= nodes:
+        return ""
+    return COPIES_ABSENT.format(needed=needed, copies=copies, nodes=counted(nodes, "node"))
 
 
 def render_server(

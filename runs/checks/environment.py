@@ -268,7 +268,7 @@ def data_set_size(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
     if facts.recordcount is None or facts.record_bytes is None:
         return not_assessed("The number of records and their size are not known.")
-    copies = (facts.cluster.replication_factor or 1) / (facts.cluster.nodes or 1)
+    copies = facts.cluster.stored_copies / (facts.cluster.nodes or 1)
     size_mib = facts.recordcount * (facts.record_bytes + KEY_BYTES) * copies / 2**20
     is_small = size_mib <= profile.cpu_cache_mib
     return Outcome(

@@ -93,6 +93,11 @@ class ClusterFacts:
     replication_factor: int | None = None
     machines: tuple[Mapping[str, object], ...] = ()
 
+    @property
+    def stored_copies(self) -> int:
+        """Of each record: those that no node has take no room."""
+        return min(self.replication_factor or 1, self.nodes or 1)
+
     def least(self, name: str) -> float | None:
         """The smallest value of a fact over all nodes; None unless every node states it."""
         values = [parse_number(fact(machine, name)) for machine in self.machines]

@@ -69,7 +69,7 @@ def memory_ratio(side: SideFacts) -> float | None:
     cache = cluster.cache_bytes
     if side.records is None or side.record_bytes is None or not cluster.nodes or not cache:
         return None
-    stored = side.records * (side.record_bytes + KEY_BYTES + side.overhead_bytes) * (cluster.replication_factor or 1)
+    stored = side.records * (side.record_bytes + KEY_BYTES + side.overhead_bytes) * cluster.stored_copies
     return stored / (cluster.nodes * cache)
 
 

@@ -325,6 +325,7 @@ class Matrix(Row):
     settle_s = models.PositiveIntegerField(default=0, db_default=0)
     # Clients use the database so long before the first run of a ladder, and after a load or a start; unmeasured.
     priming_s = models.PositiveIntegerField(default=0, db_default=0)
+    priming_reads = models.BooleanField(default=False, db_default=False)
     min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)
@@ -333,6 +334,8 @@ class Matrix(Row):
     )  # of every measured run: `runs.queue.spec.FaultSpec`
     builds = models.JSONField(default=list, db_default=[], blank=True)  # an axis: `runs.queue.spec.BuildSpec`
     groups = models.JSONField(default=list, db_default=[], blank=True)  # of `runs.plans.plan_spec.PlanGroup`
+    # An axis: with the first so many of the load generators. Empty: with all of them.
+    generator_counts = ArrayField(models.PositiveIntegerField(), default=list, db_default=[], blank=True)
     bracket = models.BooleanField(
         default=False, db_default=False
     )  # the first cell once more at the end: is there drift?

@@ -113,7 +113,7 @@ def disk_by_cluster(runs: Sequence[PlannedRun]) -> dict[str, float]:
 def node_bytes(run: PlannedRun) -> float:
     """What the data set of a run takes on each node."""
     database = run.sweep.entry.database
-    copies = database.replication_factor / max(1, len(database.machine_ids))
+    copies = database.stored_copies / max(1, len(database.machine_ids))
     return run.dataset.records * run.dataset.record_bytes * STORAGE_FACTOR * copies
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from benchsite.core.formatting import counted
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
@@ -14,6 +15,7 @@ from runs.plans.plan_spec import PlanColumns, PlanGroup
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import (
     WARM_UP,
+    WARM_UP_READS,
     Dataset,
     check_workload,
     dataset,
@@ -141,7 +143,9 @@ def expand(plan: Plan) -> Expansion:
     excluded: list[ExcludedCell] = []
     for entry in plan.entries:
         for workload in plan.workloads:
-            for cell in _cells(plan, entry, workload):
+            counts: list[int | None] = [*plan.generator_counts] or [None]
+            cells = chain.from_iterable(_cells(plan, entry, workload, count) for count in counts)
+            for cell in cells:
                 if isinstance(cell, _Draft):
                     drafts.append(cell)
                 else:
@@ -161,9 +165,14 @@ def sweep_name(plan: Plan, entry: Entry, what: str) -> str:
     return f"{subject} {entry.mode} {what}"
 
 
-def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Draft | ExcludedCell]:
-    key = ("measure", entry.database.id, entry.mode, workload.id, entry.build_name)
-    name = sweep_name(plan, entry, f"{workload.short_name}{_name_groups(plan)}")
+def _cells(
+    plan: Plan, entry: Entry, workload: PlannedWorkload, generator_count: int | None
+) -> Iterator[_Draft | ExcludedCell]:
+    """Those of one sweep, with the first so many of the ladder's load generators; None: with all."""
+    generators = plan.ladder_generators[:generator_count]
+    suffix = f" {counted(len(generators), 'generator')}" if generator_count else ""
+    key = ("measure", entry.database.id, entry.mode, workload.id, entry.build_name, suffix)
+    name = sweep_name(plan, entry, f"{workload.short_name}{_name_groups(plan)}{suffix}")
     sweep = PlannedSweep(key, "measure", entry, workload, name)
     axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
     ladder = _overridden(plan, axes).get("rungs", plan.rungs)
@@ -176,7 +185,7 @@ def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Dra
             if reasons:
                 yield ExcludedCell(entry, workload, rung, repeat, reasons[0])
             else:
-                yield _draft(plan, sweep, cell, rung, repeat)
+                yield _draft(plan, sweep, cell, rung, repeat, generators)
 
 
 def _name_groups(plan: Plan) -> str:
@@ -198,14 +207,22 @@ def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, object]:
     return merged
 
 
-def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, repeat: int) -> _Draft:
+def _draft(
+    plan: Plan,
+    sweep: PlannedSweep,
+    cell: dict[str, object],
+    rung: int,
+    repeat: int,
+    generators: tuple[PlannedGenerator, ...],
+) -> _Draft:
     changes = _overridden(plan, cell)
     names = changes.pop("generators", None)
     threads = int(str(changes.pop("threads", 0))) or (rung if plan.ladder == "threads" else plan.threads or 1)
     changes.pop("rungs", None)
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
-    generators = tuple(g for g in plan.ladder_generators if names is None or g.name in names)  # type: ignore[operator]
+    if names is not None:
+        generators = tuple(g for g in plan.ladder_generators if g.name in names)  # type: ignore[operator]
     target = None
     if plan.ladder == "target" and plan.search is None:
         target = rung
@@ -295,7 +312,8 @@ def _prime(plan: Plan, properties: dict[str, str]) -> dict[str, str]:
     """With the plan's priming as the work of clients before the agreed instant, unless they work longer anyway."""
     if plan.priming_s <= warm_up_s(properties):
         return properties
-    return check_workload({**properties, WARM_UP: str(1000 * plan.priming_s)})
+    reads = {WARM_UP_READS: "true"} if plan.priming_reads else {}
+    return check_workload({**properties, WARM_UP: str(1000 * plan.priming_s), **reads})
 
 
 def _start_s(plan: Plan, entry: Entry) -> float:

@@ -132,6 +132,8 @@ LOOKS_EXAMPLE = "write them as in 3, 5, 9, or leave them empty"
 WRONG_LOOKS = "Looks are at most {limit} ascending numbers of repeats from 2 to {most}: {example}."
 NO_LOOK_AFTER = "No look is after {repeats} repeats: set the repeats to one of the looks, or add {repeats} to them."
 RUNG_TWICE = "{rung} stands in the ladder twice: use repeats to measure it again."
+GENERATORS_TWICE = "{count} stands twice among the numbers of load generators: use repeats to measure it again."
+FEWER_GENERATORS = "The ladder has {generators}, and {count} are asked for: choose more, or ask for fewer."
 NO_RUNG = "Give the ladder at least one rung, such as 2, 4, 8, 16."
 
 # --- plan_spec.py ---
@@ -174,6 +176,10 @@ NO_KNEE = "A ladder of {rungs} shows no knee: use four or more."
 MODES_ON_ONE_SERVER = (
     "The external server {server} is used in the modes {modes}, which want different values of {settings}. Runs in a "
     "mode that is not in force fail: plan a matrix for each mode, and change the server's settings between them."
+)
+COPIES_ABSENT = (
+    "{database} asks for {copies} copies of {nodes}: the others are nowhere. It measures {nodes}, however many copies "
+    "it states, and V24 says so of its runs."
 )
 MODE_STATED = (
     "Benchsite reads nothing back from {systems}: the durability mode is as you state it, and an admin of the team "

@@ -9,12 +9,21 @@ from typing import Any
 from django.db.models import Max
 from pydantic import ConfigDict
 
+from benchsite.core.formatting import counted
 from runs import builds
 from runs.catalog import OwnMode, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import KINDS
-from runs.plans.messages import LOOKS_EXAMPLE, NO_LOOK_AFTER, NO_RUNG, RUNG_TWICE, WRONG_LOOKS
+from runs.plans.messages import (
+    FEWER_GENERATORS,
+    GENERATORS_TWICE,
+    LOOKS_EXAMPLE,
+    NO_LOOK_AFTER,
+    NO_RUNG,
+    RUNG_TWICE,
+    WRONG_LOOKS,
+)
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
 from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
@@ -80,6 +89,11 @@ class PlannedDatabase:
         """The nodes of its cluster."""
         system = load_catalog().systems.get(self.system)
         return count_servers(system, self.provisioner, self.settings, len(self.machine_ids))
+
+    @property
+    def stored_copies(self) -> int:
+        """Of each record: those that no node has take no room."""
+        return min(self.replication_factor, max(self.servers, 1))
 
     @property
     def binding(self) -> str:
@@ -219,6 +233,15 @@ def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
         return RUNG_TWICE.format(rung=min(repeated))
     if not rungs and not (searches and ladder == Matrix.Ladder.TARGET):
         return NO_RUNG
+    return ""
+
+
+def generator_counts_problem(counts: Sequence[int], generators: int) -> str:
+    """What is wrong with the numbers of load generators of a plan that has so many for its ladder; empty: nothing."""
+    if repeated := [count for count in counts if counts.count(count) > 1]:
+        return GENERATORS_TWICE.format(count=min(repeated))
+    if counts and generators and max(counts) > generators:
+        return FEWER_GENERATORS.format(count=max(counts), generators=counted(generators, "load generator"))
     return ""
 
 

@@ -366,6 +366,12 @@ class PlanSpec(Table):
     bracket: bool = Field(default=False, description="Repeat the first cell at the end, to see drift.")
     stops_early: bool = Field(default=True, description="Of fixed rungs: skip those that follow two beyond saturation.")
     processes_per_generator: Annotated[int, Between(1, 64), Shown("Clients per generator", is_folded=True)] = 1
+    generator_counts: Annotated[Rungs, Shown("Numbers of load generators", is_folded=True)] = Field(
+        default_factory=list,
+        description="Every entry is measured with the first so many of the load generators by name, as in 4, 8, 10. "
+        "Empty: with all.",
+        exclude_if=lambda counts: not counts,
+    )
     load_policy: Annotated[str, OneOf(LOAD_POLICIES), Shown("Data", is_folded=True)] = Matrix.LoadPolicy.LOAD.value
     load_threads: Annotated[int, Between(1, MAX_THREADS), Shown("Threads of a load", is_folded=True)] = 8
     warmup_s: Annotated[int, Between(0, 86_400), Shown("Warm-up, seconds")] = Field(
@@ -382,6 +388,9 @@ class PlanSpec(Table):
         description="Before the first run of a ladder, and after a load or a start of its server, clients work so long "
         "on the workload, unmeasured.",
         exclude_if=lambda priming_s: not priming_s,
+    )
+    priming_reads: Annotated[bool, Shown("Prime by reads alone", is_folded=True)] = Field(
+        default=False, description="Instead of the workload's mix.", exclude_if=lambda reads: not reads
     )
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."

@@ -16,6 +16,7 @@ from runs.catalog import (
     System,
     UnknownMode,
     UnknownSystem,
+    copies_problem,
     load_catalog,
     node_count,
     ports_problem,
@@ -31,6 +32,7 @@ from runs.plans.messages import (
     ARRIVALS_NEED_TARGETS,
     CATCH_UP_WITH_ARRIVALS,
     CLIENT_WAITS,
+    COPIES_ABSENT,
     FITS_INTO_CACHE,
     GO_WITHOUT_HISTOGRAMS,
     LOADED_AGAIN,
@@ -51,7 +53,15 @@ from runs.plans.messages import (
     SEARCH_WITHOUT_PROFILE,
 )
 from runs.plans.operation_limit import Prediction, limit_message
-from runs.plans.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem, rungs_problem
+from runs.plans.plan import (
+    Entry,
+    Plan,
+    PlannedDatabase,
+    Problem,
+    generator_counts_problem,
+    looks_problem,
+    rungs_problem,
+)
 from runs.plans.plan_spec import MAX_SECONDS, RESETS, WORKLOAD_RESETS
 from runs.plans.profiles import find_peak_percent
 from runs.plans.sizes import sentences
@@ -246,7 +256,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
             "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
         )
     per_cell = max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
-    cells = len(plan.entries) * len(plan.workloads) * per_cell
+    cells = len(plan.entries) * len(plan.workloads) * max(len(plan.generator_counts), 1) * per_cell
     if cells > MAX_RUNS:
         yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MAX_RUNS:,}. Split it.")
     for entry in plan.entries:
@@ -258,6 +268,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
                 f"The modes {modes} want different values of {settings} on {server}, and Benchsite cannot see which "
                 "is in force there: plan a matrix for each mode, and change the server's settings between them.",
             )
+    if problem := generator_counts_problem(plan.generator_counts, len(plan.ladder_generators)):
+        yield Problem("generator_counts", problem)
     smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
     if smallest is not None and plan.processes_per_generator > smallest.slots:
         yield Problem(
@@ -384,6 +396,9 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
                 "resets", f"{database.name}: {system.name} loses its data at a restart. Keep it running, or load again."
             )
         yield from _node_problems(database, system, mode, nodes)
+    copies, servers = database.replication_factor, database.servers
+    if copies > servers > 0 and (problem := copies_problem(mode, copies, servers)):
+        yield Problem("entries", f"{database.name} {mode.slug}: {problem}. Choose another mode, or more nodes.")
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
     binding = database.binding
@@ -551,6 +566,10 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
         if administered:
             yield MODES_ON_ONE_SERVER.format(server=server, modes=modes, settings=settings)
+    for database in {entry.database.id: entry.database for entry in plan.entries if runs}.values():
+        if database.replication_factor > database.servers > 0:
+            nodes = counted(database.servers, "node")
+            yield COPIES_ABSENT.format(database=database.name, copies=database.replication_factor, nodes=nodes)
     stated = {
         entry.database.name
         for entry in plan.entries

@@ -1,5 +1,7 @@
 """The pages on which databases, clusters, machines and workloads are described: nonsense is refused with what to do."""
 
+import re
+
 import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
@@ -110,7 +112,7 @@ def test_it_refuses_a_database_that_cannot_be(operator, cluster, changes, messag
 
 
 def test_copies_need_as_many_servers_on_whatever_machines(operator, cluster):
-    ring = database_data(cluster, system="cassandra", name="Ring", replication_factor="3")
+    ring = database_data(cluster, name="Ring", replication_factor="3")
 
     assert "Set nodes = 3 in the settings: they share a machine." in refused(
         operator.post(reverse("database-add"), ring)
@@ -118,6 +120,14 @@ def test_copies_need_as_many_servers_on_whatever_machines(operator, cluster):
 
     operator.post(reverse("database-add"), {**ring, "settings": "nodes=3"})
     assert Database.objects.get().replication_factor == 3
+
+
+def test_cassandra_takes_more_copies_than_nodes_and_says_so(operator, cluster):
+    page = operator.post(
+        reverse("database-add"), database_data(cluster, system="cassandra", replication_factor="3"), follow=True
+    ).content.decode()
+
+    assert "copies of each record: 3, of which 1 can be stored" in re.sub(r"\s+", " ", page)
 
 
 def test_it_needs_a_cluster(operator):

@@ -13,7 +13,7 @@ from runs.tests.factories import (
     make_team,
     make_workload,
 )
-from runs.ycsb.properties import WARM_UP
+from runs.ycsb.properties import WARM_UP, WARM_UP_READS
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +41,13 @@ def test_first_run_of_each_ladder_is_primed():
 
     assert list_primed(plan) == ["redis off A 2t r1", "redis always A 2t r1"]
     assert {run.properties[WARM_UP] for run in expand(plan).runs if WARM_UP in run.properties} == {"600000"}
+
+
+def test_priming_by_reads_is_one_of_its_property():
+    plan = make_plan(rungs=[2, 4], priming_s=600, priming_reads=True)
+
+    reads = [run.properties.get(WARM_UP_READS) for run in expand(plan).runs if run.phase == "measure"]
+    assert reads == ["true", None]
 
 
 def test_priming_takes_its_time():

@@ -93,10 +93,10 @@ tarantool.port tarantool.space target threadcount tikv.apiversion tikv.async_com
 tikv.conncount tikv.one_pc tikv.pd tikv.type timeseries.granularity timestampinterval timestampkey timestampunits
 updateproportion updaterecordcount updateretrycount url.prefix url.trace.delete url.trace.insert url.trace.read
 url.trace.update userName valuekey valuetype verbose voltdb.password voltdb.ratelimit voltdb.scanall voltdb.servers
-voltdb.user warmup.duration_ms warmupexecutiontime warmupoperationcount warmuptime window.start_s workload
-client.count client.number insert.first open.arrivals open.begin_every_s open.instant_ms open.output open.patience_ms
-open.profile open.rate open.seed open.shift writeallfields
-writebuffersize zeropadding zookeeper.connectString zookeeper.sessionTimeout zookeeper.watchFlag
+voltdb.user warmup.duration_ms warmup.reads_only warmupexecutiontime warmupoperationcount warmuptime window.start_s
+workload client.count client.number insert.first open.arrivals open.begin_every_s open.instant_ms open.output
+open.patience_ms open.profile open.rate open.seed open.shift writeallfields writebuffersize zeropadding
+zookeeper.connectString zookeeper.sessionTimeout zookeeper.watchFlag
 """
 NAMES: Final = frozenset(_NAMES.split())
 # What begins like this is read by the libraries of a binding, whatever follows.

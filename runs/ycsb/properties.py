@@ -55,6 +55,7 @@ CLIENT_NUMBER: Final = "client.number"
 CLIENT_COUNT: Final = "client.count"
 FIRST_INSERT: Final = "insert.first"
 WARM_UP: Final = "warmup.duration_ms"
+WARM_UP_READS: Final = "warmup.reads_only"
 MAX_WARM_UP_MS: Final = 600_000
 CATCH_UP: Final = "window.catch_up_ms"
 INSERT_RETRIES: Final = "core_workload_insertion_retry_limit"
@@ -163,6 +164,7 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         "Each client uses the database so long before the run begins; unmeasured.",
         "ms",
     ),
+    _switch(WARM_UP_READS, "false", "Before the run begins, clients read only, whatever the workload's mix is."),
     _whole(
         CATCH_UP,
         None,

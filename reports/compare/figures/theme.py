@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
+from benchsite.core.formatting import counted
 from reports.compare.curves import Curve, durability_key
 
 ThemeName = Literal["light", "dark"]
@@ -185,6 +186,7 @@ def get_labels(curves: Sequence[Curve]) -> dict[UUID, str]:
 DISTINCTIONS: tuple[Callable[[Curve], str], ...] = (
     lambda curve: curve.workload,
     lambda curve: "".join(f"+ {name} " for name in curve.setup.groups).strip(),
+    lambda curve: counted(len(curve.setup.generators), "generator") if curve.setup.generators else "",
     lambda curve: curve.setup.version,
     lambda curve: curve.commit[:SHORT_COMMIT],
     lambda curve: curve.branch,

@@ -173,7 +173,7 @@ class DatabaseForm(SignInForm, NamedForm):
         if cluster is None or copies is None or settings is None:
             return
         nodes = count_servers(system, cluster.provisioner, settings, cluster.nodes.count())
-        if copies > max(nodes, 1):
+        if copies > max(nodes, 1) and not system.counts_absent_copies:
             message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
             if cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings:
                 message += f" Set nodes = {copies} in the settings: they share a machine."

@@ -277,10 +277,10 @@ def test_a_ratio_at_a_limit_borders_on_memory(ratio, fit):
 @pytest.mark.parametrize("unknown", [{"records": None}, {"record_bytes": None}, {"cluster": ClusterFacts(nodes=1)}])
 def test_memory_ratio_needs_all_it_is_made_of(unknown):
     assert memory_ratio(SideFacts("A", **filling(0.5))) == 0.5
-    # Copies count, and one is the least there is.
-    for copies, ratio in ((3, 1.5), (None, 0.5)):
-        node = ClusterFacts(nodes=1, replication_factor=copies, machines=({"memory_bytes": 1_500_000_000},))
-        assert memory_ratio(SideFacts("A", **filling(0.5, cluster=node))) == ratio
+    # Copies count, and one is the least there is; one that no node has takes no room.
+    for copies, ratio in ((2, 0.5), (None, 0.25), (3, 0.5)):
+        nodes = ClusterFacts(nodes=2, replication_factor=copies, machines=({"memory_bytes": 1_500_000_000},) * 2)
+        assert memory_ratio(SideFacts("A", **filling(0.5, cluster=nodes))) == ratio
     assert memory_ratio(SideFacts("A", **{**filling(0.5), **unknown})) is None
 
 

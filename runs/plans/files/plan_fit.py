@@ -128,7 +128,7 @@ def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
     runs = [run for run in _runs(file) if run.sweep.entry.database.cluster_id == role]
     if not runs or not sizes or not all(sizes):
         return
-    need = max(r.dataset.records * r.dataset.record_bytes * r.sweep.entry.database.replication_factor for r in runs)
+    need = max(r.dataset.records * r.dataset.record_bytes * r.sweep.entry.database.stored_copies for r in runs)
     held, there = need * STORAGE_FACTOR, sum(sizes)
     meant = sum(facts.memory_bytes or 0 for facts in file.clusters[role].nodes)
     if held > there and not (meant and held > meant):

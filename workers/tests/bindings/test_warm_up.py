@@ -43,6 +43,18 @@ def test_uses_the_database_without_inserts_or_measurements(redis_target: Target)
     assert counts["READ"] == counts["VERIFY"] == reads(redis_target) - after
 
 
+def test_works_by_reads_alone_where_it_is_told_to(redis_target: Target):
+    redis_target.load()
+    with redis.Redis(port=redis_target.server.port) as connection:
+        connection.config_resetstat()
+        client = redis_target.start({**WARM, "warmup.reads_only": "true", "updateproportion": "1"})
+        client.wait_for("BENCHSITE READY")
+        used = connection.info("commandstats")
+    client.go(in_s=0.5)
+    client.end()
+    assert "cmdstat_hset" not in used and sum(used[name]["calls"] for name in used if "hgetall" in name) > 100
+
+
 def test_errors_of_the_warm_up_are_not_counted(redis_target: Target):
     redis_target.empty()
     ended = redis_target.run({**WARM, "insertproportion": "0", "readproportion": "1", "readmodifywriteproportion": "0"})

@@ -34,6 +34,8 @@ import site.ycsb.workloads.CoreWorkload;
 final class WarmUp {
     /** Milliseconds for which every thread works on the database before the agreed instant; 0 by default. */
     static final String PROPERTY = "warmup.duration_ms";
+    /** Whether that work is reads alone. */
+    static final String READS_ONLY = "warmup.reads_only";
     private static final int ROUNDS = 20_000;
     private static final String[] CLASSES = {
         "site.ycsb.Client", "site.ycsb.ClientThread", "site.ycsb.DBFactory", "site.ycsb.DBWrapper",
@@ -86,6 +88,12 @@ final class WarmUp {
             share(own, CoreWorkload.READ_PROPORTION_PROPERTY, CoreWorkload.READ_PROPORTION_PROPERTY_DEFAULT)
                 + share(own, CoreWorkload.INSERT_PROPORTION_PROPERTY, CoreWorkload.INSERT_PROPORTION_PROPERTY_DEFAULT)));
         own.setProperty("insertproportion", "0");
+        if (Boolean.parseBoolean(own.getProperty(READS_ONLY))) {
+            own.setProperty("readproportion", "1");
+            own.setProperty("updateproportion", "0");
+            own.setProperty("scanproportion", "0");
+            own.setProperty("readmodifywriteproportion", "0");
+        }
         own.setProperty(BenchsiteWorkload.DELETE_PROPORTION, "0");
         own.setProperty("hdrhistogram.fileoutput", "false");
         Measurements.setProperties(own);
