@@ -72,6 +72,7 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
         "stops_early": plan.matrix.stops_early,
         "warmup_s": small.warmup_s,
         "priming_s": small.priming_s,
+        "priming_reads": plan.matrix.priming_reads,
         "between_workloads": plan.matrix.resets.get("workload", "keep"),
         "measure_s": small.measure_s,
         "load_threads": 8,

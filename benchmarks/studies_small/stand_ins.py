@@ -16,9 +16,12 @@ class StandIn:
 
     @property
     def name(self) -> str:
+        nodes = copies = ""
         if self.nodes > 1:
-            return f"{self.system} x{self.nodes}, RF {self.replication_factor}"
-        return self.system
+            nodes = f" x{self.nodes}"
+        if self.nodes > 1 or self.replication_factor > 1:
+            copies = f", RF {self.replication_factor}"
+        return f"{self.system}{nodes}{copies}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
     ),
     "columbia-2016": SmallStudy(
         stand_ins={
-            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic"),
+            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic", 1, 3),
             ("HBase", "sync-wal-one-copy"): StandIn("hbase", "sync-wal-local"),
             ("MongoDB", "w0"): StandIn("ferretdb", "sqlite-normal"),
         },
