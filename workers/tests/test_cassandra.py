@@ -169,6 +169,22 @@ def test_planned_stop_keeps_the_data_without_commit_log(manifest: Manifest, serv
     assert target(provisioner.start(), records=1000).count() == 1000
 
 
+def test_one_node_takes_three_copies(manifest: Manifest, servers: Servers, tmp_path: Path):
+    server = servers("cassandra", "one-periodic", replication_factor=3).start()
+
+    state = read_back(SYSTEM, server.spec.mode, server.administration, copies=3)
+    assert state.in_force, state.differences
+    assert (state.topology["nodes"], state.topology["replication_factor"]) == ("1", "3")
+    check_table_ownership(server)
+    ours = target(server, records=100)
+    ours.prepare_load()
+    assert run_client(manifest, server, tmp_path / "load", "-load", recordcount="100").returns == {
+        "INSERT": {"OK": 100}
+    }
+    ours.prepare_load()
+    assert ours.count() == 0
+
+
 @pytest.mark.long
 @pytest.mark.timeout(500)
 def test_three_nodes_keep_three_copies(manifest: Manifest, servers: Servers, tmp_path: Path):

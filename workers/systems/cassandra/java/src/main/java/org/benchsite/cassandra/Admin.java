@@ -40,7 +40,8 @@ import org.benchsite.ycsb.Failure;
  *
  * <p>The markers of data sets lie in the table benchsite_markers of the keyspace, under the id of the table that they
  * speak of: a table that is dropped and made again has another id, so it never inherits a marker. They are written by
- * lightweight transactions. Everything is read and written at QUORUM.
+ * lightweight transactions. Everything is read and written at QUORUM, or at ONE where the nodes are too few for a quorum
+ * of the copies: there are no lightweight transactions then.
  */
 public final class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
@@ -60,6 +61,7 @@ public final class Admin extends AdminProgram {
     private final Address address;
     private final String keyspace;
     private CqlSession session;
+    private boolean lacksQuorum;
 
     private Admin(Address address) {
         this.address = address;
@@ -107,22 +109,33 @@ public final class Admin extends AdminProgram {
         if (session != null) {
             return;
         }
-        session = SharedSession
+        session = open(ConsistencyLevel.QUORUM);
+        lacksQuorum = keyspaceRow() != null && copies() / 2 + 1 > session.getMetadata().getNodes().size();
+        if (lacksQuorum) {
+            session.close();
+            session = open(ConsistencyLevel.ONE);
+        }
+    }
+
+    private CqlSession open(ConsistencyLevel consistency) {
+        return SharedSession
             .builder(address.hosts, address.port, address.user, address.password, "")
             .withConfigLoader(SharedSession.config(TIMEOUT, "")
                 .withString(DefaultDriverOption.LOAD_BALANCING_POLICY_CLASS, "BasicLoadBalancingPolicy")
-                .withString(DefaultDriverOption.REQUEST_CONSISTENCY, ConsistencyLevel.QUORUM.name())
+                .withString(DefaultDriverOption.REQUEST_CONSISTENCY, consistency.name())
                 .build())
             .build();
     }
 
-    /** Makes the keyspace where it is not there. */
+    /** Makes the keyspace where it is not there; the next call connects anew, for its copies. */
     @Override
     protected void prepare(Map<String, String> settings) {
         session.execute("CREATE KEYSPACE IF NOT EXISTS " + CassandraDB.quote(keyspace)
             + " WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
             + Integer.parseInt(settings.getOrDefault("replication_factor", "1")) + "} AND durable_writes = "
             + !settings.getOrDefault("durable_writes", "true").equals("false"));
+        session.close();
+        session = null;
     }
 
     @Override
@@ -347,7 +360,7 @@ public final class Admin extends AdminProgram {
         }
         Row row = session.execute(SimpleStatement
             .newInstance("SELECT marker FROM " + qualified(MARKERS) + " WHERE table_id = ?", id)
-            .setConsistencyLevel(ConsistencyLevel.SERIAL)).one();
+            .setConsistencyLevel(lacksQuorum ? ConsistencyLevel.ONE : ConsistencyLevel.SERIAL)).one();
         return row == null ? "" : row.getString(0);
     }
 
@@ -389,6 +402,14 @@ public final class Admin extends AdminProgram {
             session.execute("CREATE TABLE IF NOT EXISTS " + qualified(MARKERS)
                 + " (table_id uuid PRIMARY KEY, marker text)");
         }
+        if (lacksQuorum) {
+            boolean isAsExpected = readMarker(table).equals(replaces);
+            if (isAsExpected) {
+                session.execute(SimpleStatement.newInstance(
+                    "INSERT INTO " + qualified(MARKERS) + " (table_id, marker) VALUES (?, ?)", id, marker));
+            }
+            return isAsExpected;
+        }
         SimpleStatement write = replaces.isEmpty()
             ? SimpleStatement.newInstance("INSERT INTO " + qualified(MARKERS)
                 + " (table_id, marker) VALUES (?, ?) IF NOT EXISTS", id, marker)
@@ -427,7 +448,7 @@ public final class Admin extends AdminProgram {
         session.execute("DROP TABLE " + qualified(table));
         if (hasMarkers()) {
             session.execute(SimpleStatement.newInstance(
-                "DELETE FROM " + qualified(MARKERS) + " WHERE table_id = ? IF EXISTS", id));
+                "DELETE FROM " + qualified(MARKERS) + " WHERE table_id = ?" + (lacksQuorum ? "" : " IF EXISTS"), id));
         }
         return true;
     }
