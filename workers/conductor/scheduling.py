@@ -57,6 +57,8 @@ HEADS_OF_LANES = """
         SELECT FROM runs_run active
         WHERE active.cluster_id = lane.cluster_id AND active.status IN ('dispatched', 'running')
           AND (active.stage NOT IN ('collecting', 'judging')
+               -- The runs behind a load need it to have succeeded: another server would take its place meanwhile.
+               OR active.phase = 'load'
                -- A search decides by this run which one is next, and that one needs the data that stands there.
                OR EXISTS (SELECT FROM runs_matrix searching
                           WHERE searching.id = active.matrix_id AND searching.search IS NOT NULL))

@@ -276,6 +276,16 @@ def test_wide_run_keeps_its_reservation_between_looks():
     assert Run.objects.get(pk=narrow.pk).status == Status.QUEUED
 
 
+def test_load_keeps_its_cluster_until_it_has_succeeded():
+    """The runs behind it would else wait for a server that another load has started."""
+    database = make_database()
+    sweep, other = make_sweep(database=database), make_sweep(database=database)
+    load = make_run(sweep, phase="load", threads=8, status="running", stage="collecting")
+    make_run(sweep, status="queued", position=1, needs=load)
+    make_run(other, phase="load", status="queued", position=2)
+    assert tick() == []
+
+
 def test_cluster_of_merging_run_is_idle():
     """A run that merges its output elsewhere has given its machines back."""
     sweep = make_sweep()
