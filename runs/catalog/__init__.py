@@ -11,6 +11,7 @@ from runs.catalog.configuration import (
     data_target,
     node_count,
     ports_problem,
+    refuse_fixed_settings,
     render_server,
     scans,
     secret_properties,

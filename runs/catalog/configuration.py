@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -18,6 +18,7 @@ from runs.catalog.messages import (
     MODE_NEEDS_SETTING,
     NO_SETTING_NAME,
     ONE_PORT_FOR_ALL_NODES,
+    SETTING_FIXED,
 )
 from runs.catalog.records import UNCHECKED, Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
@@ -105,6 +106,18 @@ def copies_problem(mode: Mode, copies: int, nodes: int) -> str:
     return COPIES_ABSENT.format(needed=needed, copies=copies, nodes=counted(nodes, "node"))
 
 
+def refuse_fixed_settings(recipe: ProcessRecipe | None, settings: Iterable[str]) -> dict[str, str]:
+    """What is wrong, by name, with unchecked settings of servers that Benchsite starts by this recipe."""
+    if recipe is None:
+        return {}
+    names = {name: name.removeprefix(UNCHECKED) for name in settings if name.startswith(UNCHECKED)}
+    return {
+        name: SETTING_FIXED.format(name=bare)
+        for name, bare in names.items()
+        if recipe.config_format == "none" or bare in recipe.fixed
+    }
+
+
 def render_server(
     system: System,
     mode: Mode,
@@ -157,10 +170,8 @@ def render_server(
     in_config = {
         name.removeprefix(UNCHECKED): text for name, text in chosen.items() if name not in recipe.not_in_config
     }
-    for name in chosen:
-        bare = name.removeprefix(UNCHECKED)
-        if bare != name and (recipe.config_format == "none" or bare in recipe.fixed):
-            raise PropertyError({name: f"{bare} cannot be set on servers that Benchsite starts: leave it out."})
+    if problems := refuse_fixed_settings(recipe, chosen):
+        raise PropertyError(problems)
     if not password:
         fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
     config = {}

@@ -7,6 +7,7 @@ MODE_NEEDS_SETTING = "it needs {name} = {needed}, and servers that Benchsite sta
 MODE_NEEDS_REPLICAS = "it waits for {replicas}, and {started}"
 COPIES_ABSENT = "it waits for {needed} of {copies} copies, and {nodes} can have one"
 ONE_PORT_FOR_ALL_NODES = "The client takes one port for all nodes, and theirs are {ports}: let them use one."
+SETTING_FIXED = "{name} cannot be set on servers that Benchsite starts: leave it out."
 NO_SETTING_NAME = "{name!r} cannot be the name of a setting."
 CONTROL_CHARACTERS = "{name} must not contain line breaks or other control characters."
 HADOOP_VARIABLE = "{name} must not contain ${{: Hadoop replaces ${{NAME}} by variables."

@@ -20,6 +20,7 @@ from runs.catalog import (
     load_catalog,
     node_count,
     ports_problem,
+    refuse_fixed_settings,
     scans,
     start_problem,
 )
@@ -395,6 +396,8 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
             yield Problem(
                 "resets", f"{database.name}: {system.name} loses its data at a restart. Keep it running, or load again."
             )
+        for message in refuse_fixed_settings(system.process, database.settings).values():
+            yield Problem("entries", f"{database.name}: {message}")
         yield from _node_problems(database, system, mode, nodes)
     copies, servers = database.replication_factor, database.servers
     if copies > servers > 0 and (problem := copies_problem(mode, copies, servers)):

@@ -130,6 +130,14 @@ def test_cassandra_takes_more_copies_than_nodes_and_says_so(operator, cluster):
     assert "copies of each record: 3, of which 1 can be stored" in re.sub(r"\s+", " ", page)
 
 
+def test_started_servers_keep_what_their_recipe_says(operator, cluster):
+    data = database_data(cluster, system="cassandra", settings="unchecked.num_tokens=8")
+
+    assert "num_tokens cannot be set on servers that Benchsite starts" in refused(
+        operator.post(reverse("database-add"), data)
+    )
+
+
 def test_it_needs_a_cluster(operator):
     assert "This field is required." in refused(operator.post(reverse("database-add"), database_data(None)))
 

@@ -15,6 +15,7 @@ from runs.catalog import (
     get_flavour,
     load_catalog,
     ports_problem,
+    refuse_fixed_settings,
 )
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
@@ -141,11 +142,19 @@ class DatabaseForm(SignInForm, NamedForm):
                 self.refuse("settings", error)
         if "binding_properties" in cleaned:
             cleaned["binding_properties"] = self.read_properties(cleaned["binding_properties"], self._secrets())
+        self._check_settings(system, cleaned)
         self._check_copies(system, cleaned)
         self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
         self._check_ports(system, cleaned.get("cluster"))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
         return cleaned
+
+    def _check_settings(self, system: System, cleaned: Mapping[str, Any]) -> None:
+        cluster = cleaned.get("cluster")
+        if cluster is None or cluster.provisioner == Provisioner.EXTERNAL:
+            return
+        for message in refuse_fixed_settings(system.process, cleaned.get("settings") or ()).values():
+            self.add_error("settings", message)
 
     def _check_tag(self, system: System, cluster: Cluster | None, version: str) -> None:
         if cluster is None or cluster.provisioner != Provisioner.DOCKER or system.image is None:
