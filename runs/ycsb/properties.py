@@ -211,7 +211,7 @@ OTHER_PROPERTIES: Final[Mapping[str, str]] = {
     "retrydelay": _RETRIES,
     "ignoreinserterrors": _RETRIES,
     "reconnectiontarget": _RETRIES,
-    "mongodb.readPreference": _RETRIES,
+    "mongodb.readPreference": "is decided by the durability mode: copy one on the database's page to state another",
     "valuelength": "is the length of a record's only field: write fieldcount=1 and fieldlength instead",
     "workingset": "is not known here: write requestdistribution=hotspot with hotspotdatafraction instead",
     "churndelta": "is not known here: the hot records stay the same; leave it out",
