@@ -366,7 +366,7 @@ class PlanSpec(Table):
     bracket: bool = Field(default=False, description="Repeat the first cell at the end, to see drift.")
     stops_early: bool = Field(default=True, description="Of fixed rungs: skip those that follow two beyond saturation.")
     processes_per_generator: Annotated[int, Between(1, 64), Shown("Clients per generator", is_folded=True)] = 1
-    generator_counts: Annotated[Rungs, Shown("Numbers of load generators", is_folded=True)] = Field(
+    generator_counts: Annotated[Rungs, Shown("Generator counts", is_folded=True)] = Field(
         default_factory=list,
         description="Every entry is measured with the first so many of the load generators by name, as in 4, 8, 10. "
         "Empty: with all.",

@@ -51,7 +51,8 @@ def server(stand_in: AerospikeStandIn) -> Iterator[Server]:
 def test_share_of_reads_from_the_cache_is_a_value(server: Server, stand_in: AerospikeStandIn):
     stand_in.settings |= {"client_read_success": "500", "cache_read_pct": "40"}
 
-    counters = server.administration.counters()
+    with server.administration.open_counters() as read_counters:
+        counters = read_counters()
 
     assert (counters.counts, counters.values) == ({"reads": 500.0}, {"cache_read_pct": 40.0})
 

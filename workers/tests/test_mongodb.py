@@ -82,9 +82,8 @@ def test_data_sets_are_loaded_behind_mongos(manifest: Manifest, study_server: Se
 
 
 def test_cache_of_all_shards_is_counted(study_server: Server):
-    counts = study_server.administration.counters().counts
-
-    assert counts == {"cache_hits": 1400.0, "cache_misses": 600.0}
+    with study_server.administration.open_counters() as read_counters:
+        assert read_counters().counts == {"cache_hits": 1400.0, "cache_misses": 600.0}
 
 
 def test_shard_without_a_secondary_waits_for_no_copy(manifest: Manifest):
