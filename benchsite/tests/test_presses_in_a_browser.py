@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from benchsite.tests.browser import chromium, site
 
@@ -28,6 +28,22 @@ def test_press_counts_while_fields_are_drawn_anew(site: SimpleNamespace):
     expect(page.get_by_role("heading", name="Checks of the server")).to_be_visible()
     expect(page.get_by_label("Address")).to_have_value("127.0.0.1:1")
     assert site.complaints == []
+
+
+def test_typing_goes_on_while_fields_are_drawn_anew(site: SimpleNamespace):
+    """The fields of another system arrive after the first letters of the address."""
+    page = site.open()
+    page.goto("/own-server/")
+
+    routes: list[Route] = []
+    page.route("**/own-server/", lambda route: routes.append(route))
+    page.get_by_label("System").select_option("postgresql")
+    page.get_by_label("Address").focus()
+    page.keyboard.type("10.0.0.5")
+    routes[0].continue_()
+    expect(page.get_by_label("Database")).to_be_visible()
+    page.keyboard.type(":5432")
+    expect(page.get_by_label("Address")).to_have_value("10.0.0.5:5432")
 
 
 def test_fields_are_drawn_anew_after_a_press(site: SimpleNamespace):

@@ -45,18 +45,23 @@
   for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(type, failed);
   document.addEventListener("htmx:afterOnLoad", (event) => event.detail.successful && answered());
 
-  // Where a part of the page is replaced, what was opened stays open, and what had the focus keeps it.
+  // Where a part of the page is replaced, what was opened stays open, and what had the focus keeps it, with what was
+  // typed there since the request.
   let kept = null;
-  document.addEventListener("htmx:beforeSwap", function () {
+  document.addEventListener("htmx:beforeSwap", function ({ detail }) {
+    const { name, value } = document.activeElement, sent = name && detail.requestConfig?.parameters?.[name];
     const details = [...document.querySelectorAll("details[id]")].map(({ id, open }) => [id, open]);
     const help = document.querySelector(":popover-open")?.id;
-    kept = { focus: document.activeElement?.id, top: scrollY, details, help };
+    const typed = sent === undefined || sent === value ? null : value;
+    kept = { focus: document.activeElement?.id, top: scrollY, details, help, typed };
   });
   document.addEventListener("htmx:afterSwap", function () {
     const changed = (kept?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
     for (const [id, open] of changed) document.getElementById(id).open = open;
     if (changed.length) scrollTo({ top: kept.top, behavior: "instant" });
-    if (kept?.focus) document.getElementById(kept.focus)?.focus({ preventScroll: true });
+    const focused = kept?.focus ? document.getElementById(kept.focus) : null;
+    focused?.focus({ preventScroll: true });
+    if (focused && kept.typed) focused.value = kept.typed;
     const source = kept?.help && document.querySelector(`[popovertarget=${kept.help}]`);
     if (source) document.getElementById(kept.help).showPopover({ source });
     kept = null;
