@@ -161,7 +161,7 @@ def test_redis_exporter_is_read_to_the_sample() -> None:
     misses = series["redis_keyspace_misses_total"]
     counted = misses.values[1:] @ np.diff(misses.at_s)
     assert counted == pytest.approx(3_000, rel=0.001)
-    assert stated["redis_keyspace_misses_total"] == ("counter", 3_000)
+    assert stated["redis_keyspace_misses_total"] == ("counter", 3_000.0)
     picked = {(line.title, line.name) for line in pick_preset(read_samples(sampler.text))}
     assert {("reads (1/s)", "hits"), ("reads (1/s)", "misses")} <= picked
     assert any(title == "memory used (MiB)" for title, _ in picked)
