@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("runs", "0063_patience_or_never"),
+        ("runs", "0064_generator_counts_and_priming_reads"),
     ]
 
     operations = [
