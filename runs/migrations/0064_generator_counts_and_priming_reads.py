@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("runs", "0064_programs_of_nodes")]
+    dependencies = [("runs", "0063_patience_or_never")]
 
     operations = [
         migrations.AddField(
