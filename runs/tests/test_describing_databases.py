@@ -360,7 +360,7 @@ def test_it_refuses_clusters_that_cannot_be(operator):
         ("127.0.0.1:6379", "loopback"),
         ("[::1]:6379", "loopback"),
         ("169.254.169.254:80", "link-local"),
-        ("192.0.2.7:6379", "outside the networks (10.0.0.0/8) that the operator of this site allows"),
+        ("192.0.2.7:6379", "outside the networks (10.0.0.0/8) that operators of this site allow your team"),
         ("http://10.0.0.1:80", "write host:port"),
         ("10.0.0.1:63 79", "write host:port"),
     ],
