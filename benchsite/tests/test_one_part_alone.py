@@ -20,8 +20,8 @@ from benchsite.tests.databases import database_url
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
-def test_it_starts_what_the_supervisor_starts(monkeypatch, settings):
-    monkeypatch.setenv("BENCHSITE_BIND", "0.0.0.0")
+def test_it_starts_what_the_supervisor_starts(settings):
+    settings.BIND = "0.0.0.0"
     settings.GENERATOR_TOKEN = "bsg_lab-7_secret"
     settings.STATED_REDIS_URL = "redis://lab-7:password@redis.example:6379/0"
     parts = {name: component(name) for name in NAMES}

@@ -47,8 +47,11 @@ def find_listener(host: str, port: int) -> int | None:
     sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
     pids = {socket.pid for socket in sockets if socket.laddr and socket.laddr.port == port and socket.pid}
     if not pids and (users := _find_users(port)):
-        processes = psutil.process_iter(["uids"])
-        pids = {process.pid for process in processes if process.info["uids"].effective in users}
+        pids = set()
+        for process in psutil.process_iter(["uids", "status"]):
+            has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
+            if process.info["uids"].effective in users and not has_ended:
+                pids.add(process.pid)
     return _find_main_process(pids)
 
 
