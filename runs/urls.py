@@ -105,6 +105,7 @@ import_urls: Patterns = [
     path("<uuid:pk>/", imports.upload, name="import"),
     path("<uuid:pk>/progress/", imports.upload_progress, name="import-progress"),
     path("<uuid:pk>/group/", imports.upload_group, name="import-group"),
+    path("<uuid:pk>/rest/", imports.upload_rest, name="import-rest"),
     path("<uuid:pk>/discard/", imports.upload_discard, name="import-discard"),
     path("<uuid:pk>/delete/", deletion.upload_delete, name="import-delete"),
 ]

@@ -13,6 +13,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from runs.models import Upload
+from runs.uploads.run_sets import MAX_SHARE_OFF, count_operations, get_shares
+from runs.ycsb.properties import PROPORTIONS
 
 DATA = Path(__file__).parent.parent / "ycsb" / "tests" / "data"
 CORPUS = django_settings.BASE_DIR.parent / "shared" / "data" / "corpus"
@@ -83,11 +85,15 @@ def corpus(name: str) -> SimpleUploadedFile:
 
 def zipped(folder: Path, name: str = "results.zip") -> SimpleUploadedFile:
     """A folder with all in it as one archive."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return zipped_files({str(path.relative_to(folder)): path.read_bytes() for path in paths}, name)
+
+
+def zipped_files(files: Mapping[str, bytes], name: str = "results.zip") -> SimpleUploadedFile:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                archive.write(path, str(path.relative_to(folder)))
+        for path, content in files.items():
+            archive.writestr(path, content)
     return sent(name, packed.getvalue())
 
 
@@ -105,7 +111,7 @@ def answers(upload: Upload, **changes: Any) -> dict[str, Any]:
         "database": "Redis",
         "workload": "",
         "workload_name": "YCSB A",
-        "properties": "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian",
+        "properties": f"{state_mix(upload)}requestdistribution=zipfian",
         "records": "100000",
         "purpose": "measured",
     }
@@ -118,6 +124,16 @@ def answers(upload: Upload, **changes: Any) -> dict[str, Any]:
             f"run-{number}-target": str(hints["target_ops_s"] or ""),
         }
     return filled | changes
+
+
+def state_mix(upload: Upload) -> str:
+    """Those of workload A, or of the first measured run where that had others; as lines of properties."""
+    workload_a = {"READ": 0.5, "UPDATE": 0.5}
+    counted = filter(None, (count_operations(run) for run in upload.recognised["runs"]))
+    shares = get_shares(next(counted, {})) or workload_a
+    if all(abs(share - 0.5) < MAX_SHARE_OFF for share in shares.values()):
+        shares = workload_a
+    return "".join(f"{name}={shares[operation]}\n" for name, operation in PROPORTIONS.items() if operation in shares)
 
 
 def save(client: Client, upload: Upload, **changes: Any) -> Upload:

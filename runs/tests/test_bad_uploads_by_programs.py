@@ -83,6 +83,17 @@ def test_a_manifest_is_refused_with_the_place(program, changes, pointer, says):
     assert rows() == [0] * 5
 
 
+def test_first_of_several_tests_does_not_decide(program):
+    other = summary(reads=95_000, updates=5_000).replace(b"RedisClient", b"MongoDbClient")
+    files = (("a.txt", summary()), ("b.txt", other.replace(b"workloada", b"workloadb")))
+
+    problem = read_answer(program.post(*files, system=..., mode=..., workload=..., grouping="apart"), 400)
+
+    faults = {error["pointer"]: error["detail"] for error in problem["errors"]}
+    assert "(mongodb, redis)" in faults["#/manifest/system"] and "(A, B)" in faults["#/manifest/workload"]
+    assert rows() == [0] * 5
+
+
 @pytest.mark.parametrize(
     "manifest", [b"", b"{", b"[]", b"null", b"7", b'{"threads": NaN}', b"[" * 60_000, b"\xff\xfe", b'{"a": "\\ud800"}']
 )

@@ -33,7 +33,7 @@ from runs.uploads.recognition import MAX_RUNS
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
-PAGES = ("import", "import-progress", "import-group", "import-discard")
+PAGES = ("import", "import-progress", "import-group", "import-rest", "import-discard")
 
 
 # --- who ---

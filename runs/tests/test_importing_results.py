@@ -1,15 +1,26 @@
 """From files to runs that compare like scheduled ones: recognised, completed, saved, shown."""
 
+import html
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from benchsite.core import formatting
-from runs.models import Run, Sweep
+from runs.models import Run, Sweep, Upload
 from runs.tests.factories import make_run, make_sweep, make_workload
-from runs.tests.importing import DATA, answers, bring, corpus, import_folder, save, sent, summary, zipped
+from runs.tests.importing import (
+    DATA,
+    answers,
+    bring,
+    corpus,
+    import_folder,
+    save,
+    sent,
+    summary,
+    zipped,
+)
 from runs.tests.pages import get_text
-from runs.uploads.forms import ImportForm
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -104,7 +115,10 @@ def test_curves_of_one_test_are_told_apart_by_commit(client_in):
 
 
 def test_doubtful_groups_are_not_ticked(client_in):
-    files = [sent(name, summary(reads=reads)) for name, reads in (("a-1.txt", 1), ("a-2.txt", 60_000), ("b.txt", 7))]
+    files = [
+        sent(name, summary(reads=reads))
+        for name, reads in (("a-1.txt", 50_001), ("a-2.txt", 60_000), ("b.txt", 50_007))
+    ]
     upload = bring(client_in, *files)
 
     page = client_in.get(f"/import/{upload.pk}/")
@@ -159,7 +173,7 @@ def test_it_begins_the_form_with_what_the_command_line_says(client_in):
 
 
 def test_client_properties_fill_the_form_of_all_runs(client_in):
-    bare = [summary(reads=reads).partition(b"\n")[2] for reads in (50_000, 60_000)]
+    bare = [summary(reads=reads, updates=5_000).partition(b"\n")[2] for reads in (95_000, 96_000)]
     properties = (
         "# of every client\nrecordcount=70000\nreadproportion=0.95\nupdateproportion=0.05\n"
         "requestdistribution=latest\nthreadcount=12\ndb=site.ycsb.db.RedisClient\nredis.password=hush\n"
@@ -191,7 +205,7 @@ def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
 
 
 def test_missing_threads_are_stated_by_a_person(client_in):
-    upload = bring(client_in, corpus("018"), sent("b.txt", summary()))
+    upload = bring(client_in, corpus("018"), sent("b.txt", summary(reads=95_000, updates=5_000)))
     mine = {f"run-{number}-threads": "" for number in range(6)} | {"run-2-threads": "7"}
     refused = client_in.post(f"/import/{upload.pk}/", answers(upload, **mine))
     assert refused.status_code == 422 and "the threads of 5 selected runs" in refused.content.decode()
@@ -201,14 +215,108 @@ def test_missing_threads_are_stated_by_a_person(client_in):
     assert "unstated_threads" not in get_text(client_in.get(f"/import/{stated.pk}/"))
 
 
-def test_the_form_takes_from_the_files_what_all_of_them_state(client_in):
-    """One file's system and workload are not stated for the files of others beside it."""
-    other = summary().replace(b"RedisClient", b"MongoDbClient").replace(b"workloada", b"workloadb")
-    upload = bring(client_in, sent("mine.txt", summary()), sent("yours.txt", other))
-    initial = ImportForm(None, upload=upload).initial
-    assert len(upload.recognised["runs"]) == 2
-    assert (initial["mode"], initial["database"]) == ("", "")
-    assert "fieldcount" in initial["properties"] and "readproportion" not in initial["properties"]
+def test_asks_for_threads_of_unrelated_files(client_in):
+    bare = summary(reads=60_000).partition(b"\n")[2]
+    upload = bring(client_in, sent("mine-a.txt", summary()), sent("theirs.txt", bare))
+
+    response = client_in.post(f"/import/{upload.pk}/", answers(upload, properties="", **{"run-1-threads": ""}))
+
+    assert [bool(row.errors) for row in response.context["form"].runs] == [False, True]
+    assert not Run.objects.exists()
+
+
+def read_refusal(response):
+    assert response.status_code == 422
+    return " ".join(html.unescape(response.content.decode()).split())
+
+
+def make_mixed_import(client):
+    """Workloads A and F of Redis, and A of MongoDB: the second of each says so by its command line."""
+    of_mongodb = summary(reads=50_002).replace(b"RedisClient", b"MongoDbClient")
+    updates_of_f = b"[READ-MODIFY-WRITE], Operations, 50000\n[READ-MODIFY-WRITE], Return=OK, 50000\n"
+    of_f = summary(reads=100_000).replace(b"workloada", b"workloadf") + updates_of_f
+    files = {"mongo": of_mongodb, "redis-a-x": summary(), "redis-a-y": summary(reads=50_001), "redis-f": of_f}
+    return bring(client, *(sent(f"{name}.txt", text) for name, text in files.items()))
+
+
+def test_ticks_the_runs_of_one_test(client_in):
+    form = client_in.get(f"/import/{make_mixed_import(client_in).pk}/").context["form"]
+
+    assert [row["keep"].value() for row in form.runs] == [False, True, True, False]
+    assert [row.other for row in form.runs] == ["system", "", "", "workload"]
+    assert (form["mode"].value(), form["workload_name"].value()) == ("redis:unknown", "YCSB A")
+
+
+def test_refuses_other_workload_than_the_files_show(client_in):
+    upload = make_mixed_import(client_in)
+    filled = answers(upload)
+    del filled["run-0-keep"]
+
+    response = client_in.post(f"/import/{upload.pk}/", filled)
+
+    refusal = "Its operations are READ 50 %, READ-MODIFY-WRITE 50 %, and the workload has READ 50 %, UPDATE 50 %"
+    assert refusal in read_refusal(response)
+    assert not Run.objects.exists()
+
+
+def test_names_the_default_mix_that_nobody_stated(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    response = client_in.post(f"/import/{upload.pk}/", answers(upload, properties=""))
+    assert "YCSB's default where no proportion is stated" in read_refusal(response)
+
+
+@pytest.mark.parametrize("properties", ["", "fieldlength=100"])
+def test_refuses_two_workloads_as_one(client_in, properties):
+    upload = make_mixed_import(client_in)
+    filled = answers(upload, properties=properties, records="")
+    del filled["run-0-keep"]
+    response = client_in.post(f"/import/{upload.pk}/", filled)
+    assert [bool(row.errors) for row in response.context["form"].runs] == [False, False, False, True]
+
+
+def test_refuses_two_systems_as_one(client_in):
+    upload = make_mixed_import(client_in)
+    filled = answers(upload)
+    del filled["run-3-keep"]
+    response = client_in.post(f"/import/{upload.pk}/", filled)
+    assert "Its command line names redis, and that of a run above mongodb" in read_refusal(response)
+
+
+def test_other_runs_follow_in_another_import(client_in):
+    first = make_mixed_import(client_in)
+    filled = answers(first)
+    del filled["run-0-keep"], filled["run-3-keep"]
+    client_in.post(f"/import/{first.pk}/", filled)
+    saved = get_text(client_in.get(f"/import/{first.pk}/"))
+    assert "Import the other 2 runs of these files" in saved
+
+    response = client_in.post(f"/import/{first.pk}/rest/")
+
+    rest = Upload.objects.get(pk=response["Location"].split("/")[-2])
+    form = client_in.get(f"/import/{rest.pk}/").context["form"]
+    assert [row["keep"].value() for row in form.runs] == [True, False, False, False]
+    client_in.post(f"/import/{rest.pk}/group/", {"grouping": "apart"})
+    rest.refresh_from_db()
+    filled = answers(rest, mode="mongodb:unknown")
+    del filled["run-3-keep"]
+    assert client_in.post(f"/import/{rest.pk}/", filled).status_code == 302
+    assert [run.position for run in rest.runs.all()] == [0]
+    assert "Import the other 1 run of these files" in get_text(client_in.get(f"/import/{rest.pk}/"))
+    assert client_in.post(f"/import/{first.pk}/rest/")["Location"].endswith(f"{first.pk}/")
+
+
+def test_counts_outweigh_the_name_of_a_workload_file(client_in):
+    upload = bring(client_in, sent("a.txt", summary(reads=95_000, updates=5_000)))
+    form = client_in.get(f"/import/{upload.pk}/").context["form"]
+    assert form["workload_name"].value() == ""
+    assert form["properties"].value() == "fieldcount=10\nfieldlength=100"
+
+
+def test_names_files_of_an_import_whole(client_in):
+    name = "a-long-folder/of-some-team/with-many-words-and-an-end-that-differs"
+    files = [sent(f"{name}-{number}.txt", summary(reads=number)) for number in range(1, 7)]
+    page = get_text(client_in.get(f"/import/{bring(client_in, *files).pk}/"))
+    assert all(f'file-name">{file.name}</span></th>' in page for file in files)
 
 
 def test_it_asks_for_at_least_one_run(client_in):

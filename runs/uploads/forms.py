@@ -17,9 +17,16 @@ from runs.models import Phase, Purpose, Run, Sweep, Upload, Workload
 from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
-from runs.uploads.messages import UNSTATED_THREADS
+from runs.uploads.messages import (
+    OTHER_DEFAULT_WORKLOAD,
+    OTHER_SYSTEM_OF_RUN,
+    OTHER_WORKLOAD,
+    RUNS_OF_OTHER_TESTS,
+    UNSTATED_THREADS,
+)
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised
+from runs.uploads.run_sets import RunSets, get_shares, list_shares, read_shares
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,
@@ -33,6 +40,7 @@ MAX_SWEEPS = 200
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
+RECORD_SIZE = ("fieldcount", "fieldlength")
 
 
 class GroupingForm(DescribedForm):
@@ -81,12 +89,13 @@ class FoundRunForm(DescribedForm):
     target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
     repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
 
-    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int) -> None:
-        self.run, self.number = run, number
+    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int, other: str) -> None:
+        # `other`: a code of `RunSets.find_difference`, or `unrelated`; empty where it is of the selected test.
+        self.run, self.number, self.other = run, number, other
         prefix, hints = f"run-{number}", run["hints"]
         is_kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": is_kept and not run.get("is_doubtful"),
+            "keep": is_kept and not other and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
@@ -169,9 +178,14 @@ class ImportForm(DescribedForm):
     def __init__(self, posted: QueryDict | None, *, upload: Upload) -> None:
         self.team: Team = upload.team
         recognised = cast(Recognised, upload.recognised)
+        self.sets, self.states_mix = RunSets(recognised), True
         posted = _fill_threads(posted, len(recognised["runs"]))
-        self.runs = [FoundRunForm(posted, run=run, number=number) for number, run in enumerate(recognised["runs"])]
-        super().__init__(posted, initial=_initial(recognised))
+        test = self.sets.choose_test()
+        self.runs = [
+            FoundRunForm(posted, run=run, number=number, other=_compare_with_test(self.sets, number, test))
+            for number, run in enumerate(recognised["runs"])
+        ]
+        super().__init__(posted, initial=_initial(self.sets, test))
         self.workloads = list(Workload.objects.filter(team=self.team))
         of_commits = Run.objects.filter(sweep=OuterRef("pk")).exclude(commit="")
         sweeps = Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")
@@ -190,6 +204,10 @@ class ImportForm(DescribedForm):
         return super().is_valid() and all(rows)
 
     @property
+    def is_of_several_tests(self) -> bool:
+        return any(row.other for row in self.runs if not row.run["error"])
+
+    @property
     def kept(self) -> list[FoundRunForm]:
         return [row for row in self.runs if row.is_bound]
 
@@ -205,8 +223,27 @@ class ImportForm(DescribedForm):
         if "workload" in cleaned and not cleaned["workload"]:
             self._clean_description(cleaned)
         if not self.errors and all(row.is_valid() for row in self.kept):
+            self._clean_tests()
             self._clean_metadata(cleaned)
         return cleaned
+
+    def _clean_tests(self) -> None:
+        """One import states one system and one workload: what the files themselves show must not contradict them."""
+        shares, system = read_shares(self._workload().properties), ""
+        stated = OTHER_WORKLOAD if self.states_mix else OTHER_DEFAULT_WORKLOAD
+        for row in self.kept:
+            row_system, counts = self.sets.systems[row.number], self.sets.counts[row.number]
+            if row.cleaned_data["phase"] == Phase.MEASURE and counts:
+                done = get_shares(counts)
+                if self.sets.differs_from(row.number, shares):
+                    row.add_error("keep", stated.format(done=list_shares(done), stated=list_shares(shares)))
+                shares = shares or done
+            system = system or row_system
+            if row_system and row_system != system:
+                row.add_error("keep", OTHER_SYSTEM_OF_RUN.format(system=row_system, first=system))
+        contradicting = sum("keep" in row.errors for row in self.kept)
+        if contradicting:
+            self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
 
     def _clean_metadata(self, cleaned: dict[str, Any]) -> None:
         """Its rules are those of a manifest."""
@@ -231,6 +268,7 @@ class ImportForm(DescribedForm):
         # People paste whole workload files, which name classes and the work of a client too.
         of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
         properties = {name: text for name, text in (cleaned.get("properties") or {}).items() if name not in of_clients}
+        self.states_mix = bool(read_shares(properties))
         if cleaned.get("records"):
             properties["recordcount"] = str(cleaned["records"])
         try:
@@ -284,6 +322,13 @@ def _fill_threads(posted: QueryDict | None, runs: int) -> QueryDict | None:
     return filled
 
 
+def _compare_with_test(sets: RunSets, number: int, test: Sequence[int]) -> str:
+    """Why the run is not among those of the test: by what it differs, or `unrelated`; empty for one that is."""
+    if number in test or not test:
+        return ""
+    return sets.find_difference(number, test[0]) or "unrelated"
+
+
 def mode_choices() -> list[Any]:
     """Every mode of every system of the catalog, by system; last what the catalog does not know."""
     systems = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
@@ -297,9 +342,9 @@ def mode_choices() -> list[Any]:
     ]
 
 
-def _initial(recognised: Recognised) -> dict[str, Any]:
-    """What all command lines agree on; the mode is nowhere in them."""
-    hints = [run["hints"] for run in recognised["runs"]]
+def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
+    """What all command lines of the test agree on; the mode is nowhere in them."""
+    hints = [_check_hints(sets, position) for position in test]
     hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
     if not hints:
         return {}
@@ -318,6 +363,15 @@ def _initial(recognised: Recognised) -> dict[str, Any]:
         "properties": in_order({name: value for name, value in shared if name != "recordcount"}),
         "records": _agree([hint["records"] for hint in hints]),
     }
+
+
+def _check_hints(sets: RunSets, position: int) -> Mapping[str, Any]:
+    """What the command line of a run says. Where its counts contradict the workload, that was not YCSB's file."""
+    hints = sets.runs[position]["hints"]
+    properties = hints["properties"]
+    if not sets.differs_from(position, read_shares(properties)):
+        return hints
+    return {**hints, "letter": "", "properties": {name: properties[name] for name in RECORD_SIZE if name in properties}}
 
 
 def _agree(values: Sequence[Any]) -> Any:

@@ -1,6 +1,16 @@
 """The English of the metadata of uploads: templates for `str.format`, filled where a result is found."""
 
 
+# --- forms.py ---
+
+OTHER_WORKLOAD = "Its operations are {done}, and the workload has {stated}."
+OTHER_DEFAULT_WORKLOAD = "Its operations are {done}, and not {stated}, YCSB's default where no proportion is stated."
+OTHER_SYSTEM_OF_RUN = "Its command line names {system}, and that of a run above {first}."
+RUNS_OF_OTHER_TESTS = (
+    "{runs} of another test: see the rows. One import is of one system and one workload. Leave them out, or state "
+    "the workload they had."
+)
+
 # --- manifest.py ---
 
 NO_UTC_OFFSET = "“{text}” is no offset from UTC: write it as +02:00 or -05:30"
@@ -26,6 +36,9 @@ NO_SYSTEM = "No system of the catalog is called “{name}”. {meant}Of another 
 MODE_OF_OTHER_SYSTEM = "Of a system that is not in the catalog the mode is “unknown”."
 NO_MODE = "{system} has no mode “{mode}”. {meant}It has: {modes}, unknown."
 
+SEVERAL_SYSTEMS = "The files are of several systems ({systems}): state the system, or upload those of each apart."
+SEVERAL_WORKLOADS = "The files are of several workloads ({letters}): upload those of each apart, or name the workload."
+
 # --- api/upload_results.py ---
 
 DRY_RUN = "Nothing was stored: this was a dry run."
@@ -42,6 +55,10 @@ UPLOAD_TOO_LARGE = "One upload takes at most {limit} of files: compress them, or
 # --- team_metadata.py ---
 
 NO_SUCH_CURVE = "Your team has no uploaded curve with this id. Leave it away for a new one."
+
+# --- upload_lifecycle.py ---
+
+SAVED_BEFORE = "It was saved before."
 
 # --- views/harmless_properties.py ---
 

@@ -8,7 +8,15 @@ from itertools import chain
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.uploads.manifest import Manifest, Workload
-from runs.uploads.messages import MODE_OF_OTHER_SYSTEM, NAME_OTHER_SYSTEM, NO_MODE, NO_SYSTEM, SYSTEM_NOT_TOLD
+from runs.uploads.messages import (
+    MODE_OF_OTHER_SYSTEM,
+    NAME_OTHER_SYSTEM,
+    NO_MODE,
+    NO_SYSTEM,
+    SEVERAL_SYSTEMS,
+    SEVERAL_WORKLOADS,
+    SYSTEM_NOT_TOLD,
+)
 from runs.uploads.metadata import (
     CommonMetadata,
     HostFacts,
@@ -76,6 +84,7 @@ class _Merge:
             return OTHER_SYSTEM, manifest.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
         if not manifest.system:
             slug = None
+            self._check_systems()
             if self.hints.binding:
                 slug = recognise(self.hints.binding, self.hints.connection)
             if slug is None:
@@ -97,6 +106,12 @@ class _Merge:
             return OTHER_SYSTEM, ""
 
         return slug, catalog.system(slug).name
+
+    def _check_systems(self) -> None:
+        """Of runs of several systems the first must not decide."""
+        slugs = {recognise(hints.binding, hints.connection) for hints in self.hints_of_runs if hints.binding} - {None}
+        if len(slugs) > 1:
+            self._fault("system", SEVERAL_SYSTEMS.format(systems=", ".join(sorted(filter(None, slugs)))))
 
     def _mode(self, system: str) -> str:
         mode = self.manifest.mode or UNKNOWN_MODE
@@ -122,6 +137,9 @@ class _Merge:
         stated = self.manifest.workload
         described = stated if isinstance(stated, Workload) else Workload(name=stated or "")
         name = described.name or (f"YCSB {self.hints.letter}" if self.hints.letter else "")
+        letters = sorted({hints.letter for hints in self.hints_of_runs} - {""})
+        if not described.name and len(letters) > 1:
+            self._fault("workload", SEVERAL_WORKLOADS.format(letters=", ".join(letters)))
         if not name:
             self._fault("workload", "The files do not tell which workload this was: name it, as in “YCSB A”.")
         properties = {key: _plain(value) for key, value in described.properties.items()}

@@ -100,6 +100,7 @@ class FoundRun(TypedDict):
     hints: dict[str, Any]  # of `runs.ycsb.hints.Hints`
     error: str | None  # why it cannot be merged, and so not be saved
     is_doubtful: NotRequired[bool]  # whether its clients may be runs of their own; absent: read by an earlier version
+    is_saved: NotRequired[bool]  # by an earlier import of these files
 
 
 class Recognised(TypedDict):

@@ -4,13 +4,15 @@
                    |            ^                        |
                  FAILED         +-- could not be saved --+
 
+Of a saved upload, `continue_with_rest` makes another one for the runs that were not selected.
+
 Whoever works on an upload (the request it came with, or a worker) holds a random claim, on which each of its writes is
 fenced. A claim that falls silent is taken away: the upload waits for a worker again, once; then it is given up. Nothing
 is stored in halves: what was read is written in one transaction, and so are the runs. Time is PostgreSQL's own.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +26,7 @@ from runs.models import Upload, UploadedFile
 from runs.queue.team_usage import refuse_full_storage
 from runs.timeouts import UPLOAD_SILENT_AFTER
 from runs.uploads import keys, staging, upload_handlers
+from runs.uploads.messages import SAVED_BEFORE
 from runs.uploads.reads import RedactedMember, own_name
 
 State = Upload.State
@@ -137,6 +140,38 @@ def complete(upload: Upload, stated: Mapping[str, Any]) -> bool:
     """RECOGNISED -> COMPLETED with what the person added; False where it was completed before (a second click)."""
     rows = Upload.objects.filter(pk=upload.pk, state=State.RECOGNISED)
     return bool(rows.update(state=State.COMPLETED, stated=stated, error=""))
+
+
+def continue_with_rest(upload: Upload, user: User) -> Upload | None:
+    """SAVED: another import of its files, RECOGNISED, to save the other runs in them; None where there are none.
+
+    The files are artifacts by now, which both imports have.
+    """
+    with transaction.atomic():
+        upload = Upload.objects.select_for_update().get(pk=upload.pk)
+        positions = set(upload.runs.values_list("position", flat=True))
+        runs = upload.recognised["runs"]
+        rest = {number for number, run in enumerate(runs) if not run["error"]} - positions
+        if upload.state != State.SAVED or not rest:
+            return None
+        begun = Upload.objects.create(
+            team=upload.team, user=user, state=State.RECOGNISED, grouping=upload.grouping,
+            utc_offsets=upload.utc_offsets, size=upload.size,
+            recognised=_mark_saved(upload, {number for number in range(len(runs)) if number not in rest}),
+        )  # fmt: skip
+        UploadedFile.objects.bulk_create(make_file_rows(upload.files.all(), begun.pk))
+        # Another click offers them no second time.
+        Upload.objects.filter(pk=upload.pk).update(recognised=_mark_saved(upload, rest))
+    return begun
+
+
+def _mark_saved(upload: Upload, positions: Collection[int]) -> dict[str, Any]:
+    """`Upload.recognised` with these runs as those of another import; what could not be merged keeps its reason."""
+    runs = [
+        {**run, "error": run["error"] or SAVED_BEFORE, "is_saved": True} if number in positions else run
+        for number, run in enumerate(upload.recognised["runs"])
+    ]
+    return {**upload.recognised, "runs": runs}
 
 
 def saved(upload_id: uuid.UUID, claim: uuid.UUID) -> None:

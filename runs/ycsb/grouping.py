@@ -162,16 +162,7 @@ class _Run:
 
     @property
     def family(self) -> str:
-        """Which client it was: YCSB, whatever it wrote, or one of its relatives."""
-        name = "hdr-log"
-        if self.summary is not None:
-            name = self.summary.format
-        if name in ("ycsb-cpp", "ycsb-c"):
-            return name
-        family, _, _ = name.replace("go-ycsb", "go").partition("-")
-        if family in ("hdr", "properties"):
-            return "ycsb"
-        return family
+        return name_family(self.summary.format if self.summary is not None else "hdr-log")
 
     @cached_property
     def setup(self) -> dict[str, str]:
@@ -209,6 +200,16 @@ class _Run:
         if starts:
             return Window(min(starts), max(ends))
         return None
+
+
+def name_family(file_format: str) -> str:
+    """Which client wrote files of this format: YCSB, whatever it wrote, or one of its relatives."""
+    if file_format in ("ycsb-cpp", "ycsb-c"):
+        return file_format
+    family, _, _ = file_format.replace("go-ycsb", "go").partition("-")
+    if family in ("hdr", "properties"):
+        return "ycsb"
+    return family
 
 
 @dataclass

@@ -81,10 +81,16 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: GroupingForm) -> HttpResponse:
     files = row.recognised.get("files", ())
+    unsaved = 0
+    if row.state == State.SAVED and not row.manifest:
+        positions = set(row.runs.values_list("position", flat=True))
+        runs = row.recognised.get("runs", ())
+        unsaved = sum(not run["error"] and number not in positions for number, run in enumerate(runs))
     refused = [file for file in files if file["error"]]
     context = {
         "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
         "groupings": Upload.Grouping.choices,
+        "unsaved": unsaved, "is_rest": any(run.get("is_saved") for run in row.recognised.get("runs", ())),
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
     is_refused = regroup.is_bound or (form is not None and form.is_bound)
@@ -145,11 +151,24 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise, or its dates read otherwise."""
     upload = get_object_or_404(Upload, pk=pk)
     form = GroupingForm(request.POST, upload=upload)
+    if any(run.get("is_saved") for run in upload.recognised.get("runs", ())):
+        return redirect("import", pk=pk)  # Grouped otherwise, what was saved before would be offered again.
     if not form.is_valid() and completable(upload):
         return _show(request, upload, ImportForm(None, upload=upload), form)
     if form.is_valid() and upload_lifecycle.regroup(upload, **form.cleaned_data):
         work_at_once(upload)
     return redirect("import", pk=pk)
+
+
+@team_required("POST", role=Role.RUNNER)
+def upload_rest(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Import the runs of a saved upload that were not selected."""
+    row = get_object_or_404(Upload, pk=pk)
+    rest = upload_lifecycle.continue_with_rest(row, get_user(request))
+    if rest is None:
+        messages.info(request, "All runs of these files are saved.")
+        return redirect("import", pk=pk)
+    return redirect("import", pk=rest.pk)
 
 
 @team_required("POST", role=Role.RUNNER)
