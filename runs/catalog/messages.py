@@ -39,6 +39,13 @@ NAME_TAKEN = "There is already a {kind} of this name: choose another."
 
 NO_GENERATOR_CALLED = "No load generator that your team may use is called “{pattern}”."
 
+# --- forms/databases.py ---
+
+COPIES_NEED_NODES = "{copies} copies need {copies} nodes, and {cluster} has {nodes}."
+ADD_NODES = " Add them on the page of the cluster."
+SET_NODES = " Set nodes = {copies} in the settings: they share a machine."
+NODES_ARE_COPIES = "Each server of {system} has a copy of every record: state {nodes} copies, or set nodes = {copies}."
+
 # --- forms/machines.py ---
 
 MACHINE_NAME_TAKEN = "There is already a machine of this name: choose another."

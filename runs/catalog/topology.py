@@ -47,8 +47,8 @@ class Topology:
 
 
 def build_topology(database: Database, system: System | None) -> Topology | None:
-    """None where nothing is known to stand anywhere. Two queries."""
-    nodes = list(database.cluster.nodes.select_related("machine"))
+    """None where nothing is known to stand anywhere. No query where its nodes with machines were fetched before."""
+    nodes = list(database.cluster.nodes.all())
     servers = database.count_servers()
     if not nodes or not servers:
         return None
@@ -64,4 +64,7 @@ def build_topology(database: Database, system: System | None) -> Topology | None
         name = node.address or f"node {number + 1}"
         boxes.append(Box(name, node.machine.name, role, number * (BOX_PX + GAP_PX)))
 
-    return Topology(tuple(boxes), servers, database.replication_factor)
+    copies = database.replication_factor
+    if has_primary:  # Each replica copies everything.
+        copies = servers
+    return Topology(tuple(boxes), servers, copies)

@@ -279,7 +279,7 @@ class DatabaseKind(Kind):
 
     def _build_form(self, bearer: Bearer, row: Database | None, data: Definition) -> DatabaseForm:
         texts = {name: as_texts(data[name]) for name in ("settings", "binding_properties")}
-        form = DatabaseForm({**data, **texts}, team=bearer.team, instance=row)
+        form = DatabaseForm({**data, **texts}, team=bearer.team, instance=row, as_stated=True)
         cluster: Any = form.fields["cluster"]
         cluster.to_field_name = "name"
         cluster.error_messages["invalid_choice"] = "There is no cluster “%(value)s”."

@@ -420,7 +420,7 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
     if problem := start_problem(system, mode, nodes):
         remedy = "Choose"
         if "nodes" in system.settings:
-            remedy = "Raise its setting nodes, choose"
+            remedy = f"Raise its replication factor to {mode.replicas_needed + 1}, choose"
         yield Problem(
             "entries",
             f"{database.name} {mode.slug}: on a {database.provisioner} cluster the mode cannot be had: {problem}. "

@@ -103,7 +103,7 @@ def test_it_refuses_nonsense_in_settings(operator, cluster, settings, message):
         ({"name": "x" * 81}, "at most 80 characters"),
         ({"system": "mysterydb"}, "mysterydb is not one of the available choices"),
         ({"replication_factor": "0"}, "greater than or equal to 1"),
-        ({"replication_factor": "3"}, "3 copies need 3 nodes, and rack has 1."),
+        ({"replication_factor": "3", "settings": "nodes=2"}, "3 copies need 3 nodes, and rack has 2."),
         ({"binding_properties": "redis.hots=x"}, "Did you mean 'redis.host'?"),
     ],
 )
@@ -111,15 +111,63 @@ def test_it_refuses_a_database_that_cannot_be(operator, cluster, changes, messag
     assert message in refused(operator.post(reverse("database-add"), database_data(cluster, **changes)))
 
 
-def test_copies_need_as_many_servers_on_whatever_machines(operator, cluster):
-    ring = database_data(cluster, name="Ring", replication_factor="3")
+@pytest.mark.parametrize("system", ["postgresql", "redis", "mariadb"])
+def test_started_nodes_follow_the_copies(operator, cluster, system):
+    stated = database_data(cluster, system=system, name="Ring", replication_factor="3")
 
-    assert "Set nodes = 3 in the settings: they share a machine." in refused(
-        operator.post(reverse("database-add"), ring)
-    )
+    operator.post(reverse("database-add"), stated)
 
-    operator.post(reverse("database-add"), {**ring, "settings": "nodes=3"})
-    assert Database.objects.get().replication_factor == 3
+    database = Database.objects.get()
+    assert (database.replication_factor, database.settings["nodes"]) == (3, "3")
+    page = " ".join(operator.get(reverse("database", args=[database.pk])).content.decode().split())
+    assert "3 servers, copies of each record: 3" in page
+
+
+def test_copies_of_replicas_follow_the_nodes(operator, cluster):
+    operator.post(reverse("database-add"), database_data(cluster, system="postgresql", settings="nodes=2"))
+    database = Database.objects.get()
+    assert (database.replication_factor, database.settings) == (2, {"nodes": "2"})
+
+    edit = reverse("database-edit", args=[database.pk])
+    data = database_data(cluster, system="postgresql", settings="nodes=2")
+    operator.post(edit, {**data, "replication_factor": "1"})
+
+    database.refresh_from_db()
+    assert (database.replication_factor, database.settings) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("system", "copies", "nodes", "message"),
+    [
+        ("redis", 3, 1, "Set nodes = 3 in the settings: they share a machine."),
+        ("postgresql", 3, 2, "Set nodes = 3 in the settings"),
+        ("postgresql", 2, 3, "has a copy of every record: state 3 copies, or set nodes = 2"),
+        ("postgresql", 20, None, "nodes"),
+    ],
+)
+def test_refuses_contradicting_copies(operator, cluster, system, copies, nodes, message):
+    settings = f"nodes={nodes}" if nodes else ""
+    data = database_data(cluster, system=system, settings=settings, replication_factor=str(copies))
+    assert message in refused(operator.post(reverse("database-add"), data))
+
+
+def test_mode_links_to_where_its_copies_are_set(operator, cluster):
+    database = make_database(team=cluster.team, cluster=cluster, system="postgresql")
+    field = f'href="{reverse("database-edit", args=[database.pk])}#id_replication_factor"'
+    page = reverse("database", args=[database.pk])
+
+    assert operator.get(page).content.decode().count(field) == 3
+
+    Database.objects.update(settings={"nodes": "2"})
+    assert field not in operator.get(page).content.decode()
+
+
+def test_page_lists_the_settings_that_are_read_back(operator, cluster):
+    database = make_database(team=cluster.team, cluster=cluster, system="redis")
+    page = operator.get(reverse("database", args=[database.pk])).content.decode()
+    assert '<dt class="mono">appendfsync</dt><dd class="mono">always</dd>' in page
+    assert '<dt class="mono">replicas</dt><dd class="mono">at least 1</dd>' in page
+    assert "nothing to read back" not in page
 
 
 def test_cassandra_takes_more_copies_than_nodes_and_says_so(operator, cluster):

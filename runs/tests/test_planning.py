@@ -212,7 +212,7 @@ def test_replica_modes_need_enough_started_nodes(study):
     ring = make_database(team=cluster.team, cluster=cluster, system="cassandra")
     matrix = study(entries=[(ring, "quorum-batch")])
     (message,) = [problem.message for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
-    assert "it waits for 1 replica, and a single node starts. Raise its setting nodes" in message
+    assert "it waits for 1 replica, and a single node starts. Raise its replication factor to 2" in message
     Database.objects.update(settings={"nodes": "3"})
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 

@@ -20,6 +20,7 @@ from runs.catalog import (
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.catalog.forms.own_modes import own_mode_problem
 from runs.catalog.forms.sign_in import EARLIER_SYSTEM, KEPT, SignInForm, drop_defaults_of_another
+from runs.catalog.messages import ADD_NODES, COPIES_NEED_NODES, NODES_ARE_COPIES, SET_NODES
 from runs.models import Cluster, Database, Provisioner
 from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
@@ -59,7 +60,7 @@ class DatabaseForm(SignInForm, NamedForm):
         min_value=1,
         max_value=100,
         initial=1,
-        help_text="Copies of each record. Where Benchsite starts the servers, state as many nodes in the settings.",
+        help_text="Copies of each record. A mode that waits for 1 other copy needs 2.",
     )
     settings = PropertiesField(
         label="Server settings",
@@ -85,8 +86,10 @@ class DatabaseForm(SignInForm, NamedForm):
         team: Team,
         instance: Database | None = None,
         typed: Mapping[str, str] = MappingProxyType({}),
+        as_stated: bool = False,
         **kwargs: Any,
     ) -> None:
+        self.as_stated = as_stated  # by a definition, which is saved as it is or refused
         super().__init__(*args, team=team, instance=instance, **kwargs)
         if instance is not None:
             for name in ("settings", "binding_properties"):
@@ -177,16 +180,48 @@ class DatabaseForm(SignInForm, NamedForm):
         if cluster and (problem := ports_problem(binding.endpoint, cluster.list_ports(binding.default_port))):
             self.add_error("cluster", problem)
 
-    def _check_copies(self, system: System, cleaned: Mapping[str, Any]) -> None:
-        cluster, copies, settings = (cleaned.get(name) for name in ("cluster", "replication_factor", "settings"))
-        if cluster is None or copies is None or settings is None:
+    def _check_copies(self, system: System, cleaned: dict[str, Any]) -> None:
+        cluster = cleaned.get("cluster")
+        if cluster is None or cleaned.get("replication_factor") is None or cleaned.get("settings") is None:
             return
-        nodes = count_servers(system, cluster.provisioner, settings, cluster.nodes.count())
+        machines = cluster.nodes.count()
+        is_started = cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings
+        # Each of these servers has a copy of everything, so the two numbers are one.
+        is_replicated = is_started and machines == 1 and bool(system.process and system.process.replica)
+        if is_started and not self.as_stated and not system.counts_absent_copies:
+            try:
+                self._fit_nodes(system, cleaned, machines, is_replicated=is_replicated)
+            except PropertyError as error:
+                self.refuse("replication_factor", error)
+                return
+        copies = cleaned["replication_factor"]
+        nodes = count_servers(system, cluster.provisioner, cleaned["settings"], machines)
         if copies > max(nodes, 1) and not system.counts_absent_copies:
-            message = f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."
-            if cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings:
-                message += f" Set nodes = {copies} in the settings: they share a machine."
+            message = COPIES_NEED_NODES.format(copies=copies, cluster=cluster.name, nodes=nodes)
+            if is_started:
+                message += SET_NODES.format(copies=copies)
+            elif cluster.provisioner == Provisioner.EXTERNAL:
+                message += ADD_NODES
             self.add_error("replication_factor", message)
+        elif is_replicated and copies < nodes and not self.as_stated:
+            message = NODES_ARE_COPIES.format(system=system.name, nodes=nodes, copies=copies)
+            self.add_error("replication_factor", message)
+
+    def _fit_nodes(self, system: System, cleaned: dict[str, Any], machines: int, *, is_replicated: bool) -> None:
+        """Of copies and servers, the number that was left as it was follows the other. Raises PropertyError."""
+        settings, copies = cleaned["settings"], cleaned["replication_factor"]
+        earlier_nodes, earlier_copies = None, 1
+        if self.instance is not None:
+            earlier_nodes = self.instance.settings.get("nodes")
+            earlier_copies = self.instance.replication_factor
+        nodes = settings.get("nodes")
+        servers = count_servers(system, Provisioner.PROCESS, settings, machines)
+        if nodes == earlier_nodes and copies != earlier_copies and (is_replicated or copies > servers):
+            others = {name: value for name, value in settings.items() if name != "nodes"}
+            followed = {**others, "nodes": str(copies)} if copies > 1 else others
+            cleaned["settings"] = system.check_settings(followed)
+        elif is_replicated and nodes != earlier_nodes and copies == earlier_copies:
+            cleaned["replication_factor"] = int(nodes or 1)
 
     def save(self) -> Database:
         self.instance = self.instance or Database(team=self.team)

@@ -37,7 +37,9 @@ def databases(request: HttpRequest) -> HttpResponse:
 
 @team_required("GET")
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    row = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
+    row = get_object_or_404(
+        Database.objects.select_related("cluster").prefetch_related("cluster__nodes__machine"), pk=pk
+    )
     system = load_catalog().get(row.system, row.flavour, row.own_modes)
     modes = []
     if system:
@@ -51,6 +53,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "system": system,
             "modes": modes,
             "topology": build_topology(row, system),
+            "servers": row.count_servers(),
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
         },
     )

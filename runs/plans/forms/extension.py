@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.db.models import Max
 
-from runs.catalog import Mode, System, load_catalog
+from runs.catalog import System, load_catalog
 from runs.models import Database, Matrix, Provisioner, Run, Sweep, Workload
 from runs.plans.extension import ExtensionRefused, next_rungs
 from runs.plans.forms.proposed_workloads import match_workloads
@@ -103,16 +103,11 @@ def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> t
     if not any(_runnable(database) for database in described):
         return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
 
-    able = [database for database in described if _runnable(database) and _has(database, mode)]
+    able = [database for database in described if _runnable(database) and database.has_copies_for(mode)]
     if not able:
         return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
 
     return able, ""
-
-
-def _has(database: Database, mode: Mode) -> bool:
-    """Whether the database's cluster has the copies that a mode waits for."""
-    return not mode.replicas_needed or database.count_servers() > mode.replicas_needed
 
 
 def _system(database: Database) -> System | None:

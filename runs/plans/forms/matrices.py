@@ -150,7 +150,7 @@ class MatrixForm(GeneratorsForm):
             for database in self.databases
             if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
             for mode in database_choice(database, set()).modes
-            if not mode.mode.replicas_needed or database.count_servers() > mode.mode.replicas_needed
+            if database.has_copies_for(mode.mode)
         ]
         if "entry" in start:
             entries = [start["entry"]]
