@@ -125,6 +125,25 @@ def test_the_page_shows_a_token_once(client_in, team):
     assert client_in.post(reverse("tokens"), {"name": "x", "scopes": [DELETE], "days": 3}).status_code == 422
 
 
+@pytest.mark.parametrize(("host", "option"), [("localhost", ""), ("testserver", "--allow-http ")])
+def test_new_token_comes_with_the_line_that_uploads(client_in, settings, host, option):
+    settings.ALLOWED_HOSTS = [host]
+    page = client_in.post(
+        reverse("tokens"), {"name": "ci", "scopes": [READ, WRITE], "days": 30}, headers={"host": host}
+    ).content.decode()
+    token = re.search(r'<code id="token">([^<]+)</code>', page)[1]
+    assert (
+        f"curl -fsSO http://{host}/static/benchsite-upload.py &amp;&amp; BENCHSITE_URL=http://{host} "
+        f"BENCHSITE_TOKEN={token} python3 benchsite-upload.py {option}output.txt</pre>"
+    ) in page
+    assert 'data-copy="#upload"' in page
+
+
+def test_token_that_cannot_upload_has_no_command(client_in):
+    page = client_in.post(reverse("tokens"), {"name": "ci", "scopes": [READ], "days": 30}).content.decode()
+    assert 'id="token"' in page and 'id="upload"' not in page
+
+
 def test_others_revoke_it_only_as_admins_of_its_team(client_in, team, text, stranger):
     pk = ApiToken.objects.get().pk
     url = reverse("token-change", args=[pk])

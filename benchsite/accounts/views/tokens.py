@@ -1,6 +1,8 @@
 """A team's keys for programs."""
 
 import uuid
+from collections.abc import Collection
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.db.models import Q
@@ -11,7 +13,7 @@ from django.views.decorators.cache import never_cache
 
 from benchsite.accounts import tokens
 from benchsite.accounts.forms import TokenForm
-from benchsite.accounts.models import ApiToken, Role
+from benchsite.accounts.models import ApiToken, Role, Scope
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.tokens import TokenRefused
 from benchsite.core.responses import form_status, get_posted
@@ -23,7 +25,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
     role = get_membership(request).role
     form = TokenForm(get_posted(request), role=role)
-    token = ""
+    token, scopes = "", []
     if form.is_valid():
         data = form.cleaned_data
         try:
@@ -33,9 +35,9 @@ def token_list(request: HttpRequest) -> HttpResponse:
         except TokenRefused as refused:
             form.add_error(None, str(refused))
         else:
-            form = TokenForm(role=role)
+            form, scopes = TokenForm(role=role), data["scopes"]
 
-    return _page(request, form, token)
+    return _page(request, form, token, scopes)
 
 
 @team_required("POST")
@@ -55,19 +57,33 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
     form = TokenForm(role=get_membership(request).role)
     try:
-        return _page(request, form, tokens.rotate(token, me))
+        return _page(request, form, tokens.rotate(token, me), token.scopes)
     except TokenRefused as refused:
         messages.error(request, str(refused))
         return redirect("tokens")
 
 
-def _page(request: HttpRequest, form: TokenForm, token: str) -> HttpResponse:
+def _page(request: HttpRequest, form: TokenForm, token: str, scopes: Collection[str]) -> HttpResponse:
     rows = get_team(request).tokens.select_related("maker")
     ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     context = {
         "form": form,
         "made": token,
+        "command": _build_upload(request, token) if Scope.RUNS_WRITE in scopes else "",
         "alive": rows.exclude(ended),
         "ended": rows.filter(ended),
     }
     return render(request, "teams/tokens.html", context, status=form_status(form))
+
+
+def _build_upload(request: HttpRequest, token: str) -> str:
+    """One line for a shell that fetches the client and uploads a file."""
+    site = request.build_absolute_uri("/").rstrip("/")
+    host = urlsplit(site).hostname
+    without_tls = ""
+    if not request.is_secure() and host not in ("127.0.0.1", "::1", "localhost"):
+        without_tls = "--allow-http "
+    return (
+        f"curl -fsSO {site}/static/benchsite-upload.py && "
+        f"BENCHSITE_URL={site} BENCHSITE_TOKEN={token} python3 benchsite-upload.py {without_tls}output.txt"
+    )
