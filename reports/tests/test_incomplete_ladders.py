@@ -61,6 +61,12 @@ def test_leader_at_common_rung_may_have_the_lower_maximum():
         assert ratio.at == "4 threads" and f"at another load {reached} reached 7.00k" in ratio.why
 
 
+def test_names_the_sides_as_the_page_does():
+    names = (("B", "B's"), ("A", "A's"))
+    ratio = throughput_ratio(side("off", *FULL), side("always", *FULL[:3]), None, names)
+    assert ratio.why == "ceilings are not compared: A's ceiling may lie higher (the ladder is too short)"
+
+
 def test_without_a_common_rung_there_is_no_ratio():
     ratio = throughput_ratio(side("off", (8, 5000.0)), side("always", (2, 4000.0)), None)
     assert ratio.comparison is None and ratio.why.endswith("and they have no load in common")

@@ -67,6 +67,12 @@ def test_sweeps_stand_for_the_runs_at_their_ceilings(client_in, pair):
     assert get_run(pair[0], 16, 2).name in html and "Another load" not in html
 
 
+def test_open_ceilings_are_those_of_a_and_b(client_in, pair):
+    html = " ".join(shown(client_in, pair[0].pk, pair[1].pk).split())
+    assert "This compares both at 16 threads. Ceilings are not compared: both may lie higher (" in html
+    assert "this side" not in html and "the baseline" not in html
+
+
 def test_runs_under_different_loads_have_no_verdict(client_in, pair):
     html = shown(client_in, get_run(pair[0]).pk, get_run(pair[0], 16).pk)
     assert "They are not comparable, so that neither is called faster. The loads differ: 8 threads and 16" in html

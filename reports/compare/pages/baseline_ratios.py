@@ -312,7 +312,14 @@ def get_spread(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) ->
     return largest_spread((curve.setup.cluster_name for curve in curves), spreads)
 
 
-def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None) -> Ratio:
+# The side and its baseline as sentences name them: as subjects and as owners.
+SideNames = tuple[tuple[str, str], tuple[str, str]]
+BESIDE_BASELINE: SideNames = (("this side", "its"), ("the baseline", "the baseline's"))
+
+
+def throughput_ratio(
+    curve: Curve, baseline: Curve, spread: SessionSpread | None, names: SideNames = BESIDE_BASELINE
+) -> Ratio:
     """The ratio of the ceilings, where the ladders show it; else that at the highest rung that both measured.
 
     A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
@@ -336,9 +343,9 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         )  # fmt: skip
         comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
-            return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline))
+            return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline, names))
 
-    why = f"ceilings are not compared: {_open_says(curve, baseline)}"
+    why = f"ceilings are not compared: {_open_says(curve, baseline, names)}"
     # The points of both sides at the highest number of threads that both measured without a target. A target that both
     # sustained compares nothing: both do what they are asked to.
     points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (curve, baseline)]
@@ -361,7 +368,8 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     if comparison.ratio is not None and abs(comparison.ratio - 1) > comparison.threshold:
         leads, trails = (curve, baseline) if comparison.ratio > 1 else (baseline, curve)
         if trails.ceiling_ops_s > leads.ceiling_ops_s:
-            higher, lower = ("the baseline", "this side") if trails is baseline else ("this side", "the baseline")
+            (side, _), (beside, _) = names
+            higher, lower = (beside, side) if trails is baseline else (side, beside)
             why += (
                 f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
             )
@@ -421,23 +429,23 @@ def _decides(comparison: Comparison) -> bool:
     return comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
 
 
-def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve) -> str:
+def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve, names: SideNames) -> str:
     """Why a ratio is a bound: whose ceiling is one, and why."""
-    sides = {"at least": ("its ceiling", curve), "at most": ("the baseline's ceiling", baseline)}
+    sides = {"at least": (names[0][1], curve), "at most": (names[1][1], baseline)}
     whose, side = sides.get(comparison.bound, ("", curve))
     if not whose:
         return ""
-    return f"{comparison.bound}: {whose} may lie higher ({_open_reason(side)})"
+    return f"{comparison.bound}: {whose} ceiling may lie higher ({_open_reason(side)})"
 
 
-def _open_says(curve: Curve, baseline: Curve) -> str:
+def _open_says(curve: Curve, baseline: Curve, names: SideNames) -> str:
     """Which of two ceilings have no upper bound, and why."""
-    both = (("its ceiling", curve), ("the baseline's ceiling", baseline))
+    both = ((names[0][1], curve), (names[1][1], baseline))
     sides = [(whose, _open_reason(side)) for whose, side in both if _is_open(side)]
     reasons = {reason for _, reason in sides}
     if len(sides) == 2 and len(reasons) == 1:
         return f"both may lie higher ({reasons.pop()})"
-    return " and ".join(f"{whose} may lie higher ({reason})" for whose, reason in sides)
+    return " and ".join(f"{whose} ceiling may lie higher ({reason})" for whose, reason in sides)
 
 
 def _is_open(curve: Curve) -> bool:
@@ -448,7 +456,7 @@ def _open_reason(curve: Curve) -> str:
     ceiling = curve.ceiling
     assert ceiling is not None
     return bound_reason(ceiling) or (
-        "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "its ladder does not show the end"
+        "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "the ladder does not show the end"
     )
 
 

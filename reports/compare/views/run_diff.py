@@ -54,7 +54,7 @@ def why_page(
     if a.curve and b.curve and a.curve.same_session(b.curve):
         spread = None
     if ceilings:
-        ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
+        ratio = throughput_ratio(ceilings[1], ceilings[0], spread, names=(("B", "B's"), ("A", "A's")))
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
     else:
         ratio = None
