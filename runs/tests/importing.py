@@ -131,7 +131,7 @@ def state_mix(upload: Upload) -> str:
     workload_a = {"READ": 0.5, "UPDATE": 0.5}
     counted = filter(None, (count_operations(run) for run in upload.recognised["runs"]))
     shares = get_shares(next(counted, {})) or workload_a
-    if all(abs(share - 0.5) < MAX_SHARE_OFF for share in shares.values()):
+    if shares.keys() == workload_a.keys() and all(abs(share - 0.5) < MAX_SHARE_OFF for share in shares.values()):
         shares = workload_a
     return "".join(f"{name}={shares[operation]}\n" for name, operation in PROPORTIONS.items() if operation in shares)
 
