@@ -119,6 +119,14 @@ def test_is_created_read_changed_listed_and_deleted(operator, kind):
     assert Deletion.objects.get().name == name
 
 
+def test_another_address_leaves_the_name_that_programs_know(operator, rack, settings):
+    settings.EXTERNAL_NETWORKS = ["192.0.2.0/24"]
+    for status, port in ((201, 6379), (200, 6380)):
+        nodes = [{"machine": "bench-01", "address": f"192.0.2.7:{port}"}]
+        answer = put(operator, "clusters", "At 192.0.2.7:6379", {"provisioner": "external", "nodes": nodes}, status)
+        assert answer["name"] == "At 192.0.2.7:6379" and answer["definition"]["nodes"] == nodes
+
+
 def test_second_put_writes_no_row(operator, rack):
     definition = {"system": "redis", "cluster": "rack", "settings": {"maxmemory": "1gb"}}
     put(operator, "databases", "Redis", definition, 201)

@@ -125,8 +125,8 @@ def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
 
 
 def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
-    held = replace(operation("READ", 1000.0), bounds_us={"p99": (10_000.0, None)}, latencies_us={})
-    figure = SweepsPercentilesFigure([curve(points=[point(2, 5.0, operations=(held,))])]).draw(FRAMES[0])
+    measured = replace(operation("READ", 1000.0), bounds_us={"p99": (10_000.0, None)}, latencies_us={})
+    figure = SweepsPercentilesFigure([curve(points=[point(2, 5.0, operations=(measured,))])]).draw(FRAMES[0])
     assert [trace["name"].endswith("bounds") for trace in figure["data"]] == [False, True]
 
 
@@ -173,15 +173,15 @@ def test_names_of_bars_are_whole_in_rows_of_their_own(narrow):
 
 
 def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
-    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
-    [bar] = CeilingsFigure([curve(points=[held])]).draw(FRAMES[0])["data"]
+    measured = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
+    [bar] = CeilingsFigure([curve(points=[measured])]).draw(FRAMES[0])["data"]
     assert bar["x"] == [pytest.approx((900 * 800 * 950) ** (1 / 3), rel=1e-3)]
 
 
 def test_a_wide_interval_is_cut_and_its_end_is_stated():
     """Two repeats that differ threefold have an interval fifty times as wide as the bar."""
-    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
-    figure = CeilingsFigure([curve(points=[held])])
+    measured = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
+    figure = CeilingsFigure([curve(points=[measured])])
     drawn = figure.draw(FRAMES[0])
     [bar] = drawn["data"]
     assert drawn["layout"]["xaxis"]["range"][1] < 5 * bar["x"][0]
@@ -191,9 +191,9 @@ def test_a_wide_interval_is_cut_and_its_end_is_stated():
 
 
 def test_own_bars_begin_on_the_axis_beside_published_numbers():
-    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
+    measured = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
     printed = overlays(("thumbtack-2013",))
-    drawn = CeilingsFigure([curve(points=[held])], published=printed).draw(FRAMES[0])
+    drawn = CeilingsFigure([curve(points=[measured])], published=printed).draw(FRAMES[0])
     value = drawn["layout"]["xaxis"]
     bar = drawn["data"][0]
     assert value["type"] == "log" and 10 ** value["range"][0] < bar["x"][0]

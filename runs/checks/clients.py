@@ -263,14 +263,14 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
             if client.evidence is not None and name in client.evidence.written
         ]
         total = sum(parts)
-        known = stated or 0
+        of_run = stated or 0
         is_whole = len(parts) == len(facts.clients)
         # Threads are always known; no target is one, too.
-        if parts and (stated or name == "target") and (total != known if is_whole else total > known):
+        if parts and (stated or name == "target") and (total != of_run if is_whole else total > of_run):
             who = "all clients"
             if not is_whole:
                 who = f"{len(parts)} of {counted(len(facts.clients), 'client')}"
-            yield f"{name} ({who} {grouped(total)}, the upload {grouped(known)})"
+            yield f"{name} ({who} {grouped(total)}, the upload {grouped(of_run)})"
 
 
 def _excess_operations(facts: RunFacts) -> Iterator[str]:

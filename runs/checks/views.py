@@ -109,7 +109,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "about": about,
         "form": form,
-        "kept": [(one, shown(name, one.value)) for one in stored],
+        "overrides": [(row, shown(name, row.value)) for row in stored],
         "defaults": _defaults(name),
     }
     return render(request, "runs/thresholds/form.html", context, status=form_status(form))

@@ -45,8 +45,11 @@ def list_lasting_changes(run: Run) -> list[str]:
     system = load_catalog().get(run.system, spec["client"]["flavour"])
     if database is None or system is None:
         return []
-    kept = correct_sign_in(run)["database"]
+    measured = correct_sign_in(run)["database"]
     changed = set[str]()
-    for then, now in ((kept["settings"], database.settings), (kept["binding_properties"], database.binding_properties)):
+    for then, now in (
+        (measured["settings"], database.settings),
+        (measured["binding_properties"], database.binding_properties),
+    ):
         changed |= {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
     return sorted(changed - set(secret_properties(system)))

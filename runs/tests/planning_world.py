@@ -84,3 +84,25 @@ def chosen_elsewhere(file: PlanFile, team: Team) -> Chosen:
         for role, made in file.generators.items()
     }
     return Chosen(clusters, generators)
+
+
+def make_parts(team):
+    """What a matrix of the builder needs: two databases, a workload and a load generator."""
+    cluster = make_cluster(team=team, machines=[make_machine()])
+    return {
+        "redis": make_database(team=team, cluster=cluster, name="Redis", system="redis"),
+        "postgresql": make_database(team=team, cluster=cluster, name="PostgreSQL", system="postgresql"),
+        "workload": make_workload(team=team, name="A"),
+        "generator": make_load_generator(bindings={"redis": "d", "postgresql": "d"}),
+    }
+
+
+def make_form(parts, **more):
+    """What the builder posts for these parts."""
+    return {
+        "name": "Study", "purpose": "demo", "entries": [f"{parts['redis'].pk}:always", f"{parts['postgresql'].pk}:on"],
+        "workloads": [str(parts["workload"].pk)], "load_generators": [str(parts["generator"].pk)],
+        "processes_per_generator": "1", "ladder": "threads", "rungs": "2", "repeats": "1", "order": "interleaved",
+        "seed": "1", "warmup_s": "2", "min_measure_s": "10", "min_operations": "0", "load_policy": "load",
+        "load_threads": "8", "between_rungs": "keep", "priority": "0", **more,
+    }  # fmt: skip

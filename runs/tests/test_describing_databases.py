@@ -444,6 +444,17 @@ def test_a_corrected_address_renames_what_was_not_measured(team, settings, is_me
         assert row.name == f"Redis at 10.1.2.3:{6379 if is_measured else 6380}"
 
 
+def test_a_corrected_address_is_no_part_of_a_longer_one(team, settings):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    cluster = make_cluster(team=team, provisioner="external", name="Beside 10.1.2.3:6379")
+    node = cluster.nodes.get()
+    cluster.nodes.update(address="10.1.2.3:637")
+    data = cluster_data((node.machine, "10.1.2.3:80"), provisioner="external", name=cluster.name)
+    assert browser(team, "admin").post(reverse("cluster-edit", args=[cluster.pk]), data).status_code == 302
+    cluster.refresh_from_db()
+    assert cluster.name == "Beside 10.1.2.3:6379"
+
+
 def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
     monkeypatch.setattr("runs.catalog.forms.clusters.MAX_LISTED", 1)
     machine, _ = make_machine(name="rack-1"), make_machine(name="rack-2")

@@ -8,8 +8,7 @@ from runs.plans import expand, stored_plan
 from runs.plans.files.plan_export import export_plan
 from runs.plans.files.plan_file import read_plan
 from runs.tests.factories import make_load_generator, make_machine
-from runs.tests.planning_world import a_matrix, list_refusals
-from runs.tests.test_overrides_of_plans import make_form, parts  # noqa: F401  a fixture
+from runs.tests.planning_world import a_matrix, list_refusals, make_form, make_parts
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +51,8 @@ def test_plan_file_has_the_numbers():
 
 
 @pytest.mark.slow
-def test_builder_plans_the_numbers(client_in, parts):  # noqa: F811
+def test_builder_plans_the_numbers(client_in, team):
+    parts = make_parts(team)
     second = make_load_generator(machine=make_machine(), bindings={"redis": "d", "postgresql": "d"})
     fields = {"generator_counts": "1, 2", "load_generators": [str(parts["generator"].pk), str(second.pk)]}
 

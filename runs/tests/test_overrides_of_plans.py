@@ -5,30 +5,14 @@ from django.urls import reverse
 
 from runs.models import Matrix, Run
 from runs.plans.forms.overrides import Override, get_overrides, problem_with
-from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
+from runs.tests.planning_world import make_form, make_parts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
 def parts(team):
-    cluster = make_cluster(team=team, machines=[make_machine()])
-    return {
-        "redis": make_database(team=team, cluster=cluster, name="Redis", system="redis"),
-        "postgresql": make_database(team=team, cluster=cluster, name="PostgreSQL", system="postgresql"),
-        "workload": make_workload(team=team, name="A"),
-        "generator": make_load_generator(bindings={"redis": "d", "postgresql": "d"}),
-    }
-
-
-def make_form(parts, **more):
-    return {
-        "name": "Study", "purpose": "demo", "entries": [f"{parts['redis'].pk}:always", f"{parts['postgresql'].pk}:on"],
-        "workloads": [str(parts["workload"].pk)], "load_generators": [str(parts["generator"].pk)],
-        "processes_per_generator": "1", "ladder": "threads", "rungs": "2", "repeats": "1", "order": "interleaved",
-        "seed": "1", "warmup_s": "2", "min_measure_s": "10", "min_operations": "0", "load_policy": "load",
-        "load_threads": "8", "between_rungs": "keep", "priority": "0", **more,
-    }  # fmt: skip
+    return make_parts(team)
 
 
 def make_row(parts, value="5000", name="recordcount"):

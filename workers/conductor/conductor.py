@@ -22,11 +22,11 @@ from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from benchsite.core.database_clock import database_now
 from benchsite.core.formatting import grouped
 from runs.builds import add_statement, is_same_commit, read_commit_time
 from runs.catalog import generators
 from runs.models import ClientRun, Cluster, Ending, Phase, Run, Stage, Status
-from runs.plans.schedules.schedule_changes import database_now
 from runs.plans.submission import wake_scheduler
 from runs.queue import client_lifecycle, lifecycle
 from runs.queue.database_retries import STORAGE_ERRORS, is_transient, retry

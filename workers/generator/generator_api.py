@@ -26,12 +26,12 @@ from django.views.decorators.http import require_http_methods
 from pydantic import BaseModel, ValidationError
 
 from benchsite.accounts import tenancy
+from benchsite.core.database_clock import database_now
 from benchsite.core.formatting import size as in_words
 from benchsite.core.generator_access import AccessRefused
 from benchsite.rest.problems import CONTENT_TYPE
 from runs.catalog import generators
 from runs.models import ClientRun, LoadGenerator, RunEvent
-from runs.plans.schedules.schedule_changes import database_now
 from runs.queue import client_lifecycle, live
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.results import artifacts

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Membership, Role, Scope
+from benchsite.core.database_clock import database_now
 from benchsite.rest.authentication import Needs, bearer_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, Username, Word, owned, refusals
@@ -17,7 +18,6 @@ from runs.api.routers import matrices
 from runs.catalog import generators
 from runs.catalog.data_confirmations import confirm, target_rows
 from runs.models import Cluster, DataConfirmation, LoadGenerator, Provisioner
-from runs.plans.schedules.schedule_changes import database_now
 from runs.results import pushed_metrics
 from runs.results.pushed_metrics import MAX_TEXT_LENGTH
 

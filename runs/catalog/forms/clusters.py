@@ -1,9 +1,10 @@
 """The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
 
+import re
 import time
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -146,13 +147,13 @@ class ClusterForm(NamedForm):
         by_name: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.operator = operator
+        self.operator, self.by_name = operator, by_name
         allowed = [Provisioner.EXTERNAL]
         if operator:
             allowed = list(EXPLAINED)
         super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
         self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
-        self.fields["exporters"].networks = team.external_networks  # type: ignore[attr-defined]
+        cast(UrlsField, self.fields["exporters"]).networks = team.external_networks
         nodes = []
         if instance:
             nodes = list(instance.nodes.all())
@@ -234,7 +235,8 @@ class ClusterForm(NamedForm):
                     Node(cluster=cluster, machine=machine, address=address, position=position)
                     for position, (machine, address) in enumerate(self.nodes)
                 )
-                self._rename(cluster, former)
+                if not self.by_name:  # Programs know rows by their names.
+                    self._rename(cluster, former)
         return cluster
 
     def _rename(self, cluster: Cluster, former: list[str]) -> None:
@@ -242,9 +244,13 @@ class ClusterForm(NamedForm):
         if cluster.runs.exists():
             return
         rows: list[Cluster | Database] = [cluster, *cluster.databases.all()]
-        for old, (_, new) in zip(former, self.nodes, strict=False):
-            for row in rows:
-                name = row.name.replace(old, new)[:80] if old else row.name
-                if name != row.name and not type(row).objects.filter(team=cluster.team, name=name).exists():
-                    row.name = name
-                    row.save(update_fields=["name"])
+        renewed = {old: new for old, (_, new) in zip(former, self.nodes, strict=False) if old}
+        if not renewed:
+            return
+        # 10.0.0.1:637 is no part of 10.0.0.1:6379.
+        addresses = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, renewed))})(?![\w.])")
+        for row in rows:
+            name = addresses.sub(lambda match: renewed[match[0]], row.name)[:80]
+            if name != row.name and not type(row).objects.filter(team=cluster.team, name=name).exists():
+                row.name = name
+                row.save(update_fields=["name"])

@@ -11,6 +11,7 @@ from django.urls import reverse
 from benchsite.accounts import audit
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import User
+from benchsite.core.database_clock import database_now
 from benchsite.notifications import notices
 from runs.models import Matrix, Occasion, Run, Schedule, Status
 from runs.plans import PlanError, submit
@@ -30,7 +31,7 @@ OUTCOME = Occasion.Outcome
 
 def tick(now: datetime | None = None) -> list[Occasion]:
     """Carry out every schedule that is due, each in a transaction of its own; the scheduler calls it."""
-    now = now or schedule_changes.database_now()
+    now = now or database_now()
     due = Schedule.objects.filter(is_active=True, next_at__lte=now).order_by("next_at").values_list("pk", flat=True)
     return [occasion for pk in due if (occasion := _carry_out(pk, now)) is not None]
 
@@ -68,7 +69,7 @@ def run_now(schedule: Schedule, by: User) -> Occasion:
             f"“{before.name}”, which it submitted before, has not finished. Wait for it, or cancel it."
         )
 
-    now = schedule_changes.database_now()
+    now = database_now()
     matrix = _submit(locked, now, by)
     audit.note("schedule_run", team=locked.team, actor=by, subject=locked.name, text=matrix.name)
     message = f"Asked for by {by.get_username()}."

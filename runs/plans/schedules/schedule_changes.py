@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import User
+from benchsite.core.database_clock import database_now
 from runs.models import Matrix, Schedule
 from runs.plans.schedules.times import Rule, in_words, next_times
 
@@ -72,14 +73,6 @@ def delete(schedule: Schedule, by: User) -> None:
     """It goes; the matrices that it submitted stay."""
     audit.note("schedule_deleted", team=schedule.team, actor=by, subject=schedule.name)
     schedule.delete()
-
-
-def database_now() -> datetime:
-    """PostgreSQL's clock: schedules never depend on which machine looks."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
-        now: datetime = cursor.fetchall()[0][0]
-    return now
 
 
 def _next(rule: Rule) -> datetime:

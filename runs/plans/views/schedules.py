@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
+from benchsite.core.database_clock import database_now
 from benchsite.core.responses import get_posted
 from runs.models import Matrix, Occasion, Schedule
 from runs.plans import PlanError
@@ -153,7 +154,7 @@ def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Sc
         "matrix": matrix,
         "schedule": schedule,
         "when": when,
-        "upcoming": next_times(form.rule, schedule_changes.database_now(), SHOWN) if shown else (),
+        "upcoming": next_times(form.rule, database_now(), SHOWN) if shown else (),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/schedules/preview.html", context)
