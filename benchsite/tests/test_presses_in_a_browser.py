@@ -46,6 +46,37 @@ def test_typing_goes_on_while_fields_are_drawn_anew(site: SimpleNamespace):
     expect(page.get_by_label("Address")).to_have_value("10.0.0.5:5432")
 
 
+def test_field_that_was_left_keeps_what_was_typed(site: SimpleNamespace):
+    """The fields of another system arrive after the next fields were filled in."""
+    page = site.open()
+    page.goto("/own-server/")
+
+    routes: list[Route] = []
+    page.route("**/own-server/", lambda route: routes.append(route))
+    page.get_by_label("System").select_option("postgresql")
+    page.get_by_label("Password").fill("word")
+    page.get_by_label("TLS").focus()
+    routes[0].continue_()
+    expect(page.get_by_label("Database")).to_be_visible()
+    expect(page.get_by_label("Password")).to_have_value("word")
+
+
+def test_last_answer_counts_where_fields_follow_each_other(site: SimpleNamespace):
+    """The address was typed, and left, before the fields of the chosen system arrived."""
+    page = site.open()
+    page.goto("/own-server/")
+
+    routes: list[Route] = []
+    page.route("**/own-server/", lambda route: routes.append(route), times=1)
+    page.get_by_label("System").select_option("memcached")
+    page.get_by_label("Address").fill("postgresql://ycsb:word@127.0.0.1:1/ycsb?sslmode=require")
+    page.keyboard.press("Tab")
+    routes[0].continue_()
+    expect(page.get_by_label("Address")).to_have_value("127.0.0.1:1")
+    expect(page.get_by_label("Password")).to_have_value("word")
+    assert site.complaints == []
+
+
 def test_fields_are_drawn_anew_after_a_press(site: SimpleNamespace):
     page = site.open()
     page.goto("/own-server/")

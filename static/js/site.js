@@ -45,26 +45,32 @@
   for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(type, failed);
   document.addEventListener("htmx:afterOnLoad", (event) => event.detail.successful && answered());
 
-  // Where a part of the page is replaced, what was opened stays open, and what had the focus keeps it, with what was
-  // typed there since the request.
-  let kept = null;
+  // Where a part of the page is replaced, what was opened stays open, what had the focus keeps it, and fields keep what
+  // was typed or chosen since the request.
+  const UNTYPED = ["checkbox", "radio", "file"];
+  let before = null;
   document.addEventListener("htmx:beforeSwap", function ({ detail }) {
-    const { name, value } = document.activeElement, sent = name && detail.requestConfig?.parameters?.[name];
+    const sent = detail.requestConfig?.parameters || {};
+    const fields = [...document.querySelectorAll("input[id], select[id], textarea[id]")].filter(({ type }) => !UNTYPED.includes(type));
+    const changed = fields.filter(({ name, value }) => typeof sent[name] === "string" && sent[name] !== value);
+    const typed = changed.map(({ id, value }) => [id, value]);
     const details = [...document.querySelectorAll("details[id]")].map(({ id, open }) => [id, open]);
     const help = document.querySelector(":popover-open")?.id;
-    const typed = sent === undefined || sent === value ? null : value;
-    kept = { focus: document.activeElement?.id, top: scrollY, details, help, typed };
+    before = { focus: document.activeElement?.id, top: scrollY, details, help, typed };
   });
   document.addEventListener("htmx:afterSwap", function () {
-    const changed = (kept?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
+    const changed = (before?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
     for (const [id, open] of changed) document.getElementById(id).open = open;
-    if (changed.length) scrollTo({ top: kept.top, behavior: "instant" });
-    const focused = kept?.focus ? document.getElementById(kept.focus) : null;
+    if (changed.length) scrollTo({ top: before.top, behavior: "instant" });
+    const focused = before?.focus ? document.getElementById(before.focus) : null;
     focused?.focus({ preventScroll: true });
-    if (focused && kept.typed) focused.value = kept.typed;
-    const source = kept?.help && document.querySelector(`[popovertarget=${kept.help}]`);
-    if (source) document.getElementById(kept.help).showPopover({ source });
-    kept = null;
+    for (const [id, value] of before?.typed || []) {
+      const field = document.getElementById(id);
+      if (field) field.value = value;
+    }
+    const source = before?.help && document.querySelector(`[popovertarget=${before.help}]`);
+    if (source) document.getElementById(before.help).showPopover({ source });
+    before = null;
   });
 
   // What arrives while something is pressed would move it away from below the pointer, and the press would be none.

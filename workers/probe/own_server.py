@@ -48,14 +48,6 @@ DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
 MAX_NAME_LENGTH = 80
 AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
-# Of a field after whose change the other fields are drawn anew, as what was typed there says.
-REFILL = {
-    "hx-post": "",
-    "hx-vals": '{"fill": "1"}',
-    "hx-target": "#server",
-    "hx-select": "#server",
-    "hx-swap": "outerHTML",
-}
 
 
 class ServerForm(SignInForm):
@@ -63,12 +55,12 @@ class ServerForm(SignInForm):
 
     lines = "properties"
     is_dns_record = False
-    system = forms.ChoiceField(choices=[], widget=forms.Select(attrs=REFILL))
+    system = forms.ChoiceField(choices=[])
     address = forms.CharField(
         max_length=MAX_TEXT_LENGTH,
         help_text="host:port as the load generators reach it, comma-separated for the nodes of a cluster, or a "
         "connection string.",
-        widget=forms.TextInput(attrs={**REFILL, "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     name = name_field(required=False, help_text="Its name in figures; empty: its system and address.")
     machine = forms.ChoiceField(
