@@ -91,27 +91,18 @@ def plan_machine_study(
         team,
         user,
         generators[:1],  # Another client would start, and compile itself, on the same core.
-        entries=(entries := name_products([entry for entry in ENTRIES if entry.system in systems])),
+        entries=name_products([entry for entry in ENTRIES if entry.system in systems]),
         workloads=[build_workload(team, f"A: {RECORDS:,} records", "A", CORE_WORKLOADS["A"], RECORDS)],
         name=f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}: workload A",
-        ladder=Matrix.Ladder.TARGET,
-        threads=entries[0].threads,
         search=SEARCH.to_stored(Matrix.Ladder.TARGET),
         repeats=repeats,
         load_threads=LOAD_THREADS,
         warmup_s=WARMUP_S,
         settle_s=SETTLE_S,
-        min_measure_s=MIN_MEASURE_S,
-        max_measure_s=MIN_MEASURE_S,
         priority=PRIORITY,
         tags=[TAG, f"{TAG}-{uuid4().hex[:8]}"],
         notes=CAVEATS,
     )
-    threads = {entry.name: entry.threads for entry in entries}
-    databases = dict(matrix.entries.values_list("database__name", "database"))
-    matrix.overrides = [
-        {"match": {"database": str(pk)}, "set": {"threads": threads[name]}} for name, pk in databases.items()
-    ]
     plan = preview(stored_plan(matrix))
     if plan.problems:
         raise PlanError(plan.problems)
@@ -126,7 +117,7 @@ def plan_machine_study(
             )
         ])  # fmt: skip
     matrix.min_measure_s = matrix.max_measure_s = min(measure_s, MAX_MEASURE_S)
-    matrix.save(update_fields=["overrides", "min_measure_s", "max_measure_s"])
+    matrix.save(update_fields=["min_measure_s", "max_measure_s"])
     return matrix
 
 

@@ -127,14 +127,16 @@ def minutes(seconds: float) -> str:
 
 
 class StudyEntry(NamedTuple):
-    """A database of a study and its durability modes. `nodes` are processes of this machine."""
+    """A database of a study and its durability modes. `nodes` are processes of this machine; with `threads` the ladder
+    is one of targets.
+    """
 
     system: str
     name: str
     modes: Sequence[str]
     nodes: int = 1
     replication_factor: int = 1
-    threads: int = 0  # of a search over targets
+    threads: int = 0
     settings: Mapping[str, str] = {}
 
 
@@ -174,6 +176,7 @@ def plan_study(
     }
     workloads = workloads or [build_workload(team, WORKLOAD, "A", CORE_WORKLOADS["A"])]
     modes: list[tuple[Database, str]] = []
+    overrides: list[dict[str, dict[str, Any]]] = []
     for entry in entries:
         settings = dict(entry.settings)
         if entry.nodes > 1:
@@ -191,6 +194,10 @@ def plan_study(
             database.settings = settings
             database.save(update_fields=["settings"])
         modes += [(database, mode) for mode in entry.modes]
+        if entry.threads:
+            overrides.append({"match": {"database": str(database.pk)}, "set": {"threads": entry.threads}})
+    if overrides:
+        defaults |= {"ladder": Matrix.Ladder.TARGET, "threads": entries[0].threads, "overrides": overrides}
     return Draft(Matrix(team=team, **defaults | fields), modes, workloads, generators).store(user)
 
 
