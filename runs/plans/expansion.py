@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from benchsite.core.formatting import counted
 from runs.catalog import load_catalog
@@ -178,7 +179,7 @@ def _cells(
     ladder = _overridden(plan, axes).get("rungs", plan.rungs)
     if plan.search is not None:  # Only its first trial is known.
         ladder = [plan.threads or 1 if plan.ladder == "target" else min(plan.rungs)]
-    for rung in (int(r) for r in ladder):  # type: ignore[attr-defined]
+    for rung in map(int, ladder):
         for repeat in range(1, (1 if plan.search is not None else plan.repeats) + 1):
             cell = {**axes, "rung": rung, "repeat": repeat}
             reasons = [rule.reason for rule in plan.exclusions if rule.applies(**cell)]
@@ -198,9 +199,9 @@ def _name_groups(plan: Plan) -> str:
     return f" + {name}"
 
 
-def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, object]:
+def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, Any]:
     """What the overrides set for a cell; a later rule wins."""
-    merged: dict[str, object] = {}
+    merged: dict[str, Any] = {}
     for rule in plan.overrides:
         if rule.applies(**cell):
             merged.update(rule.set or {})
@@ -217,12 +218,12 @@ def _draft(
 ) -> _Draft:
     changes = _overridden(plan, cell)
     names = changes.pop("generators", None)
-    threads = int(str(changes.pop("threads", 0))) or (rung if plan.ladder == "threads" else plan.threads or 1)
+    threads = int(changes.pop("threads", 0)) or (rung if plan.ladder == "threads" else plan.threads or 1)
     changes.pop("rungs", None)
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
     if names is not None:
-        generators = tuple(g for g in plan.ladder_generators if g.name in names)  # type: ignore[operator]
+        generators = tuple(g for g in plan.ladder_generators if g.name in names)
     target = None
     if plan.ladder == "target" and plan.search is None:
         target = rung

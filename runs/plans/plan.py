@@ -142,7 +142,7 @@ class Rule:
 
     match: Mapping[str, object]
     reason: str = ""
-    set: Mapping[str, object] | None = None
+    set: Mapping[str, Any] | None = None
 
     def applies(self, **axes: object) -> bool:
         """Whether the rule covers the cell; an axis that the cell leaves open never agrees."""
