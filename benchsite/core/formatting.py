@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 NOTHING = "\N{EN DASH}"  # what stands where there is no number
 MINUS = "\N{MINUS SIGN}"
@@ -29,6 +29,11 @@ FORMULA = re.compile(f"{FORMULA_BEGINS}|{FORMULA_SIGNS}")
 
 Number = float | int | None
 Cell = TypeVar("Cell")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Python takes a truth value for a number, and no reader does."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_missing(value: Number) -> bool:
@@ -78,6 +83,11 @@ def printable(text: str, substitute: str = "") -> str:
 def first_difference(a: str, b: str) -> int:
     """The index at which two texts begin to differ: the shorter's length where that is how the other one begins."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def enumerated(texts: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c" """
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def listed(texts: Sequence[str], most: int) -> str:

@@ -26,7 +26,7 @@ from reports.published.messages import EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED,
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
-from runs.checks.spec_facts import cluster_facts, describe_groups, get_key_shares, shared_machine
+from runs.checks.spec_facts import cluster_facts, describe_groups, describe_key_share, shared_machine
 from runs.queue.spec import MachineSpec
 from runs.results.measures.sustained_load import SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -81,16 +81,6 @@ def _loss(run: Submitted) -> str:
     if worst:
         longer = f", at worst {formatting.exact(worst)} s"
     return f"{formatting.exact(record['loss_window_s'])} s{longer}"
-
-
-def _key_share(name: str) -> Field:
-    def share(run: Submitted) -> str | None:
-        shares = get_key_shares(run.spec)
-        if shares is None:
-            return None
-        return formatting.percent(getattr(shares, name))
-
-    return share
 
 
 def _window(run: Submitted) -> str:
@@ -148,8 +138,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     "workload properties": _properties,
     "records": "dataset.records",
     "bytes of a record": "dataset.record_bytes",
-    "requests to the hottest 1 % of the keys": _key_share("hottest_percent"),
-    "requests to the 10 hottest keys": _key_share("hottest_ten"),
+    "requests to the hottest 1 % of the keys": lambda run: describe_key_share(run.spec, "hottest_percent"),
+    "requests to the 10 hottest keys": lambda run: describe_key_share(run.spec, "hottest_ten"),
     "measured": _window,
     "purpose": "purpose",
     "nodes": lambda run: cluster_facts(run.spec).nodes,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite.core import formatting
+from benchsite.core.formatting import is_number
 from benchsite.core.table import Cell
 from reports.published.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.plans.files.plan import PlanRefused
@@ -141,7 +142,7 @@ def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
 
 def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
     """A cell as charts.js writes it."""
-    if not _is_number(cell):
+    if not is_number(cell):
         text = formatting.NOTHING if cell is None or cell == "" else str(cell)
         verdict = ""
         if text in VERDICTS:
@@ -151,13 +152,9 @@ def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
     return Shown(formatting.cell(cell), repr(cell), signs)
 
 
-def _is_number(cell: object) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
 def _is_of_numbers(column: Sequence[Cell]) -> bool:
     """Whether a column is set as numbers: a side of the environment has some, among words that must wrap."""
-    numbers = sum(_is_number(cell) for cell in column)
+    numbers = sum(is_number(cell) for cell in column)
     words = sum(isinstance(cell, str) and cell != "" for cell in column)
     return numbers > 0 and numbers >= words
 
@@ -181,8 +178,8 @@ def abreast(cells: Cells) -> list[Cells]:
 
 def _judged(verdict: dict[str, Any]) -> dict[str, str]:
     low, high = verdict.get("low"), verdict.get("high")
-    interval = f"{_times(low)} to {_times(high)}" if _is_number(low) and _is_number(high) else formatting.NOTHING
-    if verdict.get("bound") == "at least" and _is_number(low):
+    interval = f"{_times(low)} to {_times(high)}" if is_number(low) and is_number(high) else formatting.NOTHING
+    if verdict.get("bound") == "at least" and is_number(low):
         interval = f"at least {_times(low)}"
     texts = {
         name: str(verdict.get(name, "")) for name in ("side", "baseline", "metric", "outcome", "reason", "algorithm")

@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from benchsite.core.formatting import THIN
+from benchsite.core.formatting import THIN, enumerated
 from runs.checks import RUN_CHECKS, THRESHOLDS, Check, profile
 from runs.checks.check import PAIR_CHECKS, PARTS
 from runs.checks.profile import PROFILES
@@ -61,8 +61,7 @@ def _purposes() -> str:
 
 
 def _listed(checks: Sequence[Check], flag: str) -> str:
-    ids = [check.id for check in checks if getattr(check, flag)]
-    return f"{', '.join(ids[:-1])} and {ids[-1]}"
+    return enumerated([check.id for check in checks if getattr(check, flag)])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from benchsite.core.formatting import counted, exact, throughput
+from benchsite.core.formatting import counted, exact, percent, throughput
 from runs.catalog import OWN_FLAVOUR, count_servers, load_catalog
 from runs.checks.facts import ClusterFacts
 from runs.checks.pairs import SideFacts
@@ -48,6 +48,14 @@ def get_key_shares(spec: RunSpec) -> KeyShares | None:
         warmup_s=max_warmup_s(spec["window"]),
         measure_s=spec["window"]["min_measure_s"],
     )
+
+
+def describe_key_share(spec: RunSpec, name: str) -> str | None:
+    """One field of its key shares in per cent."""
+    shares = get_key_shares(spec)
+    if shares is None:
+        return None
+    return percent(getattr(shares, name))
 
 
 def describe_groups(spec: RunSpec) -> dict[str, str]:

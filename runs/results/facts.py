@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from benchsite.core.formatting import is_number
 from runs.results.messages import (
     FACT_TOO_LONG,
     NEITHER_TEXT_NOR_NUMBER,
@@ -45,7 +46,7 @@ def fact_problem(name: str, value: object) -> str:
     """Why this is no value of the fact; empty where it is one."""
     if name in NUMBERS:
         least, most = NUMBERS[name]
-        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+        if is_number(value) and least <= value <= most:
             return ""
         return NUMBER_BETWEEN.format(name=name, least=least, most=most)
     if name == "clock_steps":
@@ -60,7 +61,7 @@ def fact_problem(name: str, value: object) -> str:
         if len(value) <= MAX_TEXT_LENGTH:
             return ""
         return FACT_TOO_LONG.format(name=name, limit=MAX_TEXT_LENGTH)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return NEITHER_TEXT_NOR_NUMBER.format(name=name)
     if abs(value) <= MAX_NUMBER:
         return ""
@@ -73,10 +74,7 @@ def _are_pairs(value: object) -> bool:
     if not isinstance(value, list | tuple) or len(value) > MAX_CLOCK_STEPS:
         return False
     numbers = [number for pair in value for number in (pair if isinstance(pair, list | tuple) else ())]
-    return len(numbers) == 2 * len(value) and all(
-        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= MAX_NUMBER
-        for number in numbers
-    )
+    return len(numbers) == 2 * len(value) and all(is_number(number) and abs(number) <= MAX_NUMBER for number in numbers)
 
 
 def _are_server_codes(value: object) -> bool:

@@ -12,7 +12,7 @@ from reports.compare.curves import Curve, Point
 from runs.checks import CheckResult, SideFacts
 from runs.checks.facts import fact
 from runs.checks.pairs import waits_for
-from runs.checks.spec_facts import describe_groups, get_key_shares
+from runs.checks.spec_facts import describe_groups, describe_key_share, get_key_shares
 from runs.queue.spec import MachineSpec, RunSpec
 from runs.ycsb.redact import is_secret
 
@@ -180,16 +180,6 @@ def _memory_ratio(side: RunSide) -> str | None:
     return formatting.significant(ratio, 2)
 
 
-def _key_share(name: str) -> Callable[[RunSide], str | None]:
-    def read(side: RunSide) -> str | None:
-        shares = get_key_shares(side.spec)
-        if shares is None:
-            return None
-        return formatting.percent(getattr(shares, name))
-
-    return read
-
-
 def _began(side: RunSide) -> str | None:
     if not side.run.started_at:
         return None
@@ -235,8 +225,8 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
             "records": _spec("dataset.records", _grouped),
             "bytes of a record": _spec("dataset.record_bytes", _grouped),
             "data set over memory": _memory_ratio,
-            HOTTEST_PERCENT: _key_share("hottest_percent"),
-            HOTTEST_TEN: _key_share("hottest_ten"),
+            HOTTEST_PERCENT: lambda side: describe_key_share(side.spec, "hottest_percent"),
+            HOTTEST_TEN: lambda side: describe_key_share(side.spec, "hottest_ten"),
         },
         ("workload.properties",),
     ),
@@ -394,7 +384,7 @@ def _facts(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[Line, ...]
 def _fact_text(machine: Mapping[str, object], name: str) -> str | None:
     """A machine's fact as people read it; None where nobody knows it."""
     value = fact(machine, name)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if formatting.is_number(value):
         if name.endswith("_bytes"):
             return formatting.size(value)
         if name.endswith("_us"):

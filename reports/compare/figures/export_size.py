@@ -7,6 +7,7 @@ A slide is 1920 x 1080 pixels and is drawn on 960 x 540 with two device pixels e
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from benchsite.core.formatting import is_number
 from reports.compare.figures.layout import PlotlyFigure
 
 Medium = Literal["screen", "slide", "paper"]
@@ -73,13 +74,9 @@ def _length(name: str, value: Any, factors: Factors, holder: str) -> Any:
     elif name in LINES:
         factor = factors.marks
 
-    if factor is not None and _is_number(value):
+    if factor is not None and is_number(value):
         return round(value * factor, 2)
-    if factor is not None and isinstance(value, list) and all(map(_is_number, value)):
+    if factor is not None and isinstance(value, list) and all(map(is_number, value)):
         return [round(number * factor, 2) for number in value]
 
     return _scaled(value, factors, name)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

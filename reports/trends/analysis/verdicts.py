@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from benchsite.core.formatting import counted, plain_percent, significant
+from benchsite.core.formatting import counted, enumerated, plain_percent, significant
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import (
@@ -387,7 +387,4 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    names = list(dict.fromkeys(names))
-    if len(names) < 2:
-        return "".join(names) or "nothing"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return enumerated(list(dict.fromkeys(names))) or "nothing"

@@ -23,7 +23,7 @@ from runs.catalog import (
     render_server,
     server_settings,
 )
-from runs.plans.expansion import PlannedGroup, PlannedRun, duration_s, expand
+from runs.plans.expansion import PlannedRun, duration_s, expand
 from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, planned, twice_the_same
 from runs.plans.files.plan_file import read_plan
 from runs.plans.messages import (
@@ -35,7 +35,7 @@ from runs.plans.messages import (
     STATION_NODES,
     STATION_START,
 )
-from runs.plans.plan_spec import find_patience_ms
+from runs.plans.plan_spec import PlanGroup, find_patience_ms
 from runs.ycsb.command import (
     OPEN_RATE,
     TAIL_S,
@@ -205,7 +205,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
             warmup_s=plan.matrix.warmup_s,
             binding_properties=_binding_properties(run, run.properties),
             among_inserting=(first + number, inserting),
-            open_load=_open_load(plan.matrix, run, number),
+            open_load=_open_load(plan.matrix, run.target_ops_s, client=number, clients=run.clients, run=run.name),
             is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
         )
         for number, target in enumerate(targets)
@@ -259,38 +259,26 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
                 warmup_s=warmup_s,
                 binding_properties=_binding_properties(run, planned_group.properties),
                 among_inserting=(first + number, inserting),
-                open_load=_open_group(run, planned_group, number),
+                open_load=_open_load(
+                    group, group.target_ops_s, client=number, clients=count, run=f"{run.name} {group.name}"
+                ),
             )
             yield slug(group.name), start_s, properties
 
 
-def _open_group(run: PlannedRun, planned: PlannedGroup, number: int) -> dict[str, str] | None:
-    group = planned.group
-    if not group.arrivals or not group.target_ops_s:
-        return None
-
-    return open_load_properties(
-        target_ops_s=group.target_ops_s,
-        arrivals=group.arrivals,
-        patience_ms=find_patience_ms(group.patience_ms),
-        profile=group.profile,
-        client=number,
-        clients=len(planned.generators),
-        run=f"{run.name} {group.name}",
-    )
-
-
-def _open_load(matrix: PlanMatrix, run: PlannedRun, number: int) -> dict[str, str] | None:
-    if not matrix.arrivals or not run.target_ops_s:
+def _open_load(
+    load: PlanMatrix | PlanGroup, target_ops_s: int | None, *, client: int, clients: int, run: str
+) -> dict[str, str] | None:
+    if not load.arrivals or not target_ops_s:
         return None
     return open_load_properties(
-        target_ops_s=run.target_ops_s,
-        arrivals=matrix.arrivals,
-        patience_ms=find_patience_ms(matrix.patience_ms),
-        profile=matrix.profile,
-        client=number,
-        clients=run.clients,
-        run=run.name,
+        target_ops_s=target_ops_s,
+        arrivals=load.arrivals,
+        patience_ms=find_patience_ms(load.patience_ms),
+        profile=load.profile,
+        client=client,
+        clients=clients,
+        run=run,
     )
 
 

@@ -1,11 +1,12 @@
 """When a schedule is due. In UTC, which has no summer time: no hour is missing, none comes twice. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import count, islice
 from typing import Final
 
+from benchsite.core.formatting import enumerated
 from runs.plans.messages import EVERY_DAY, EVERY_HOUR
 
 HOURS: Final = "hours"
@@ -60,9 +61,9 @@ def in_words(rule: Rule) -> str:
         times = _times_of_day(rule)
         if len(times) > 6:
             return EVERY_HOUR.format(hours=every, minute=rule.at.minute)
-        return f"{every}, at {_listed([f'{at:%H:%M}' for at in times])} UTC"
+        return f"{every}, at {enumerated([f'{at:%H:%M}' for at in times])} UTC"
     if rule.every == WEEK:
-        return f"on {_listed([f'{DAYS[day]}s' for day in sorted(set(rule.days))])} at {rule.at:%H:%M} UTC"
+        return f"on {enumerated([f'{DAYS[day]}s' for day in sorted(set(rule.days))])} at {rule.at:%H:%M} UTC"
     return EVERY_DAY.format(at=rule.at)
 
 
@@ -71,9 +72,3 @@ def _times_of_day(rule: Rule) -> list[time]:
     if rule.every != HOURS:
         return [rule.at]
     return [time(hour, rule.at.minute) for hour in range(rule.at.hour % rule.hours, 24, rule.hours)]
-
-
-def _listed(words: Sequence[str]) -> str:
-    if len(words) > 1:
-        return " and ".join([", ".join(words[:-1]), words[-1]])
-    return words[0]

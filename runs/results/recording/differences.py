@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from django.db.models import Model
 
-from benchsite.core.formatting import exact
+from benchsite.core.formatting import exact, is_number
 from runs.models import Artifact, Finding, Measurement, MeasurementSet, Series as StoredSeries
 from runs.results.recording.intervals import FreshIntervals, read_artifact, read_fresh
 from runs.results.recording.rows import FINDING_FIELDS
@@ -151,6 +151,6 @@ def _points_differing(old: Series, new: Series) -> int:
 def _said(value: object) -> str:
     if value is None or value == "":
         return "nothing"
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if is_number(value):
         return exact(value)
     return str(value)
