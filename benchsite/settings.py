@@ -319,6 +319,8 @@ CELERY_TASK_ALWAYS_EAGER = False
 # What one token may do in a minute; 0: as much as it likes.
 API_REQUESTS_PER_MINUTE = env_int("BENCHSITE_API_REQUESTS_PER_MINUTE", 120, least=0, most=1_000_000)
 API_UPLOADS_PER_MINUTE = env_int("BENCHSITE_API_UPLOADS_PER_MINUTE", 60, least=0, most=1_000_000)
+# Forty machines push with one token, every two seconds each.
+API_PUSHES_PER_MINUTE = env_int("BENCHSITE_API_PUSHES_PER_MINUTE", 1200, least=0, most=1_000_000)
 
 # --- Limits of teams (docs/deployment.md); 0: none ----------------------------------------------------------------
 LIMITS = {

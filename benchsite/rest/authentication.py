@@ -21,12 +21,12 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
 class Needs(HttpBearer):
     """`auth=Needs(Scope.RUNS_READ)` on an endpoint or a router; `request.auth` is the `Bearer` then.
 
-    Of several scopes any one will do. `uploads=True` counts a request as an upload too.
+    Of several scopes any one will do. A request counts as each of `counted`.
     """
 
-    def __init__(self, *scopes: Scope, uploads: bool = False) -> None:
+    def __init__(self, *scopes: Scope, counted: Sequence[limits.Name] = ("requests",)) -> None:
         self.scopes = [str(scope) for scope in scopes]
-        self.counted: list[limits.Name] = ["requests", "uploads"] if uploads else ["requests"]
+        self.counted = counted
         self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
         super().__init__()
 

@@ -1,5 +1,5 @@
-"""How often a token may ask: requests and uploads a minute, and uploads an hour of all tokens of its team, counted in
-Redis and said in every answer.
+"""How often a token may ask: requests, uploads and pushes of metrics a minute, and uploads an hour of all tokens of its
+team, counted in Redis and said in every answer.
 
 Counting is one round trip, and what is refused is not counted. While Redis is away or full it is not waited for, and
 PostgreSQL counts. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
@@ -28,7 +28,7 @@ from benchsite.accounts.models import ApiToken, Team
 from benchsite.rest.problems import Problem
 
 log = logging.getLogger(__name__)
-Name = Literal["requests", "uploads"]
+Name = Literal["requests", "uploads", "pushes"]
 WINDOW_S: Final = 60  # of a token
 HOUR_S: Final = 3600
 PATIENCE_S: Final = 0.2
@@ -77,15 +77,15 @@ class Spent:
 
 def get_policies(name: Name, token: ApiToken) -> list[Policy]:
     """The policies that apply; quotas of 0 limit nothing."""
-    if name == "requests":
-        quota = settings.API_REQUESTS_PER_MINUTE
-        policies = [Policy(name, token.pk, quota, WINDOW_S, f"A token has {quota} requests a minute")]
-    else:
-        quota, of_team = settings.API_UPLOADS_PER_MINUTE, settings.LIMITS["uploads-per-team"]
-        policies = [
-            Policy(name, token.pk, quota, WINDOW_S, f"A token has {quota} uploads a minute"),
-            Policy("uploads-per-team", token.team_id, of_team, HOUR_S, f"A team has {of_team} uploads an hour"),
-        ]
+    quotas: dict[Name, int] = {
+        "requests": settings.API_REQUESTS_PER_MINUTE,
+        "uploads": settings.API_UPLOADS_PER_MINUTE,
+        "pushes": settings.API_PUSHES_PER_MINUTE,
+    }
+    policies = [Policy(name, token.pk, quotas[name], WINDOW_S, f"A token has {quotas[name]} {name} a minute")]
+    if name == "uploads":
+        quota = settings.LIMITS["uploads-per-team"]
+        policies.append(Policy("uploads-per-team", token.team_id, quota, HOUR_S, f"A team has {quota} uploads an hour"))
     return [policy for policy in policies if policy.quota]
 
 

@@ -11,6 +11,7 @@ import pytest
 from benchsite.accounts.models import ApiToken
 from benchsite.rest import limits
 from benchsite.tests.asking import make_program, problem
+from workers.probe.node_probe import PUSH_INTERVAL_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -51,6 +52,19 @@ def test_uploads_have_a_quota_of_their_own(team):
     policies = '"requests";q=3;w=60, "uploads";q=1;w=60, "uploads-per-team";q=10000;w=3600'
     assert first["RateLimit-Policy"] == policies
     assert "1 uploads" in problem(second, 429, "quota-exceeded")["detail"]
+    assert program.get("/runs").status_code == 200
+
+
+def test_pushes_have_a_quota_of_their_own(team, settings):
+    """Twenty machines push with one token, which may be that of a pipeline, too."""
+    assert settings.API_PUSHES_PER_MINUTE >= 20 * limits.WINDOW_S / PUSH_INTERVAL_S
+    settings.API_PUSHES_PER_MINUTE = 4
+    program = make_program(team)
+    where, pushed = f"/clusters/{uuid4()}/metrics", {"machine": "db1", "text": "up 1"}
+    for _ in range(4):
+        problem(program.ask("PUT", where, pushed), 404, "not-found")
+    answer = program.ask("PUT", where, pushed)
+    assert "4 pushes a minute" in problem(answer, 429, "quota-exceeded")["detail"]
     assert program.get("/runs").status_code == 200
 
 

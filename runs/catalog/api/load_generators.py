@@ -120,7 +120,7 @@ class PushRequest(RequestSchema):
 @matrices.put(
     "/clusters/{uuid:cluster_id}/metrics",
     response={204: None},
-    auth=Needs(Scope.RUNS_WRITE),
+    auth=Needs(Scope.RUNS_WRITE, counted=["pushes"]),
     summary="Push the metrics of a machine of a cluster",
 )
 def push_metrics(request: HttpRequest, cluster_id: UUID, pushed: PushRequest) -> Status[None]:

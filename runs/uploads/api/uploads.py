@@ -67,7 +67,7 @@ class DryRun(Schema):
 
 @routers.runs.post(
     "/runs",
-    auth=Needs(Scope.RUNS_WRITE, uploads=True),
+    auth=Needs(Scope.RUNS_WRITE, counted=["requests", "uploads"]),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
     summary="Upload what the clients of a run left",
     openapi_extra=BODY,
