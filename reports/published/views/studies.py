@@ -1,8 +1,5 @@
 """The page of the published studies. It is the same for every team: the numbers ship with Benchsite."""
 
-from itertools import groupby
-from operator import attrgetter
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,7 +9,7 @@ from benchsite.accounts.permissions import team_required
 from benchsite.core.formatting import THIN, grouped, significant
 from reports.compare.selection import Selection
 from runs.plans.studies import Fact, Study, studies
-from runs.plans.studies.coverage import read_items
+from runs.plans.studies.coverage import list_partial, read_items
 from runs.plans.studies.published import FACTS
 
 UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
@@ -22,15 +19,13 @@ MAX_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is
 @team_required("GET")
 def published(request: HttpRequest) -> HttpResponse:
     """The studies with all of their numbers, plans and overlays, and one list of what stays partial."""
-    partial = [item for item in read_items() if item.covered != "yes"]
-    sections = [(slugify(name), name, list(items)) for name, items in groupby(partial, key=attrgetter("section"))]
-    counts = {name: len(items) for _, name, items in sections}
+    partial = list_partial()
     rows = [
         {
             "study": study,
             "compare_url": compare_url(study),
             "lines": [{"fact": fact, "value": format_value(fact)} for fact in study.facts],
-            "partial": counts.get(study.name, 0),
+            "partial": len(partial[study.name]),
         }
         for study in studies()
     ]
@@ -38,8 +33,8 @@ def published(request: HttpRequest) -> HttpResponse:
     context = {
         "studies": rows,
         "total": total,
-        "sections": sections,
-        "partial": len(partial),
+        "sections": [(slugify(name), name, items) for name, items in partial.items()],
+        "partial": len(set().union(*partial.values())),
         "items": len(read_items()),
     }
     return render(request, "reports/published.html", context)
