@@ -7,6 +7,7 @@ from runs.catalog.configuration import (
     RenderedServer,
     client_properties,
     copies_problem,
+    count_copies,
     count_servers,
     data_target,
     node_count,

@@ -75,6 +75,13 @@ def count_servers(system: System | None, provisioner: str, settings: Mapping[str
     return max(machines, int(str(settings.get("nodes", recipe.get("nodes", 0)))))
 
 
+def count_copies(system: System | None, servers: int, stated: int) -> int:
+    """Of each record: what no server has does not count, and a system with replicas has a copy on each server."""
+    if system and system.process and system.process.replica:
+        return max(servers, 1)
+    return min(stated, max(servers, 1))
+
+
 def start_problem(system: System, mode: Mode, nodes: int) -> str:
     """Why servers that Benchsite starts cannot be in the mode; empty where they can. `nodes`: how many of them."""
     facts = {}

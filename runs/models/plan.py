@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
 from benchsite.core.addresses import split_address
-from runs.catalog import Mode, count_servers, load_catalog
+from runs.catalog import Mode, count_copies, count_servers, load_catalog
 from runs.models.client_properties import ClientPropertiesField
 from runs.results.facts import readable_facts
 from runs.timeouts import CONDUCTOR_SILENT_AFTER
@@ -232,8 +232,10 @@ class Database(Row):
         return count_servers(system, self.cluster.provisioner, self.settings, len(self.cluster.nodes.all()))
 
     def has_copies_for(self, mode: Mode) -> bool:
-        """Whether it has as many other servers as the mode waits for."""
-        return not mode.replicas_needed or self.count_servers() > mode.replicas_needed
+        """Whether it has as many other copies as the mode waits for."""
+        system = load_catalog().systems.get(self.system)
+        copies = count_copies(system, self.count_servers(), self.replication_factor)
+        return copies > mode.replicas_needed
 
 
 class Workload(Row):

@@ -181,6 +181,7 @@ COPIES_ABSENT = (
     "{database} asks for {copies} copies of {nodes}: the others are nowhere. It measures {nodes}, however many copies "
     "it states, and V24 says so of its runs."
 )
+TOO_FEW_COPIES = "it waits for {replicas}, and the database states a replication factor of {copies}"
 MODE_STATED = (
     "Benchsite reads nothing back from {systems}: the durability mode is as you state it, and an admin of the team "
     "must confirm on the cluster's page that its target may be written."

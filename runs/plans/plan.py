@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 
 from benchsite.core.formatting import counted
 from runs import builds
-from runs.catalog import OwnMode, count_servers, load_catalog
+from runs.catalog import OwnMode, count_copies, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import KINDS
@@ -93,7 +93,7 @@ class PlannedDatabase:
     @property
     def stored_copies(self) -> int:
         """Of each record: those that no node has take no room."""
-        return min(self.replication_factor, max(self.servers, 1))
+        return count_copies(load_catalog().systems.get(self.system), self.servers, self.replication_factor)
 
     @property
     def binding(self) -> str:

@@ -52,6 +52,7 @@ from runs.plans.messages import (
     RUNS_SPLIT,
     RUNS_WITH_FAULTS,
     SEARCH_WITHOUT_PROFILE,
+    TOO_FEW_COPIES,
 )
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import (
@@ -118,7 +119,7 @@ class Preview:
 
 def preview(plan: Plan) -> Preview:
     """Runs, time, disk and result volume of a plan, with everything that is wrong with it. Never raises."""
-    problems = list(_problems(plan))
+    problems = list(dict.fromkeys(_problems(plan)))  # Modes of one database have some in common.
     expansion = Expansion((), (), ())
     if not problems:
         try:
@@ -417,7 +418,11 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
 
 
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
-    if problem := start_problem(system, mode, nodes):
+    problem = start_problem(system, mode, nodes)
+    if not problem and database.stored_copies <= mode.replicas_needed:
+        replicas = counted(mode.replicas_needed, "replica")
+        problem = TOO_FEW_COPIES.format(replicas=replicas, copies=database.replication_factor)
+    if problem:
         remedy = "Choose"
         if "nodes" in system.settings:
             remedy = f"Raise its replication factor to {mode.replicas_needed + 1}, choose"

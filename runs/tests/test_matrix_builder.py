@@ -95,6 +95,19 @@ def test_one_click_picks_a_mode_for_each_loss(client_in, plan, parts):
     assert not Matrix.objects.exists()
 
 
+def test_mode_whose_copies_are_missing_is_not_ticked(client_in, parts):
+    """Three nodes that keep one copy of each record have no other copy to wait for."""
+    database = parts["redis"]
+    database.system, database.settings = "cassandra", {"nodes": "3"}
+    quorum = f'value="{database.pk}:quorum-batch"'
+    for copies, is_ticked in ((1, False), (3, True)):
+        database.replication_factor = copies
+        database.save()
+        page = get_text(client_in.get(reverse("matrix-add"), {"database": str(database.pk)}))
+        choice = page.partition(quorum)[2].partition("</label>")[0]
+        assert ("checked" in choice, "+1, missing" in choice) == (is_ticked, not is_ticked)
+
+
 @pytest.mark.parametrize("key", ["", "nothing", "00000000-0000-0000-0000-000000000000"])
 def test_unknown_pick_changes_nothing(client_in, plan, key):
     page = get_text(client_in.post(reverse("matrix-add"), {**plan, "pick": key}))

@@ -214,6 +214,9 @@ def test_replica_modes_need_enough_started_nodes(study):
     (message,) = [problem.message for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
     assert "it waits for 1 replica, and a single node starts. Raise its replication factor to 2" in message
     Database.objects.update(settings={"nodes": "3"})
+    (message,) = [problem.message for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
+    assert "it waits for 1 replica, and the database states a replication factor of 1. Raise its" in message
+    Database.objects.update(replication_factor=2)
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 
 

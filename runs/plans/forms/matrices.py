@@ -45,6 +45,7 @@ class ModeChoice:
     value: str
     mode: Mode
     chosen: bool
+    lacks_copies: bool = False  # the database has fewer than it waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class MatrixForm(GeneratorsForm):
             for database in self.databases
             if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
             for mode in database_choice(database, set()).modes
-            if database.has_copies_for(mode.mode)
+            if not mode.lacks_copies
         ]
         if "entry" in start:
             entries = [start["entry"]]
@@ -370,7 +371,8 @@ def database_choice(database: Database, chosen: Collection[str]) -> DatabaseChoi
     if system is None:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
-    return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
+    choices = (ModeChoice(value, mode, value in chosen, not database.has_copies_for(mode)) for value, mode in modes)
+    return DatabaseChoice(database, system, tuple(choices))
 
 
 def select_entries(databases: Iterable[Database], values: Collection[str]) -> list[tuple[Database, str]]:
