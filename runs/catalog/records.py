@@ -343,6 +343,7 @@ class System(Record):
     admin_class: str = ""  # the program in its own binding that does so; empty where Benchsite speaks to it itself
     in_memory: bool = False  # whether all its data must fit the memory of its nodes
     counts_absent_copies: bool = False  # whether it takes a replication factor above the number of its nodes
+    schema_change_s: float = 5.0  # how long a check waits until a server of others has made, or dropped, a table
     notes: str = ""
     publication: str = ""  # what its licences say about publishing benchmarks, if they restrict it
     pitfalls: tuple[str, ...] = ()  # what has misled measurements before, a sentence or two each

@@ -32,6 +32,7 @@ from workers.provision.servers import Server
 THREADS: Final = 32  # of each client in the last rung of the first ladder
 OPERATIONS: Final = 2  # of each thread
 CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
+ANSWERS_TIMEOUT_S: Final = 10.0  # for all answers of the server to one client
 # Beside the time of the server: for the claim and for the start of the JVM.
 CLIENTS_TIMEOUT_S: Final = CLAIM_TIMEOUT_S + PROGRAM_TIMEOUT_S
 RESULT_TIMEOUT_S: Final = 60
@@ -99,11 +100,9 @@ def build_order(server: Server, digest: str, number: int, timeout_s: float, *, w
     }
 
 
-def run_clients(team: Team, server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
-    """Has every load generator with the binding check the server at once, which has `timeout_s`; the first one writes,
-    where that is allowed.
-    """
-    deadline = time.monotonic() + CLIENTS_TIMEOUT_S + timeout_s
+def run_clients(team: Team, server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+    """Has each load generator with the binding check the server at once; the first one writes, where it may."""
+    deadline = time.monotonic() + CLIENTS_TIMEOUT_S + ANSWERS_TIMEOUT_S
     binding = server.spec.system.binding.name
     generators = [row for row in get_generators(team).filter(enabled=True) if binding in row.bindings]
     silent = set(unusable().values_list("pk", flat=True))
@@ -112,7 +111,7 @@ def run_clients(team: Team, server: Server, number: int, timeout_s: float, *, wr
     for row in generators:
         if row.pk not in silent:
             is_first = writes and not sent
-            order = build_order(server, row.bindings[binding], number, timeout_s, writes=is_first)
+            order = build_order(server, row.bindings[binding], number, ANSWERS_TIMEOUT_S, writes=is_first)
             sent[send(row, order, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
 
     return results + _await_results(sent, deadline)

@@ -1,6 +1,7 @@
 """Benchmark my server: from an address to the first curve in two forms, for every system with a client."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
@@ -136,7 +137,7 @@ class ServerForm(SignInForm):
             cleaned["properties"] = self.read_properties(cleaned["properties"], {})
         return cleaned
 
-    def save(self, version: str) -> Database:
+    def save(self, target: TargetChecks) -> Database:
         """The machines where they are new, an external cluster of its nodes, and the database on it."""
         cleaned = self.cleaned_data
         addresses = cleaned["address"].split(", ")
@@ -149,8 +150,8 @@ class ServerForm(SignInForm):
                 for position, address in enumerate(addresses)
             )
             return Database.objects.create(
-                team=self.team, name=cleaned["name"], cluster=cluster, system=cleaned["system"], version=version,
-                binding_properties=cleaned["properties"],
+                team=self.team, name=cleaned["name"], cluster=cluster, system=cleaned["system"],
+                version=target.version, replication_factor=target.copies or 1, binding_properties=cleaned["properties"],
             )  # fmt: skip
 
     def _get_machine(self, address: str) -> Machine:
@@ -232,7 +233,7 @@ def own_server(request: HttpRequest) -> HttpResponse:
                 system,
                 form.cleaned_data["address"].split(", "),
                 form.cleaned_data["properties"],
-                lambda target: form.save(target.version).pk,
+                lambda target: form.save(target).pk,
             )
         except CheckRefused as error:
             form.add_error(None, str(error))
@@ -281,7 +282,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
         addresses, properties, cluster = database.cluster.addresses, database.binding_properties, database.cluster_id
         try:
             progress = start_check(
-                team, pk, system, addresses, properties, lambda target: pk, str(cluster), confirmed=is_confirmed
+                team, pk, system, addresses, properties, partial(_note_copies, pk), str(cluster), confirmed=is_confirmed
             )
         except CheckRefused as error:
             context["refusal"] = str(error)
@@ -335,6 +336,13 @@ def _state_mode(database: Database, system: System, target: TargetChecks) -> Non
     checked = load_catalog().system(database.system).check_own_mode(AS_IT_IS, own)
     database.own_modes = {**database.own_modes, AS_IT_IS: checked}
     database.save(update_fields=["own_modes"])
+
+
+def _note_copies(pk: UUID, target: TargetChecks) -> UUID:
+    """A run fails where the server has another number of copies than the database states."""
+    if target.copies:
+        Database.objects.filter(pk=pk).update(replication_factor=target.copies)
+    return pk
 
 
 def _refuse_unless_allowed(request: HttpRequest) -> None:

@@ -1,9 +1,9 @@
 """Checks of servers that a team typed, outside of the threads that answer requests.
 
 A thread of its own waits for each check; what the server sends is read by a process with limits
-(`administration.admin_client`). The server has SERVER_TIMEOUT_S for all its answers, to that process and
-to the clients of load generators. What else takes time has limits of its own: their starts, their work, and their wait
-for a processor. The progress lies in the cache, where every web process reads it; the password stays in the process
+(`administration.admin_client`). The server has the times of `target_checks` for its answers, to that process and to the
+clients of load generators. What else takes time has limits of its own: their starts, their work, and their wait for a
+processor. The progress lies in the cache, where every web process reads it; the password stays in the process
 that checks.
 """
 
@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
-from workers.probe.client_checks import CLIENTS_TIMEOUT_S, run_clients
+from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, run_clients
 from workers.probe.target_checks import (
     FAR_ANSWERS,
     MAX_LATENCY_S,
@@ -38,7 +38,10 @@ from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records
 
 log = logging.getLogger(__name__)
-CHECK_TIMEOUT_S: Final = PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + FAR_ANSWERS * MAX_LATENCY_S + CLIENTS_TIMEOUT_S
+# Beside the times for making and dropping a table.
+CHECK_TIMEOUT_S: Final = (
+    PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + FAR_ANSWERS * MAX_LATENCY_S + CLIENTS_TIMEOUT_S + ANSWERS_TIMEOUT_S
+)
 MAX_CHECKS: Final = 5  # of all teams, in one web process
 RESULT_TIMEOUT_S: Final = 600
 # Beyond the timeout: for a process to start and to end, on a busy machine.
@@ -68,10 +71,11 @@ def start_check(
     """
     if not _slots.acquire(blocking=False):
         raise CheckRefused("This site checks other servers at the moment. Try again in a minute.")
+    timeout_s = CHECK_TIMEOUT_S + 2 * system.schema_change_s + GRACE_S
     try:
-        slot = _take_slot(team)
+        slot = _take_slot(team, timeout_s)
         record = check_records(team.pk)[slot]
-        progress = Progress(until=time.time() + CHECK_TIMEOUT_S + GRACE_S)
+        progress = Progress(until=time.time() + timeout_s, place_s=system.schema_change_s)
         _write(team, check, progress)
     except RedisError as error:
         _slots.release()
@@ -98,10 +102,10 @@ def start_check(
     return progress
 
 
-def _take_slot(team: Team) -> int:
+def _take_slot(team: Team, timeout_s: float) -> int:
     """A free slot of the team, which ends by itself where its process does. Raises CheckRefused, RedisError."""
     for number in range(MAX_CHECKS_OF_TEAM):
-        if cache.add(_slot_key(team, number), 1, CHECK_TIMEOUT_S + GRACE_S):
+        if cache.add(_slot_key(team, number), 1, timeout_s):
             return number
     raise CheckRefused(f"This team has {MAX_CHECKS_OF_TEAM} checks at the moment. Try again in a minute.")
 

@@ -1,12 +1,14 @@
 """Checks of servers that somebody else runs, before the first matrix.
 
 The administration looks first. Then YCSB's clients connect from the load generators and read; where the target is empty
-or holds the site's own data set, they write one record, too, which is deleted again. For all of that together the
-server has SERVER_TIMEOUT_S.
+or holds the site's own data set, they write one record, too, which is deleted again. The server has SERVER_TIMEOUT_S
+for its answers to the administration, ANSWERS_TIMEOUT_S for those to the clients, and the time that the catalog states
+for making the table between them, and for dropping it.
 """
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,27 +18,26 @@ from typing import Literal, Protocol
 
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import System
-from workers.probe.client_checks import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
+from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import Marker
 from workers.provision.provisioner_factory import provisioner_for, site_marks
-from workers.provision.readback import REPLICAS, ReadBack, read_back_modes
+from workers.provision.readback import REPLICAS, REPLICATION_FACTOR, ReadBack, read_back_modes
 from workers.provision.servers import ProvisionError, Server, ServerSpec
 
 TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
 MAX_PINGS_S = 0.5  # in all: on a slow network they would take what the other answers need
-SERVER_TIMEOUT_S = 10.0  # for all answers of a server to a check
+SERVER_TIMEOUT_S = 10.0  # for all answers of a server until its place for a record is made
 # For a server far away that much more: so many times the latency that was measured, which counts up to a limit.
 FAR_ANSWERS = 30
 MAX_LATENCY_S = 0.2
-REMOVAL_TIMEOUT_S = 2.0  # of that for those to the removal of the record
-MIN_CLIENTS_S = 1  # A client that has less need not start.
-STEPS = ("connection", "sign-in", "modes", "latency", "data", "clients")
+COPIES = re.compile("[1-9][0-9]?")
+STEPS = ("connection", "sign-in", "modes", "latency", "data", "place", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
 SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
 # Fields in which an obstacle of `Survey` is corrected; few_connections is corrected at the server.
@@ -65,6 +66,7 @@ class TargetCheck:
 class TargetChecks:
     checks: tuple[TargetCheck, ...]
     version: str = ""  # the server's own answer; empty where clients cannot sign in
+    copies: int = 0  # of each record; 0 where the server keeps no such number
     modes: dict[str, str] = field(default_factory=dict)  # names of durability modes in force, the catalog's first first
     nearest: str = ""  # of the others the mode that the fewest settings of the server differ from
     differences: dict[str, tuple[str, str]] = field(
@@ -85,9 +87,12 @@ class TargetChecks:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of a check that runs, or has its result in `target`. `step` is an index of STEPS, `until` a time.time()."""
+    """Of a check that runs, or has its result in `target`. `step` is an index of STEPS, `until` a time.time(), and
+    `place_s` the server's time for making a table.
+    """
 
     until: float
+    place_s: float = 0.0
     step: int = 0
     target: TargetChecks | None = None
     saved: str = ""  # key of the database whose server was checked, once that is described
@@ -102,16 +107,20 @@ class Progress:
 
     @property
     def timeouts_s(self) -> Mapping[str, float]:
-        """How long a check waits at most: for the server, for the program that asks it, and for clients to begin."""
-        return {"server": SERVER_TIMEOUT_S, "program": PROGRAM_TIMEOUT_S, "clients": CLIENTS_TIMEOUT_S}
+        """How long a check waits at most: for the server, for the program that asks it, for clients to begin, ..."""
+        return {
+            "server": SERVER_TIMEOUT_S,
+            "program": PROGRAM_TIMEOUT_S,
+            "place": self.place_s,
+            "clients": CLIENTS_TIMEOUT_S,
+            "answers": ANSWERS_TIMEOUT_S,
+        }
 
 
 class RunClients(Protocol):
-    """Runs the clients of a check, for which the server has `timeout_s`; `number` is that of the record which they read
-    and may write.
-    """
+    """Runs the clients of a check; `number` is that of the record which they read and may write."""
 
-    def __call__(self, server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]: ...
+    def __call__(self, server: Server, number: int, *, writes: bool) -> list[ClientResult]: ...
 
 
 def check_target(
@@ -129,10 +138,10 @@ def check_target(
 ) -> TargetChecks:
     """Connects to the servers at these host:port as clients with these properties will.
 
-    The servers are asked until the `deadline`. `networks` are those of the team. `cluster` is the key of the described
-    one, whose own data set may be there; `confirmed` allows a record beside other data. `record` is the number of the
-    one that clients write. Without `run_clients` nothing is written. `note_step` gets the index of each of the STEPS
-    that begins.
+    The servers are asked until the `deadline`; tables and clients have times of their own. `networks` are those of the
+    team. `cluster` is the key of the described one, whose own data set may be there; `confirmed` allows a record beside
+    other data. `record` is the number of the one that clients write. Without `run_clients` nothing is written.
+    `note_step` gets the index of each of the STEPS that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -173,11 +182,10 @@ def check_target(
             return target
         if not (target.may_write or target.foreign_data):
             return dataclasses.replace(target, checks=(*target.checks, TargetCheck("clients", "warn", "no_table")))
-        note(5)
         mode = system.modes[next(reversed(target.modes), target.nearest)]
         of_mode = dataclasses.replace(server, spec=dataclasses.replace(server.spec, mode=mode))
         run = partial(run_clients, of_mode, record)
-        clients = _check_clients(system, server.administration, record, target.may_write, run, deadline)
+        clients = _check_clients(system, server.administration, record, target.may_write, run, note, deadline)
         return dataclasses.replace(target, checks=(*target.checks, *clients))
     except AdministrationError as error:
         fields = tuple(name for name in ("user", "database") if name in system.binding.endpoint.sign_in)
@@ -219,6 +227,7 @@ def _check_server(
             *(TargetCheck(plain_text(name), "reject", fields=CORRECTED_BY.get(name, ())) for name in survey.obstacles),
         ),
         version=server.version,
+        copies=_read_copies(read[nearest]),
         modes=modes,
         nearest=nearest,
         differences=_list_differences(read[nearest]),
@@ -226,6 +235,11 @@ def _check_server(
         data=dict(survey.data),
         may_write=may_write,
     )
+
+
+def _read_copies(answer: ReadBack) -> int:
+    factor = answer.topology.get(REPLICATION_FACTOR, "")
+    return int(factor) if COPIES.fullmatch(factor) else 0
 
 
 def _read_content(administration: Administration, record: int) -> str:
@@ -243,22 +257,23 @@ def _check_clients(
     record: int,
     may_write: bool,
     run: Callable[..., list[ClientResult]],
+    note_step: Callable[[int], None],
     deadline: Deadline,
 ) -> list[TargetCheck]:
     """Nothing of it stays: not even what a check left that was killed."""
     is_new = False
     try:
         if may_write:
+            note_step(5)
+            deadline.restart(system.schema_change_s)
             is_new = _make_place(administration, record)
-        timeout_s = deadline.left_s - REMOVAL_TIMEOUT_S
-        if timeout_s < MIN_CLIENTS_S:
-            return [TargetCheck("clients", "reject", "late")]
-        with deadline.paused(REMOVAL_TIMEOUT_S):
-            results = run(timeout_s, writes=may_write)
+        note_step(6)
+        results = run(writes=may_write)
     except AdministrationError as error:
         return [TargetCheck("clients", "reject", str(error), ("user",))]
     finally:
         if may_write:
+            deadline.restart(system.schema_change_s)
             _remove_record(administration, build_key(record))
     if not results:
         return [TargetCheck("clients", "warn", "none")]

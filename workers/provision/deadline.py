@@ -1,8 +1,6 @@
 """The end of the time that a server of somebody else has for its answers. Standard library only."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 PROGRAM_TIMEOUT_S = 20.0
 
@@ -29,10 +27,6 @@ class Deadline:
     def extend(self, seconds: float) -> None:
         self._until += seconds
 
-    @contextmanager
-    def paused(self, then_left_s: float) -> Iterator[None]:
-        """For what has a limit of its own; behind it so many seconds are left."""
-        try:
-            yield
-        finally:
-            self._until = time.monotonic() + then_left_s
+    def restart(self, timeout_s: float) -> None:
+        """For what has a time of its own."""
+        self._until = time.monotonic() + timeout_s

@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
@@ -20,6 +21,7 @@ from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM
 from workers.provision.servers import ServerSpec
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS
+from workers.tests.stand_ins.aerospike import aerospike_stand_in
 from workers.tests.test_administration import redis_client
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -287,6 +289,20 @@ def test_nothing_typed_is_lost_on_an_error(operator, server):
     assert {name: form[name].value() for name in typed} == typed
 
 
+def test_copies_are_those_that_the_server_keeps(operator, team, settings):
+    """A run fails where the database states another number."""
+    settings.EXTERNAL_NETWORKS = NETWORKS
+    with aerospike_stand_in() as stand_in:
+        stand_in.settings |= {"replication-factor": "2", "effective_replication_factor": "2"}
+        server = SimpleNamespace(port=stand_in.port, password="")
+        address = check_server(operator, server, system="aerospike")
+        stated = Database.objects.get(team=team).replication_factor
+        stand_in.settings["replication-factor"] = "3"
+        await_check(operator, operator.get(f"{address}?again=1"))
+
+    assert (stated, Database.objects.get(team=team).replication_factor) == (2, 3)
+
+
 def test_second_server_at_one_address_is_numbered(operator, server, team):
     for _ in range(2):
         check_server(operator, server, name="")
@@ -304,8 +320,8 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
         panel = operator.get(re.search(r'hx-get="([^"]*/checks/[^"]*)"', pages[0].content.decode())[1])
         panels = [await_check(operator, page) for page in pages[:-1]]
 
-    assert "Check 2 of 6" in panel.content.decode() or "Check 1 of 6" in panel.content.decode()
-    assert "for all its answers" in panel.content.decode()
+    assert "Check 2 of 7" in panel.content.decode() or "Check 1 of 7" in panel.content.decode()
+    assert "for its answers to these checks" in panel.content.decode()
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
     assert "Try again in a minute" in pages[-1].content.decode()
     assert all("Sign-in" in panel and 'href="#id_password"' in panel for panel in panels)

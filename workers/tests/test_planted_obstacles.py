@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
+import psycopg
 import pytest
 from django.conf import settings
 
@@ -17,8 +19,8 @@ from runs.catalog import System, load_catalog
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
-from workers.probe.client_checks import ClientResult, build_key, build_order
-from workers.probe.target_checks import SERVER_TIMEOUT_S, RunClients, TargetChecks, check_target
+from workers.probe.client_checks import ANSWERS_TIMEOUT_S, ClientResult, build_key, build_order
+from workers.probe.target_checks import SERVER_TIMEOUT_S, STEPS, RunClients, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
@@ -27,11 +29,13 @@ from workers.systems.build import build
 from workers.tests.loaded_targets import TABLE, target as data_target
 from workers.tests.planted_obstacles import (
     CASES,
+    PASSWORD,
     QUESTIONS,
     Case,
     Lab,
     Target,
     find_own_address,
+    postgresql_role,
     redis_server,
     silent_to_clients,
 )
@@ -40,6 +44,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 NETWORKS = ["127.0.0.0/8", "::1/128", "0.0.0.0/0"]  # Loopback and this machine's own have to be named.
 RECORD = 123_456_789
 FIRST_SECONDS = 10
+QUESTIONS_S = 2.5
 RECORDS = 200
 # A share of each make test, another one on each day, so that all have their turn; Cassandra takes too long to start.
 SHARES = 11
@@ -77,9 +82,9 @@ def find_digest(system: System) -> str:
     return build(settings.YCSB_DIR, [system.binding.name])[system.binding.name].digest
 
 
-def run_here(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
+def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
     """As a load generator on this machine does."""
-    order = build_order(server, find_digest(server.spec.system), number, timeout_s, writes=writes)
+    order = build_order(server, find_digest(server.spec.system), number, ANSWERS_TIMEOUT_S, writes=writes)
     result = run_check(uuid.uuid4(), uuid.uuid4(), order)
     return [ClientResult("here", result.outcome, result.detail, writes)]
 
@@ -91,9 +96,9 @@ def check(system: System, target: Target, run_clients: RunClients = run_here) ->
     )  # fmt: skip
 
 
-def run_killed(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
+def run_killed(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
     """It has written its record when it is killed."""
-    [result] = run_here(server, number, timeout_s, writes=writes)
+    [result] = run_here(server, number, writes=writes)
     assert result.outcome == "passed", result
     return [replace(result, outcome="silent")]
 
@@ -151,23 +156,45 @@ def test_green_server_runs(case: Case, lab: Lab):
     assert checks.is_usable is not bool(case.check), checks
 
 
-def test_server_has_ten_seconds_for_questions_and_clients(lab: Lab):
-    """Of those in which Benchsite waits for it; it is silent to clients."""
+def test_server_has_ten_seconds_for_clients(lab: Lab):
+    """Of those in which they wait for it; it is silent to them."""
     system, waited_s = load_catalog().system("redis"), []
 
-    def run_timed(server: Server, number: int, timeout_s: float, *, writes: bool) -> list[ClientResult]:
-        waited_s.append(time.monotonic() - begin)
-        results = run_here(server, number, timeout_s, writes=writes)
+    def run_timed(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
+        results = run_here(server, number, writes=writes)
         waited_s.append(time.monotonic() - proxy.connected_at[QUESTIONS])
         return results
 
     build(settings.YCSB_DIR, [system.binding.name])
     with redis_server(lab) as target, silent_to_clients(target.port) as proxy:
-        begin = time.monotonic()
         checks = check(system, Target(proxy.port), run_timed)
 
-    assert sum(waited_s) < SERVER_TIMEOUT_S + 1
+    assert sum(waited_s) < ANSWERS_TIMEOUT_S + 1
     assert checks.checks[-1].name == "clients" and checks.checks[-1].outcome == "reject", checks
+
+
+def test_table_and_clients_have_times_of_their_own(lab: Lab):
+    """Another session keeps the server from making the table, for as long as all its answers before may take."""
+    system = load_catalog().system("postgresql")
+    build(settings.YCSB_DIR, [system.binding.name])
+    with postgresql_role(lab) as target:
+        user, database = target.fields["user"], target.fields["database"]
+        with psycopg.connect(
+            host=target.host, port=target.port, user=user, password=PASSWORD, dbname=database
+        ) as other:
+            other.execute(f"CREATE TABLE {TABLE} (number int)")
+
+            def release_later(step: int) -> None:
+                if STEPS[step] == "place":
+                    Timer(QUESTIONS_S, other.rollback).start()
+
+            checks = check_target(
+                system, [target.address], properties_for(system, target), deadline=Deadline(QUESTIONS_S),
+                run_clients=run_here, record=RECORD, note_step=release_later,
+            )  # fmt: skip
+
+    assert checks.is_usable, checks
+    assert checks.checks[-1].detail == "table"
 
 
 @pytest.mark.parametrize(
