@@ -42,8 +42,7 @@ def read_items() -> tuple[Item, ...]:
 
 
 def list_partial() -> dict[str, list[Item]]:
-    """The items that are covered in part, or not, by section. Those of a study begin with the systems that it measured.
-    """
+    """The items that are covered in part, or not, by section. A study's begin with those of the systems it measured."""
     partial = [item for item in read_items() if item.covered != "yes"]
     sections = {}
     for name, members in groupby(read_items(), key=attrgetter("section")):
