@@ -4,7 +4,7 @@ import contextlib
 import ipaddress
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Final
 
 import psutil
 
-from benchsite.core.addresses import AddressRefused, is_own_address, resolve
+from benchsite.core.addresses import AddressRefused, IPAddress, is_own_address, resolve
 
 TABLES: Final = ("tcp", "tcp6")
 LISTEN, ESTABLISHED = "0A", "01"
@@ -45,7 +45,9 @@ def find_listener(host: str, port: int) -> int | None:
     if not any(map(is_own_address, addresses)):
         return _find_main_process(_find_in_containers(str(addresses[0]), port))
     sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
-    pids = {socket.pid for socket in sockets if socket.laddr and socket.laddr.port == port and socket.pid}
+    # Nodes of a cluster on one machine may have one port, each at an address of its own.
+    reached = [socket for socket in sockets if socket.laddr.port == port and _accepts(socket.laddr.ip, addresses)]
+    pids = {socket.pid for socket in reached if socket.pid}
     if not pids and (users := _find_users(port)):
         pids = set()
         for process in psutil.process_iter(["uids", "status"]):
@@ -53,6 +55,12 @@ def find_listener(host: str, port: int) -> int | None:
             if process.info["uids"].effective in users and not has_ended:
                 pids.add(process.pid)
     return _find_main_process(pids)
+
+
+def _accepts(listener: str, addresses: Collection[IPAddress]) -> bool:
+    """Whether a socket that listens at this address is reached at one of the others."""
+    address = _unmap(ipaddress.ip_address(listener))
+    return address.is_unspecified or address in addresses
 
 
 def find_servers(host: str, port: int, program: str = "") -> list[int]:
@@ -137,8 +145,12 @@ def _read_address(text: str) -> Address:
     host, _, port = text.partition(":")
     words = bytes.fromhex(host)
     packed = struct.pack(f">{len(words) // 4}I", *struct.unpack(f"={len(words) // 4}I", words))
-    address = ipaddress.ip_address(packed)
-    return str(getattr(address, "ipv4_mapped", None) or address), int(port, 16)
+    return str(_unmap(ipaddress.ip_address(packed))), int(port, 16)
+
+
+def _unmap(address: IPAddress) -> IPAddress:
+    """Java's sockets have IPv4 addresses inside of IPv6 ones."""
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _find_main_process(pids: set[int]) -> int | None:

@@ -25,6 +25,15 @@ if not os.fork():
 print(flush=True)
 time.sleep(60)
 """
+NODE = """
+import ctypes, socket, sys, time
+ctypes.CDLL(None).prctl(15, b"a-node", 0, 0, 0)
+is_ipv6 = ":" in sys.argv[1]
+family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
+listener = socket.create_server((sys.argv[1], int(sys.argv[2])), family=family, dualstack_ipv6=is_ipv6)
+print(flush=True)
+time.sleep(60)
+"""
 PROXY = """
 import ctypes, encodings.idna, os, socket, sys, time  # which another user may not find
 ctypes.CDLL(None).prctl(15, b"a-proxy", 0, 0, 0)
@@ -98,6 +107,16 @@ def test_finds_the_parent_of_what_listens():
     with server() as (port, pid):
         assert find_listener("127.0.0.1", port) == pid
         assert find_listener("localhost", port) == pid
+
+
+@pytest.mark.parametrize("bound", ["127.0.0.{}", "::ffff:127.0.0.{}"])
+def test_finds_each_node_of_one_port(bound):
+    """A cluster on one machine, of programs in C and in Java."""
+    port = free_port()
+    with started(NODE, bound.format(1), port) as first, started(NODE, bound.format(2), port) as second:
+        assert find_listener("127.0.0.1", port) == first
+        assert find_listener("127.0.0.2", port) == second
+        assert find_listener("127.0.0.3", port) is None
 
 
 def test_finds_the_server_behind_a_proxy():
