@@ -9,7 +9,7 @@ from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import get_text
 
 pytestmark = pytest.mark.django_db
-FINDINGS = [{"check_id": "V25", "severity": "reject", "title": "Other processes"}]
+FINDINGS = [{"check_id": "V25", "severity": "reject", "title": "Other processes", "remedy": "Stop what else runs."}]
 
 
 @pytest.fixture
@@ -18,9 +18,10 @@ def rejected(team):
 
 
 def test_page_states_why_nothing_counts(client_in, rejected):
-    page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()
+    page = get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
 
-    assert "No point of this matrix counts" in page and "Other processes" in page
+    assert "No point of this matrix counts" in page
+    assert 'V25 Other processes: 1 run. <span class="muted">Stop what else runs.</span>' in page
 
     make_run(rejected.sweep, threads=4, verdict="pass")
     page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()

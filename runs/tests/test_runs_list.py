@@ -185,8 +185,10 @@ def test_csv_has_the_same_filter(client_in, team):
 
 def test_rejected_runs_say_which_check_and_by_how_much(client_in, team):
     sweep = make_sweep(team=team)
-    interference = finding("V25", "reject", title="Interference", measured="1.07 of 2 cores", threshold="0.5 cores")
-    short = finding("V05", "reject", title="Duration", measured="4 s", threshold="10 s")
+    interference = finding(
+        "V25", "reject", title="Interference", measured="1.07 of 2 cores", threshold="0.5 cores", remedy="Stop others."
+    )
+    short = finding("V05", "reject", title="Duration", measured="4 s", threshold="10 s", remedy="Measure longer.")
     for repeat, findings in ((1, [interference]), (2, [interference, short])):
         make_run(sweep, repeat=repeat, verdict="reject", findings=[*findings, finding("V11", "warn", measured="drift")])
     make_run(sweep, repeat=3, verdict="pass")
@@ -195,7 +197,8 @@ def test_rejected_runs_say_which_check_and_by_how_much(client_in, team):
     rows = get_rows(client_in.get("/runs.csv?sort=oldest"))
 
     assert page.count("1.07 of 2 cores, limit 0.5 cores") == 2 and "drift" not in page
-    assert "V25 Interference: 2 runs" in page and "V05 Duration: 1 run" in page
+    assert 'V25 Interference: 2 runs. <span class="muted">Stop others.</span>' in page
+    assert 'V05 Duration: 1 run. <span class="muted">Measure longer.</span>' in page
     interfered = "V25 Interference: 1.07 of 2 cores (limit: 0.5 cores)"
     assert [row["rejected_by"] for row in rows] == [
         interfered,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.expressions import OrderBy
@@ -143,9 +144,11 @@ def list_operations(runs: QuerySet[Run]) -> list[tuple[str, str]]:
 
 
 def count_rejections(runs: QuerySet[Run]) -> Sequence[Any]:
-    """How many of the runs each check rejects, the most frequent first."""
+    """How many of the runs each check rejects, with its `remedies`, the most frequent first."""
     rejecting = REJECTING.filter(measurement_set__run__in=runs.order_by().values("pk"))
-    return list(rejecting.values("check_id", "title").annotate(runs=Count("pk")).order_by("-runs", "check_id"))
+    remedies = ArrayAgg("remedy", distinct=True, filter=~Q(remedy=""), default=[])
+    checks = rejecting.values("check_id", "title").annotate(runs=Count("pk"), remedies=remedies)
+    return list(checks.order_by("-runs", "check_id"))
 
 
 def count_sources(runs: QuerySet[Run]) -> tuple[int, int]:
