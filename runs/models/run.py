@@ -106,8 +106,9 @@ class Sweep(Row):
 class Run(Row):
     """One measured point: one rung of a sweep, one repeat. Only `runs.queue.lifecycle` writes `status`.
 
-    `spec` is what was submitted, immutable (a trigger in the database sees to it): pages, comparisons and verdicts
-    read it, never today's Database. Its shape is `runs.queue.spec.RunSpec`.
+    `spec` is what was submitted, immutable (a trigger in the database sees to it) but for names and machines while the
+    run is queued: pages, comparisons and verdicts read it, never today's Database. Its shape is
+    `runs.queue.spec.RunSpec`.
     """
 
     class Source(models.TextChoices):

@@ -107,14 +107,14 @@ class _Facts:
                 "id": str(cluster.pk),
                 "name": cluster.name,
                 "provisioner": cluster.provisioner,
-                "machines": [_machine(node.machine) for node in cluster.nodes.all()],
+                "machines": [build_machine_spec(node.machine) for node in cluster.nodes.all()],
                 "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
             }
             for cluster in clusters.prefetch_related("nodes__machine")
         }
         generators = LoadGenerator.objects.filter(pk__in=[g.id for g in plan.generators]).select_related("machine")
         self.generators: dict[str, GeneratorSpec] = {
-            str(g.pk): {"id": str(g.pk), "name": g.name, "machine": _machine(g.machine)} for g in generators
+            str(g.pk): {"id": str(g.pk), "name": g.name, "machine": build_machine_spec(g.machine)} for g in generators
         }
         self.ycsb_versions = {str(g.pk): _ycsb_versions(g) for g in generators}
 
@@ -127,7 +127,8 @@ def _ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
     return versions
 
 
-def _machine(machine: Machine) -> MachineSpec:
+def build_machine_spec(machine: Machine) -> MachineSpec:
+    """What a spec says of a machine: as it is now."""
     return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
 
 

@@ -47,6 +47,7 @@ from runs.plans.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
+from runs.queue.renaming import correct_names, rename, rename_sweep
 from runs.queue.spec import RunSpec
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
@@ -606,17 +607,19 @@ def _copy(
             looks = run.matrix.looks
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
 
-    spec = correct_sign_in(run)
+    assert run.sweep is not None
+    spec = correct_names(run, correct_sign_in(run))
     key = run.config_key  # Empty: trial runs count in no history.
+    if spec != run.spec:
+        rename_sweep(run.sweep, run.spec, spec)
     if key and spec != run.spec:
         key = config_key(spec)
     if load is not None:
-        assert run.sweep is not None
         spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
         key = config_key(spec) if key else ""
         name = run_name(run.sweep.name, threads, target_ops_s, repeat)
     else:
-        bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
+        bare = rename(run.name.removesuffix(BRACKET) if run.is_bracket else run.name, run.spec, spec)
         name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
 
     last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0

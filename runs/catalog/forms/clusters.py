@@ -16,7 +16,8 @@ from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, r
 from benchsite.core.own_servers import allowed_networks, check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
-from runs.models import Cluster, Database, Machine, Node, Provisioner
+from runs.models import Cluster, Database, Machine, Matrix, Node, Phase, Provisioner, Run, Status
+from runs.queue.renaming import rename_queued_runs
 
 MAX_NODES = 64
 MAX_EXPORTERS = 32
@@ -237,20 +238,34 @@ class ClusterForm(NamedForm):
                 )
                 if not self.by_name:  # Programs know rows by their names.
                     self._rename(cluster, former)
+            rename_queued_runs(cluster)
         return cluster
 
     def _rename(self, cluster: Cluster, former: list[str]) -> None:
         """Names that hold a former address get the new one, where nothing was measured under them."""
-        if cluster.runs.exists():
+        measured = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED)
+        if measured.filter(cluster=cluster).exists():
             return
-        rows: list[Cluster | Database] = [cluster, *cluster.databases.all()]
         renewed = {old: new for old, (_, new) in zip(former, self.nodes, strict=False) if old}
         if not renewed:
             return
+        matrices = Matrix.objects.filter(runs__cluster=cluster).exclude(runs__in=measured).distinct()
+        rows: list[Cluster | Database | Matrix] = [cluster, *cluster.databases.all(), *matrices]
         # 10.0.0.1:637 is no part of 10.0.0.1:6379.
         addresses = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, renewed))})(?![\w.])")
         for row in rows:
-            name = addresses.sub(lambda match: renewed[match[0]], row.name)[:80]
+            name = addresses.sub(lambda match: renewed[match[0]], row.name)[: row._meta.get_field("name").max_length]
             if name != row.name and not type(row).objects.filter(team=cluster.team, name=name).exists():
                 row.name = name
                 row.save(update_fields=["name"])
+        if self.operator:
+            self._rename_machines(cluster, renewed)
+
+    def _rename_machines(self, cluster: Cluster, renewed: dict[str, str]) -> None:
+        """Machines that were named after a former address, and that nothing else uses."""
+        others = Node.objects.exclude(cluster=cluster)
+        for old, new in renewed.items():
+            host, name = (split_address(address, 0)[0][:80] for address in (old, new))
+            machines = Machine.objects.filter(nodes__cluster=cluster, name=host, load_generators=None)
+            if not Machine.objects.filter(name=name).exists():
+                machines.exclude(nodes__in=others).update(name=name)

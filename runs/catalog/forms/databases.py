@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from django import forms
+from django.db import transaction
 
 from benchsite.accounts.models import Team
 from runs.catalog import (
@@ -24,6 +25,7 @@ from runs.catalog.messages import ADD_NODES, COPIES_NEED_NODES, NODES_ARE_COPIES
 from runs.models import Cluster, Database, Provisioner
 from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
+from runs.queue.renaming import rename_queued_runs
 from runs.ycsb.property_schema import PropertyError
 
 
@@ -226,5 +228,7 @@ class DatabaseForm(SignInForm, NamedForm):
     def save(self) -> Database:
         self.instance = self.instance or Database(team=self.team)
         self.instance.flavour = get_flavour(self.cleaned_data["client"])
-        database: Database = super().save()
+        with transaction.atomic():
+            database: Database = super().save()
+            rename_queued_runs(database.cluster)
         return database

@@ -5,13 +5,15 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
 from benchsite.accounts.tenancy import all_teams
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field, refuse_in_use
 from runs.catalog.messages import HOST_KEY_TAKEN, MACHINE_NAME_TAKEN, NO_FACT_NAME, NO_FACT_VALUE
-from runs.models import Machine, Run
+from runs.models import Cluster, Machine, Run
+from runs.queue.renaming import rename_queued_runs
 from runs.results.facts import fact_problem
 
 FACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
@@ -102,8 +104,11 @@ class MachineForm(DescribedForm):
         stated = {name: {"value": _stated_value(value), "how": "stated"} for name, value in data["facts"].items()}
         # What was seen outweighs what was said.
         machine.facts = {**stated, **observed}
-        machine.save()
-        machine.teams.set(data["teams"])
+        with transaction.atomic(), all_teams():
+            machine.save()
+            machine.teams.set(data["teams"])
+            for cluster in Cluster.objects.filter(nodes__machine=machine).distinct():
+                rename_queued_runs(cluster)
         return machine
 
 
