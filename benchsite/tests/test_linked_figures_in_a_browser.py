@@ -100,17 +100,20 @@ def test_hidden_side_is_part_of_the_address_until_reset(page):
 
 
 def test_back_undoes_a_hidden_side_and_a_zoom(page):
-    before = page.url
+    range_in_view = "document.querySelectorAll('.js-plotly-plot')[1].layout.xaxis.range.join()"
+    before, whole = page.url, page.evaluate(range_in_view)
     page.locator(".side-shown").first.uncheck()
     page.wait_for_url("**#hide=*")
     hidden = page.url
     x, y = find_middle(page, 1, ".scatterlayer .point")
     press(page, x, y, drift_px=80)
     page.wait_for_url("**&*=*,*")
+    assert page.evaluate(range_in_view) != whole
     page.evaluate("window.isSamePage = true")
 
     page.go_back()
     assert page.url == hidden and not page.locator(".side-shown").first.is_checked()
+    page.wait_for_function(f"whole => {range_in_view} === whole", arg=whole)
     page.go_back()
     assert page.url == before and page.locator(".side-shown").first.is_checked()
     page.go_forward()

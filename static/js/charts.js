@@ -274,7 +274,9 @@
     if (!state.drawn) state.plot.replaceChildren();
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
     const edits = { shapePosition: !!drawing.layout.shapes?.some((shape) => shape.name) };
-    await Plotly.react(state.plot, drawing.data, { uirevision: `kept ${state.views || 0}`, ...drawing.layout, autosize: true }, { ...CONFIG, edits });
+    // A copy: Plotly writes zooms into it.
+    const layout = structuredClone({ uirevision: `kept ${state.views || 0}`, ...drawing.layout, autosize: true });
+    await Plotly.react(state.plot, drawing.data, layout, { ...CONFIG, edits });
     sketches.delete(state.plot);
     for (const image of state.plot.querySelectorAll(":scope > img")) image.remove();
     if (!state.drawn) {
