@@ -16,7 +16,8 @@
     for (const table of document.querySelectorAll(".table-wrap > .table:not(.table--fold)")) {
       const { scrollWidth, clientWidth } = table.parentNode;
       if (scrollWidth <= clientWidth || !table.checkVisibility() || !table.tHead) continue;
-      const heads = [...table.tHead.querySelectorAll("th")];
+      // Heads of columns of buttons are heard only.
+      const heads = [...table.tHead.querySelectorAll("th:not(:has(> .sr-only))")];
       const names = [...table.querySelectorAll("tbody td")].map((cell) => [cell, heading(heads, cell)]);
       for (const [cell, name] of names) if (name) cell.dataset.name ??= name;
       table.classList.add("table--fold");
