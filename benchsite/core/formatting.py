@@ -1,8 +1,9 @@
 """The one number formatter of the project: pages, figures, findings, reports, messages and e-mail. No Django here.
 
 A measured value has three significant digits, trailing zeros included (1.20 ms, 41.2k ops/s); a configured one has the
-digits that it was entered with (`exact`). Shares have at most three digits. Thousands are set apart by commas, and a
-narrow no-break space stands before the unit. `benchsite/tests/test_one_number_formatter.py` refuses any other way.
+digits that it was entered with (`exact`). Shares have at most three digits, below 1 % two. Thousands are set apart by
+commas, and a narrow no-break space stands before the unit. `benchsite/tests/test_one_number_formatter.py` refuses any
+other way.
 """
 
 import math
@@ -219,14 +220,22 @@ def signed_percent(fraction: Number) -> str:
         sign = MINUS
         if percent > 0:
             sign = "+"
-    return f"{sign}{significant(abs(percent))}{THIN}%"
+    return f"{sign}{significant(abs(percent), _count_digits(percent))}{THIN}%"
+
+
+def _count_digits(percent: float) -> int:
+    """Of a share: below 1 % a third digit says nothing."""
+    if abs(percent) < 1:
+        return 2
+    return 3
 
 
 def percent(fraction: Number) -> str:
     """A share: 0.5 is "50 %", a third is "33.3 %", and what is not all is never "100 %": 0.9996 is "99.96 %"."""
     if fraction is None or is_missing(fraction):
         return NOTHING
-    digits = next((digits for digits in (3, 4, 5) if significant(fraction * 100, digits) != "100"), 3)
+    digits = _count_digits(fraction * 100)
+    digits = next((more for more in (digits, 4, 5) if significant(fraction * 100, more) != "100"), digits)
     text = significant(fraction * 100, digits)
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}%"
 

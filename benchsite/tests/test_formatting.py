@@ -79,15 +79,19 @@ def test_it_gives_times_by_their_two_largest_parts(seconds, shown):
 
 @pytest.mark.parametrize(
     ("fraction", "shown"),
-    [(0.123, "+12.3 %"), (-0.05, f"{f.MINUS}5.00 %"), (0, "0 %"), (2.6, "+260 %")],
+    [(0.123, "+12.3 %"), (-0.05, f"{f.MINUS}5.00 %"), (0, "0 %"), (2.6, "+260 %"), (0.000716, "+0.072 %")],
 )
 def test_it_signs_changes(fraction, shown):
     assert f.signed_percent(fraction) == shown.replace(" ", SPACE)
 
 
 @pytest.mark.parametrize(
-    ("fraction", "shown"), [(0.5, "50 %"), (0.05, "5 %"), (1 / 3, "33.3 %"), (1, "100 %"), (0.99961, "99.96 %")]
-)
+    ("fraction", "shown"),
+    [
+        (0.5, "50 %"), (0.05, "5 %"), (1 / 3, "33.3 %"), (1, "100 %"), (0.99961, "99.96 %"), (0.000716, "0.072 %"),
+        (0.0099612, "1 %"),
+    ],
+)  # fmt: skip
 def test_it_gives_shares_without_empty_digits(fraction, shown):
     assert f.percent(fraction) == shown.replace(" ", SPACE)
 
