@@ -31,6 +31,9 @@ MEASURE_S = 5
 SETTLE_S = 2
 CHECK_TIMEOUT_MS = 140_000
 CURVE_TIMEOUT_MS = 300_000
+CURVE = ".js-plotly-plot"
+# Of a stand-in the page says why it draws none.
+INSTEAD_OF_CURVE = {"mongodb": "figure:has-text('not drawn: such a server is not the product')"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -104,10 +107,10 @@ def test_walk_to_the_curve_of_another_system(page: Page, slug: str):
                 page.get_by_label("Password").fill(text)
         page.get_by_role("button", name="Check the server").click()
         page.get_by_role("button", name="Measure the first curve").click(timeout=CHECK_TIMEOUT_MS)
-        check_curve(page)
+        check_curve(page, INSTEAD_OF_CURVE.get(slug, CURVE))
 
 
-def check_curve(page: Page) -> None:
+def check_curve(page: Page, curve: str = CURVE) -> None:
     expect(page).to_have_url(re.compile("/matrices/"))
     expect(page.get_by_text(f"{len(RUNGS) + 1} of {len(RUNGS) + 1} runs succeeded")).to_be_visible(
         timeout=CURVE_TIMEOUT_MS
@@ -116,4 +119,4 @@ def check_curve(page: Page) -> None:
     runs = list(Run.objects.filter(phase=Phase.MEASURE, matrix=UUID(page.url.rstrip("/").rpartition("/")[2])))
     assert [run.status for run in runs] == [Status.SUCCEEDED] * len(RUNGS)
     assert [problem for run in runs for problem in rejections(run)] == []
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(curve).first).to_be_visible()
