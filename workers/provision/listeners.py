@@ -44,12 +44,14 @@ def find_listener(host: str, port: int) -> int | None:
         return None
     if not any(map(is_own_address, addresses)):
         return _find_main_process(_find_in_containers(str(addresses[0]), port))
-    sockets = [socket for socket in psutil.net_connections(kind="tcp") if socket.status == psutil.CONN_LISTEN]
-    # Nodes of a cluster on one machine may have one port, each at an address of its own.
-    reached = [socket for socket in sockets if socket.laddr.port == port and _accepts(socket.laddr.ip, addresses)]
-    pids = {socket.pid for socket in reached if socket.pid}
+    pids = set()
+    for socket in psutil.net_connections(kind="tcp"):
+        if socket.status != psutil.CONN_LISTEN or not socket.laddr or not socket.pid:
+            continue
+        # Nodes of a cluster on one machine may have one port, each at an address of its own.
+        if socket.laddr.port == port and _accepts(socket.laddr.ip, addresses):
+            pids.add(socket.pid)
     if not pids and (users := _find_users(port)):
-        pids = set()
         for process in psutil.process_iter(["uids", "status"]):
             has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
             if process.info["uids"].effective in users and not has_ended:
