@@ -1,6 +1,7 @@
 // Conveniences: every page works without them.
 (function () {
   "use strict";
+  const on = document.addEventListener.bind(document);
   const RETRY_MS = 3000;
   const CLICK_MS = 50; // by then a press that has ended was a click
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
@@ -19,8 +20,8 @@
     }
   }
 
-  document.addEventListener("DOMContentLoaded", () => localTimes(document));
-  document.addEventListener("htmx:afterSwap", () => localTimes(document));
+  on("DOMContentLoaded", () => localTimes(document));
+  on("htmx:afterSwap", () => localTimes(document));
 
   // A request of htmx that fails is visible until the next answer. What only reads is asked again, as what polls is.
   let retry = 0;
@@ -42,34 +43,33 @@
     clearTimeout(retry);
     document.querySelector(".request-note")?.remove();
   }
-  for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(type, failed);
-  document.addEventListener("htmx:afterOnLoad", (event) => event.detail.successful && answered());
+  for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) on(type, failed);
+  on("htmx:afterOnLoad", (event) => event.detail.successful && answered());
 
   // Where a part of the page is replaced, what was opened stays open, what had the focus keeps it, and fields keep what
   // was typed or chosen since the request.
-  const UNTYPED = ["checkbox", "radio", "file"];
+  const FIELDS = "input[id]:not([type=checkbox], [type=radio], [type=file]), select[id], textarea[id]";
+  const find = (id) => document.getElementById(id);
   let before = null;
-  document.addEventListener("htmx:beforeSwap", function ({ detail }) {
+  on("htmx:beforeSwap", function ({ detail }) {
     const sent = detail.requestConfig?.parameters || {};
-    const fields = [...document.querySelectorAll("input[id], select[id], textarea[id]")].filter(({ type }) => !UNTYPED.includes(type));
-    const changed = fields.filter(({ name, value }) => typeof sent[name] === "string" && sent[name] !== value);
-    const typed = changed.map(({ id, value }) => [id, value]);
+    const isTyped = ({ name, value }) => typeof sent[name] === "string" && sent[name] !== value;
+    const typed = [...document.querySelectorAll(FIELDS)].filter(isTyped).map(({ id, value }) => [id, value]);
     const details = [...document.querySelectorAll("details[id]")].map(({ id, open }) => [id, open]);
     const help = document.querySelector(":popover-open")?.id;
     before = { focus: document.activeElement?.id, top: scrollY, details, help, typed };
   });
-  document.addEventListener("htmx:afterSwap", function () {
-    const changed = (before?.details || []).filter(([id, open]) => (document.getElementById(id)?.open ?? open) !== open);
-    for (const [id, open] of changed) document.getElementById(id).open = open;
+  on("htmx:afterSwap", function () {
+    const changed = (before?.details || []).filter(([id, open]) => (find(id)?.open ?? open) !== open);
+    for (const [id, open] of changed) find(id).open = open;
     if (changed.length) scrollTo({ top: before.top, behavior: "instant" });
-    const focused = before?.focus ? document.getElementById(before.focus) : null;
-    focused?.focus({ preventScroll: true });
+    if (before?.focus) find(before.focus)?.focus({ preventScroll: true });
     for (const [id, value] of before?.typed || []) {
-      const field = document.getElementById(id);
+      const field = find(id);
       if (field) field.value = value;
     }
     const source = before?.help && document.querySelector(`[popovertarget=${before.help}]`);
-    if (source) document.getElementById(before.help).showPopover({ source });
+    if (source) find(before.help).showPopover({ source });
     before = null;
   });
 
@@ -80,9 +80,9 @@
     isPressed = false;
     setTimeout(() => isPressed || waiting.splice(0).forEach((xhr) => xhr.onload()), CLICK_MS);
   }
-  document.addEventListener("pointerdown", () => (isPressed = true), true);
-  for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, release, true);
-  document.addEventListener("htmx:beforeOnLoad", function (event) {
+  on("pointerdown", () => (isPressed = true), true);
+  for (const type of ["pointerup", "pointercancel"]) on(type, release, true);
+  on("htmx:beforeOnLoad", function (event) {
     if (!isPressed) return;
     event.preventDefault();
     waiting.push(event.detail.xhr);
@@ -99,7 +99,7 @@
     return [heads.map(text), rules, ...rows.map(cells)].map(line).join("\n") + "\n";
   }
 
-  document.addEventListener("click", async function (event) {
+  on("click", async function (event) {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
       const source = document.querySelector(copy.dataset.copy);
@@ -117,7 +117,7 @@
     }
   });
 
-  document.addEventListener("keydown", function (event) {
+  on("keydown", function (event) {
     if (event.key !== "Escape") return;
     for (const menu of document.querySelectorAll("details.menu[open]")) {
       menu.open = false;
@@ -148,12 +148,12 @@
     body.append(...rows);
   }
 
-  document.addEventListener("DOMContentLoaded", () => sortable(document));
-  document.addEventListener("htmx:afterSwap", () => sortable(document));
-  document.addEventListener("click", (event) => event.target.closest("button.sort") && sort(event.target.closest("th")));
+  on("DOMContentLoaded", () => sortable(document));
+  on("htmx:afterSwap", () => sortable(document));
+  on("click", (event) => event.target.closest("button.sort") && sort(event.target.closest("th")));
 
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
-  document.addEventListener("change", function (event) {
+  on("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   });
 
@@ -164,6 +164,6 @@
     set.querySelector("output").textContent = `${rounded} of ${set.dataset.total}`;
     set.querySelector("output").classList.toggle("worse", rounded !== Number(set.dataset.total));
   }
-  document.addEventListener("input", (event) => event.target.closest("[data-total]") && total(event.target.closest("[data-total]")));
-  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("[data-total]").forEach(total));
+  on("input", (event) => event.target.closest("[data-total]") && total(event.target.closest("[data-total]")));
+  on("DOMContentLoaded", () => document.querySelectorAll("[data-total]").forEach(total));
 })();
