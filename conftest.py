@@ -144,6 +144,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -155,6 +156,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
+    gc.disable()  # Until all tests are collected, hardly anything is garbage.
     if SERVERS is not None:
         SERVERS.start()
         if SERVERS.wants_postgresql:
