@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.needs("cc"),
 ]
 SOURCE = Path(__file__).with_name("stepped_clock.c")
-MEASURE_S = 12
+MEASURE_S = 8
 MAX_GUESS_S = 0.15
 REDIS_CLASS = "org.benchsite.redis.RedisDB"
 
@@ -142,7 +142,14 @@ def start_client(server, clocks, folder, output, phase="-t"):
         return subprocess.Popen([*command, phase, "-s", *arguments], cwd=folder, stdout=stdout, stderr=stderr)
 
 
-@pytest.mark.parametrize(("count", "stepped"), [(2, (0,)), (2, (0, 1)), (1, (0,))], ids=["one", "all", "alone"])
+@pytest.mark.parametrize(
+    ("count", "stepped"),
+    [
+        pytest.param(2, (0,), id="one"),
+        pytest.param(2, (0, 1), id="all", marks=LONG),
+        pytest.param(1, (0,), id="alone", marks=LONG),
+    ],
+)
 @pytest.mark.parametrize(
     ("output", "steps"),
     [

@@ -1,5 +1,7 @@
 """Figures and table of Compare share hover, hidden sides and zoom; points open their runs, bars their sweeps."""
 
+from itertools import product
+
 import pytest
 from django.urls import reverse
 
@@ -48,15 +50,18 @@ def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
     assert not site.complaints
 
 
-@pytest.mark.parametrize(
-    ("ms", "slowness"),
-    [(30, 4), (120, 1), pytest.param(30, 1, marks=pytest.mark.long), pytest.param(120, 4, marks=pytest.mark.long)],
-)
-@pytest.mark.parametrize(
-    ("figure", "selector", "address"),
-    [(0, ".bars .point path", "**/sweeps/**"), (1, ".scatterlayer .point", "**/runs/**")],
-    ids=["bar", "point"],
-)
+HANDS = ((30, 4), (120, 1), (30, 1), (120, 4))  # how many ms they press, and how many times slower the page is
+OFFERED = {"bar": (0, ".bars .point path", "**/sweeps/**"), "point": (1, ".scatterlayer .point", "**/runs/**")}
+SHORT = (("bar", (30, 4)), ("point", (120, 1)))
+
+
+def list_presses():
+    for name, hand in product(OFFERED, HANDS):
+        marks = () if (name, hand) in SHORT else pytest.mark.long
+        yield pytest.param(*OFFERED[name], *hand, id=f"{name} {hand[0]} ms, {hand[1]} x", marks=marks)
+
+
+@pytest.mark.parametrize(("figure", "selector", "address", "ms", "slowness"), [*list_presses()])
 def test_press_opens_what_the_cursor_offers(page, figure, selector, address, ms, slowness):
     x, y = find_middle(page, figure, selector)
     page.mouse.move(x, y, steps=4)
@@ -75,7 +80,10 @@ def test_drag_over_a_point_zooms_and_opens_nothing(page):
     assert page.url.startswith(address.split("#")[0])
 
 
-@pytest.mark.parametrize("viewport", [WIDE, {"width": 390, "height": 800}], ids=["tablet", "phone"])
+@pytest.mark.parametrize(
+    "viewport",
+    [pytest.param(WIDE, id="tablet", marks=pytest.mark.long), pytest.param({"width": 390, "height": 800}, id="phone")],
+)
 def test_second_touch_opens_a_point(site, viewport):
     page = compare(site, has_touch=True, viewport=viewport)
     address = page.url

@@ -71,29 +71,31 @@ def add_group(page: Page, **cells: str) -> None:
             cell.fill(text)
 
 
-def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite) -> None:
-    fill_in(page, team, "Beside scans", "everysec", "on", rung="8")  # Redis and PostgreSQL
+@pytest.mark.parametrize(
+    ("system", "mode"), [("redis", "everysec"), pytest.param("postgresql", "on", marks=pytest.mark.long)]
+)
+def test_groups_from_builder_to_results(page: Page, team: Team, site: LiveSite, system: str, mode: str) -> None:
+    fill_in(page, team, "Beside scans", mode, rung="8")
     page.locator('[name="purpose"]').select_option("demo")
     add_group(page, name="scans", workload="Scans", threads="2", target_ops_s="20")
     expect(page.locator("#preview")).to_contain_text("Predicted")
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Beside scans")
 
-    runs = site.until_ended(Matrix.objects.get(name="Beside scans"), RUN_TIMEOUT_S)
+    runs = site.until_ended(Matrix.objects.get(name="Beside scans", team=team), RUN_TIMEOUT_S)
     assert {(run.status, run.reason_detail) for run in runs} == {(Status.SUCCEEDED, "")}
-    measured = [run for run in runs if run.phase == Phase.MEASURE]
-    assert {run.system for run in measured} == {"redis", "postgresql"}
-    for run in measured:
-        page.goto(f"/runs/{run.pk}")
-        panel = page.locator("#groups")
-        expect(panel).to_contain_text("background")
-        expect(panel).to_contain_text("Scans, 2 threads")
-        expect(panel).to_contain_text("SCAN")
-    assert measured[0].sweep is not None
-    page.goto(f"/sweeps/{measured[0].sweep.pk}")
+    [measured] = [run for run in runs if run.phase == Phase.MEASURE]
+    assert measured.system == system
+    page.goto(f"/runs/{measured.pk}")
+    panel = page.locator("#groups")
+    expect(panel).to_contain_text("background")
+    expect(panel).to_contain_text("Scans, 2 threads")
+    expect(panel).to_contain_text("SCAN")
+    assert measured.sweep is not None
+    page.goto(f"/sweeps/{measured.sweep.pk}")
     expect(page.locator("body")).to_contain_text("Beside it: scans")
 
-    draft = Draft(query=f"v=1&matrix={measured[0].matrix_id}&side=all")
+    draft = Draft(query=f"v=1&matrix={measured.matrix_id}&side=all")
     report = Report(team=team, title="Beside scans", draft=draft.as_json(), access=Report.Access.UNLISTED)
     publish_once(report, None)
     link = find_link(report)

@@ -90,7 +90,7 @@ def test_open_tables_stay_within_a_telephone(team, reader, live_server):
     assert max(page.evaluate(sides)) <= 0
 
 
-@pytest.mark.parametrize("width", [12, 40, 390])
+@pytest.mark.parametrize("width", [12, *(pytest.param(width, marks=pytest.mark.long) for width in (40, 390))])
 def test_axes_without_room_for_a_label_keep_their_titles(team, reader, live_server, width):
     """plotly.js computes a title's place from the labels that are shown."""
     report = published(team)

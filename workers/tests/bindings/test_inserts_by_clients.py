@@ -84,8 +84,10 @@ def run_together(
         return [client.end() for client in started]
 
 
-@pytest.mark.parametrize("clients", [2, 4])
-@pytest.mark.parametrize("letter", ["D", "E"])
+@pytest.mark.parametrize(
+    ("letter", "clients"),
+    [("D", 4), ("E", 2), pytest.param("D", 2, marks=pytest.mark.long), pytest.param("E", 4, marks=pytest.mark.long)],
+)
 def test_records_are_loaded_and_acknowledged(server: Server, tmp_path: Path, letter: str, clients: int):
     workload = {**CORE_WORKLOADS[letter], "recordcount": str(RECORDS), "dataintegrity": "true"}
     load(server, tmp_path, workload)
@@ -102,7 +104,7 @@ def test_records_are_loaded_and_acknowledged(server: Server, tmp_path: Path, let
     data.note_inserts(clients * (max(inserted) + 2))
 
 
-@pytest.mark.parametrize("clients", [1, 3])
+@pytest.mark.parametrize("clients", [pytest.param(1, marks=pytest.mark.long), 3])
 def test_deletes_take_what_the_client_inserted(server: Server, tmp_path: Path, clients: int):
     mix = {"readproportion": "0.6", "updateproportion": "0", "insertproportion": "0.25", "deleteproportion": "0.15"}
     workload = {**CORE_WORKLOADS["D"], **mix, "recordcount": str(RECORDS), "dataintegrity": "true"}
