@@ -17,7 +17,10 @@ from runs.ycsb.errors import LimitExceeded
 pytestmark = pytest.mark.slow
 
 __all__ = ["import_folder"]
-FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_file", "go_ycsb", "killed", "target")
+FOLDERS = (
+    "hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_file", "go_ycsb/json", "go_ycsb/plain",
+    "go_ycsb/errors", "killed", "target",
+)  # fmt: skip
 
 
 def list_files(folder):
