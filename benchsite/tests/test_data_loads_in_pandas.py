@@ -26,6 +26,12 @@ def read_csv(text):
     return table
 
 
+def list_mixed_columns(table):
+    """Columns that are text although some of their cells are numbers."""
+    texts = table.select_dtypes(exclude=["number", "bool"])
+    return [name for name in texts if pandas.to_numeric(texts[name], errors="coerce").notna().any()]
+
+
 def load(client, url):
     response = client.get(url)
     assert response.status_code == 200
@@ -59,6 +65,7 @@ def test_runs_have_their_latencies_by_operation(client_in, run):
     assert list(table["SCAN_mean_us"].fillna(0.0)) == [0.0, 1000.0, 0.0]
     assert list(table["throughput_ops_s"].fillna(0.0)) == [20_000.0, 10_000.5, 0.0]
     assert table["SCAN_p99_us"].isna().all()
+    assert not list_mixed_columns(table)
 
 
 def test_runs_take_as_many_queries_however_many_they_are(client_in, run, django_assert_num_queries):
@@ -75,7 +82,7 @@ def test_every_list_is_one_table(client_in, run, name, query):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_figure_is_one_table(client_in, run, name):
-    load(client_in, f"/figures/{name}.csv?v=1&sweep={run.sweep_id}")
+    assert not list_mixed_columns(load(client_in, f"/figures/{name}.csv?v=1&sweep={run.sweep_id}"))
 
 
 def test_published_numbers_are_one_table(client_in):
@@ -87,6 +94,9 @@ def test_every_file_of_a_report_is_one_table(team, client):
     with ZipFile(io.BytesIO(data)) as files:
         tables = {name: read_csv(files.read(name).decode()) for name in files.namelist()}
 
+    assert not [name for name, table in tables.items() if list_mixed_columns(table)]
     (points,) = (table for name, table in tables.items() if name.endswith("-points.csv"))
-    assert len(points.select_dtypes("number").columns) > 3
+    numbers = set(points.select_dtypes("number"))
+    with_unit = {name for name in points if name.endswith(("(µs)", "(ops/s)"))}
+    assert len(with_unit) > 3 and with_unit <= numbers
     assert not [name for name, table in tables.items() if len(table.columns) < 2]

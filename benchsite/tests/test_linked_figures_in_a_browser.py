@@ -6,12 +6,15 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.browser import chromium, press, site, touch
+from reports.published.links import find_link
+from reports.tests.snapshots import published
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep
 
 __all__ = ["chromium", "site"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 WIDE = {"width": 1280, "height": 900}
+MAX_TABS = 150  # on the way through a page
 
 
 def compare(site, *, is_awake=True, **options):
@@ -146,6 +149,19 @@ def test_tab_reaches_figures_and_focus_stays_when_drawn(site):
     page.keyboard.press("ArrowRight")
     assert page.locator("tr.is-linked").count() == 1
     assert not site.complaints
+
+
+def test_tab_reaches_every_figure_of_sweeps_and_reports(site, team):
+    page = site.open(viewport=WIDE, reduced_motion="reduce")
+    for address in (reverse("sweep", args=[site.world.sweep.pk]), f"/r/{find_link(published(team)).token}"):
+        page.goto(f"{site.url}{address}", wait_until="networkidle")
+        figures = page.locator(".figure__plot:visible").count()
+        focused = "[...document.querySelectorAll('.figure__plot')].filter((plot) => plot.checkVisibility())"
+        reached = set()
+        for _ in range(MAX_TABS):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate(f"{focused}.indexOf(document.activeElement)"))
+        assert figures > 1 and reached >= set(range(figures))
 
 
 def test_arrow_keys_move_over_figures_of_other_pages(site):
