@@ -292,7 +292,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
         return render(request, "workers/own_server_first.html", context)
     context["hidden"] = _find_hidden_node(database.cluster)
     if context["hidden"]:
-        context["programs"] = list_programs()
+        context["programs"] = list_programs(system.process.program if system.process else "")
         if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
             Node.objects.filter(pk=context["hidden"].pk).update(program=request.POST["program"])
             return redirect("own-server-first", pk=pk)

@@ -3,6 +3,7 @@
 import contextlib
 import ipaddress
 import os
+import re
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def find_servers(host: str, port: int, program: str = "") -> list[int]:
     proxies = _find_container_proxies(port)
     listener = find_listener(host, port) or next(iter(proxies), None)
     if listener is None and program:
-        listener = _find_main_process({pid for pid, name in _list_processes_of_others() if name == program})
+        listener = _find_main_process(_find_by_name(program, port))
     if listener is None:
         return []
     forwarding = {listener, *proxies}
@@ -90,16 +91,24 @@ def find_servers(host: str, port: int, program: str = "") -> list[int]:
     return [listener, *sorted(pid for pid in behind if pid is not None)]
 
 
-def list_programs() -> list[str]:
-    """The names of the programs that other users run."""
-    return sorted({name for _, name in _list_processes_of_others()})
+def list_programs(usual: str = "") -> list[str]:
+    """The names of the programs that other users run, the `usual` one first."""
+    names = {name for _, name, _ in _list_processes_of_others()}
+    return sorted(names, key=lambda name: (name != usual, name.lower()))
 
 
-def _list_processes_of_others() -> Iterator[tuple[int, str]]:
-    """Without threads of the kernel, which have no command line."""
+def _find_by_name(program: str, port: int) -> set[int]:
+    """Of several programs of this name those whose command lines name the port, if any do."""
+    commands = {pid: command for pid, name, command in _list_processes_of_others() if name == program}
+    naming = {pid for pid, command in commands.items() if re.search(rf"\b{port}\b", command)}
+    return naming or set(commands)
+
+
+def _list_processes_of_others() -> Iterator[tuple[int, str, str]]:
+    """Process, name and command line, without threads of the kernel, which have none."""
     for process in psutil.process_iter(["name", "uids", "cmdline"]):
         if process.info["cmdline"] and process.info["uids"].effective != os.geteuid():
-            yield process.pid, process.info["name"]
+            yield process.pid, process.info["name"], " ".join(process.info["cmdline"])
 
 
 def _find_users(port: int) -> set[int]:

@@ -130,6 +130,18 @@ def test_finds_the_server_behind_a_proxy():
         assert find_servers("127.0.0.1", port) == [pid]
 
 
+@pytest.mark.needs("network")
+def test_of_programs_of_one_name_that_with_the_port_is_taken():
+    """The elder one is another server."""
+    port = free_port()
+    with (
+        started(CONTAINER, CONTAINER_ADDRESS, 6379, OTHER_USER),
+        started(CONTAINER, CONTAINER_ADDRESS, port, OTHER_USER) as named,
+    ):
+        assert find_servers("127.0.0.1", port, "contained") == [named]
+        assert list_programs("contained")[0] == "contained"
+
+
 @pytest.mark.needs("root")
 def test_other_users_server_is_found_by_its_user(monkeypatch):
     """The kernel tells nobody else which process has the socket."""

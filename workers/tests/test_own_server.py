@@ -188,7 +188,8 @@ def test_page_asks_once_which_program_the_server_is(operator, server, team, monk
     """Where the kernel tells nobody; another user's programs are offered."""
     make_machine(name="here", host_key=host_key())
     monkeypatch.setattr("workers.provision.listeners.find_listener", lambda host, port: None)
-    monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: [(os.getpid(), "a-server")])
+    others = [(os.getpid(), "a-server", "")]
+    monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: others)
     address = check_server(operator, server)
 
     assert "Which program is the server?" in operator.get(address).content.decode()
