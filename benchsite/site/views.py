@@ -106,10 +106,13 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
 
 
 def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
-    """The newest matrix that is finished and measured something: its headline and its two first figures."""
-    finished = (matrix for matrix, progress in matrices if progress.succeeded and not progress.unfinished)
-    if (matrix := next(finished, None)) is None:
+    """The newest matrix that is finished and measured something, or else was cancelled: its headline and its two first
+    figures.
+    """
+    ended = [(matrix, progress) for matrix, progress in matrices if progress.succeeded and not progress.unfinished]
+    if not ended:
         return None
+    matrix, _ = min(ended, key=lambda row: row[1].cancelled > 0)
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))
     answer = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
     return {"matrix": matrix, "query": parts["permalink"].partition("?")[2], **answer}

@@ -177,6 +177,18 @@ def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
     assert str(finished.pk) in Report.objects.get().draft["query"]
 
 
+def test_cancelled_matrix_hides_no_finished_one(client_in, team):
+    cancelled = make_matrix(team=team)
+    sweep = make_sweep(matrix=cancelled)
+    make_run(sweep, threads=2)
+    make_run(sweep, threads=4, status="cancelled")
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == cancelled
+
+    finished = make_matrix(team=team, submitted_at=cancelled.submitted_at - dt.timedelta(days=1))
+    make_run(make_sweep(matrix=finished), threads=2)
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == finished
+
+
 def test_states_what_is_left_of_a_going_matrix(client_in, team):
     matrix = make_matrix(team=team)
     sweep = make_sweep(matrix=matrix)

@@ -251,6 +251,13 @@ def test_return_codes_stand_with_their_share(client_in, sweep):
     assert "25.0" in page
 
 
+def test_zero_is_the_success_of_old_clients(client_in, sweep):
+    run = make_run(sweep, measurements=[measurement("READ", 1.0, returns={"0": 75, "-1": 25})])
+    page = get_text(client_in.get(url(run)))
+    assert '<span class="badge badge--pass">0</span>' in page
+    assert '<span class="badge badge--failed">-1</span>' in page
+
+
 def test_return_codes_stand_with_those_of_the_server(client_in, sweep):
     run = make_run(sweep, measurements=[measurement("INSERT", 1.0, returns={"OK": 75, "SERVICE_UNAVAILABLE": 25})])
     for number, group in enumerate(("", "", "scans"), 2):

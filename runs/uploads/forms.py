@@ -142,7 +142,9 @@ class ImportForm(DescribedForm):
     version = forms.CharField(required=False, max_length=40, label="Database version")
     replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
     workload = forms.ChoiceField(required=False, help_text="One of your team's, or the one described here.")
-    workload_name = forms.CharField(required=False, max_length=80, label="Name of the described workload")
+    workload_name = forms.CharField(
+        required=False, max_length=80, label="Name of the described workload", help_text="Needed where none is chosen."
+    )
     properties = PropertiesField(
         rows=8,
         label="Its YCSB properties",

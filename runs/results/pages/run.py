@@ -38,6 +38,7 @@ from runs.results.pages.window import window_panel
 from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.server_samples import read_host_samples
 from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
+from runs.ycsb.summary_counts import SUCCESSES
 
 LAST_LINES = 24
 HOST_COLUMNS = (*OWN, "other_cores", "steal_cores", "io_wait_cores")
@@ -246,6 +247,7 @@ def _returns(measurements: Iterable[Measurement], clients: Iterable[ClientRun]) 
                 {
                     "operation": row.operation,
                     "code": code,
+                    "is_success": code in SUCCESSES,
                     "count": count,
                     "share": count / total,
                     "server_codes": server_codes[row.operation, code].most_common(),
