@@ -30,6 +30,8 @@ def test_it_turns_the_figures_by_keys(page):
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 800)
     last = len(names) - 1
     for key, place in (
+        ("Space", 1),
+        ("ArrowLeft", 0),
         ("ArrowRight", 1),
         ("PageDown", min(2, last)),
         ("ArrowLeft", min(2, last) - 1),

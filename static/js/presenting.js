@@ -62,7 +62,9 @@
     // A browser goes full screen only when a person asked; the page is covered in any case.
     if (asked) document.documentElement.requestFullscreen?.().catch(() => {});
     turn(first);
-    bar.lastElementChild.focus();
+    // Not a button: the space bar would press it.
+    bar.tabIndex = -1;
+    bar.focus();
   }
 
   function end() {
