@@ -3,13 +3,24 @@
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from benchsite.tests.browser import chromium, site
 
 __all__ = ["chromium", "site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 SETTLING_MS = 200  # for what would be drawn
+
+
+def choose_system(site: SimpleNamespace, slug: str) -> tuple[Page, list[Route]]:
+    """A page whose request for the fields of the system waits, as the first of the list, until it is continued."""
+    page = site.open()
+    page.goto("/own-server/")
+
+    requests: list[Route] = []
+    page.route("**/own-server/", lambda route: requests.append(route), times=1)
+    page.get_by_label("System").select_option(slug)
+    return page, requests
 
 
 def test_press_counts_while_fields_are_drawn_anew(site: SimpleNamespace):
@@ -32,15 +43,10 @@ def test_press_counts_while_fields_are_drawn_anew(site: SimpleNamespace):
 
 def test_typing_goes_on_while_fields_are_drawn_anew(site: SimpleNamespace):
     """The fields of another system arrive after the first letters of the address."""
-    page = site.open()
-    page.goto("/own-server/")
-
-    routes: list[Route] = []
-    page.route("**/own-server/", lambda route: routes.append(route))
-    page.get_by_label("System").select_option("postgresql")
+    page, requests = choose_system(site, "postgresql")
     page.get_by_label("Address").focus()
     page.keyboard.type("10.0.0.5")
-    routes[0].continue_()
+    requests[0].continue_()
     expect(page.get_by_label("Database")).to_be_visible()
     page.keyboard.type(":5432")
     expect(page.get_by_label("Address")).to_have_value("10.0.0.5:5432")
@@ -48,30 +54,20 @@ def test_typing_goes_on_while_fields_are_drawn_anew(site: SimpleNamespace):
 
 def test_field_that_was_left_keeps_what_was_typed(site: SimpleNamespace):
     """The fields of another system arrive after the next fields were filled in."""
-    page = site.open()
-    page.goto("/own-server/")
-
-    routes: list[Route] = []
-    page.route("**/own-server/", lambda route: routes.append(route))
-    page.get_by_label("System").select_option("postgresql")
+    page, requests = choose_system(site, "postgresql")
     page.get_by_label("Password").fill("word")
     page.get_by_label("TLS").focus()
-    routes[0].continue_()
+    requests[0].continue_()
     expect(page.get_by_label("Database")).to_be_visible()
     expect(page.get_by_label("Password")).to_have_value("word")
 
 
 def test_last_answer_counts_where_fields_follow_each_other(site: SimpleNamespace):
     """The address was typed, and left, before the fields of the chosen system arrived."""
-    page = site.open()
-    page.goto("/own-server/")
-
-    routes: list[Route] = []
-    page.route("**/own-server/", lambda route: routes.append(route), times=1)
-    page.get_by_label("System").select_option("memcached")
+    page, requests = choose_system(site, "memcached")
     page.get_by_label("Address").fill("postgresql://ycsb:word@127.0.0.1:1/ycsb?sslmode=require")
     page.keyboard.press("Tab")
-    routes[0].continue_()
+    requests[0].continue_()
     expect(page.get_by_label("Address")).to_have_value("127.0.0.1:1")
     expect(page.get_by_label("Password")).to_have_value("word")
     assert site.complaints == []
