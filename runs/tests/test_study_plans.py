@@ -3,12 +3,19 @@
 import pytest
 from django.urls import reverse
 
+from runs.catalog import load_catalog
+from runs.models import Matrix
 from runs.plans import expand
 from runs.plans.files.plan import planned
 from runs.plans.files.plan_file import as_text, read_plan
 from runs.plans.studies import plan_text, studies
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine
 
 SLUGS = [study.slug for study in studies()]
+
+
+def count_measured(plan):
+    return sum(run.phase == "measure" for run in expand(planned(plan)).runs)
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -24,14 +31,14 @@ def test_every_study_has_an_ordinary_plan_file(slug):
 
 def test_plans_say_what_the_studies_ran():
     plans = {slug: read_plan(plan_text(slug)) for slug in SLUGS}
-    measured = {slug: sum(run.phase == "measure" for run in expand(planned(plan)).runs) for slug, plan in plans.items()}
+    measured = {slug: count_measured(plan) for slug, plan in plans.items()}
 
     # Two scenarios of 2013 with three and five databases, two mixes and 25 targets each.
     assert measured["thumbtack-2013"] == (3 * 2 + 5 * 2) * 25
     assert measured["thumbtack-2014"] == 3 * 3 * 2 * 7 * 2
     assert measured["columbia-2016"] == 3 * 5 * 6
     assert measured["aerospike-2017"] == 3
-    assert [len(cluster.nodes) for cluster in plans["thumbtack-2014"].clusters.values()] == [4, 6, 8]
+    assert [len(cluster.nodes) for cluster in plans["thumbtack-2014"].clusters.values()] == [4] * 3 + [6] * 3 + [8] * 3
     records = {run.dataset.records for run in expand(planned(plans["thumbtack-2014"])).runs}
     assert records == {20_000_000, 30_000_000, 40_000_000}
 
@@ -72,6 +79,52 @@ def test_plan_of_a_study_can_be_imported(client_in, slug):
     html = page.content.decode()
     assert "Put it in the queue" not in html and 'name="cluster-1"' in html, "this team has no clusters"
     assert "another release of the catalog" not in html
+
+
+def make_rack(team, plan, role):
+    """An external cluster for a role of the plan, whose servers listen where those of the role's system do."""
+    system = next(database.system for database in plan.databases.values() if database.cluster == role)
+    port = load_catalog().system(system).binding.default_port
+    rack = make_cluster(team=team, machines=[make_machine() for _ in plan.clusters[role].nodes], provisioner="external")
+    for node in rack.nodes.all():
+        node.address = f"10.0.0.{node.position + 1}:{port}"
+        node.save()
+    return rack
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+@pytest.mark.parametrize("slug", SLUGS)
+def test_plan_of_a_study_runs_on_external_clusters(client_in, team, slug):
+    plan = read_plan(plan_text(slug))
+    systems = {database.system for database in plan.databases.values()}
+    bindings = {load_catalog().system(system).binding.name: "d" * 64 for system in systems}
+    chosen = {role: make_rack(team, plan, role).pk for role in plan.clusters}
+    chosen |= {
+        role: make_load_generator(slots=row.slots, bindings=bindings).pk for role, row in plan.generators.items()
+    }
+    sent = {"plan": plan_text(slug), "chosen": "yes", **chosen}
+
+    page = client_in.post(reverse("plan-import"), {**sent, "queue": "yes"})
+
+    assert page.status_code == 302, page.content.decode()
+    matrix = Matrix.objects.get()
+    assert matrix.submitted_at is not None
+    assert matrix.runs.filter(phase="measure").count() == count_measured(plan)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_a_role_is_proposed_the_cluster_of_its_system(client_in, team):
+    plan = read_plan(plan_text("aerospike-2017"))
+    racks = {role: make_rack(team, plan, role) for role in reversed(plan.clusters)}
+    for database in plan.databases.values():
+        make_database(team=team, cluster=racks[database.cluster], system=database.system)
+
+    form = client_in.get(reverse("plan-import"), {"study": "aerospike-2017"}).context["form"]
+
+    assert {role: form[role].value() for role in racks} == {role: str(rack.pk) for role, rack in racks.items()}
+    assert form["cluster-2"].label == "cluster-2: 3 nodes, for Couchbase 4.5.1"
 
 
 @pytest.mark.slow

@@ -35,14 +35,16 @@ class PlanForm(DescribedForm):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, team: Team, plan: PlanFile) -> None:
         self.team, self.plan = team, plan
-        clusters = Cluster.objects.prefetch_related("nodes__machine")
+        clusters = Cluster.objects.prefetch_related("nodes__machine", "databases")
         self.clusters = {str(cluster.pk): cluster for cluster in clusters}
         self.generators = {str(row.pk): row for row in generators_for(team).select_related("machine")}
         super().__init__(data)
         for role, meant in plan.clusters.items():
-            label = f"{role}: {counted(len(meant.nodes), 'node')}"
-            fitting = (key for key, row in self.clusters.items() if len(row.nodes.all()) == len(meant.nodes))
-            self.fields[role] = _choice(label, self.clusters, next(fitting, next(iter(self.clusters), "")))
+            databases = [database for database in plan.databases.values() if database.cluster == role]
+            names = ", ".join(database.name for database in databases)
+            systems = {database.system for database in databases}
+            label = f"{role}: {counted(len(meant.nodes), 'node')}, for {names}"
+            self.fields[role] = _choice(label, self.clusters, self._propose(systems, len(meant.nodes)))
 
         free = list(self.generators)
         for role, generator in plan.generators.items():
@@ -54,6 +56,16 @@ class PlanForm(DescribedForm):
                 widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "off"})
                 name = f"{role}:{secret}"
                 self.fields[name] = forms.CharField(label=f"{database.name}: {secret}", widget=widget)
+
+    def _propose(self, systems: set[str], nodes: int) -> str:
+        """The cluster that takes a role best: one that has its systems, and as many nodes."""
+
+        def rank(key: str) -> tuple[int, bool]:
+            cluster = self.clusters[key]
+            lacking = systems - {database.system for database in cluster.databases.all()}
+            return len(lacking), len(cluster.nodes.all()) != nodes
+
+        return min(self.clusters, key=rank, default="")
 
     def chosen(self) -> Chosen:
         """As it was sent, or as it is proposed."""
