@@ -269,7 +269,7 @@ def build_plan(
             for (database, mode), build in product(entries, matrix.builds or [None])
         ),
         workloads=tuple(map(_workload, workloads)),
-        generators=tuple(_generator(generator) for generator in generators),
+        generators=tuple(read_generator(generator) for generator in generators),
         exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
         overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
@@ -347,9 +347,6 @@ def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
 
 
 def _database(database: Database) -> PlannedDatabase:
-    cluster = database.cluster
-    system = load_catalog().get(database.system, database.flavour)
-    binding = system.binding if system else None
     return PlannedDatabase(
         id=str(database.pk),
         name=database.name,
@@ -361,17 +358,29 @@ def _database(database: Database) -> PlannedDatabase:
         flavour=database.flavour,
         own_modes=database.own_modes,
         client=database.client,
-        cluster_id=str(cluster.pk),
-        cluster_name=cluster.name,
-        provisioner=cluster.provisioner,
-        machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
-        ports=tuple(cluster.list_ports(binding.default_port)) if binding else (),
-        address=cluster.address,
-        separates_cpus=cluster.separates_cpus,
-        nodes=tuple((node.machine.name, _node_facts(node.machine.facts)) for node in cluster.nodes.all()),
-        refused_faults=_find_refusals(cluster, {kind: kind for kind in KINDS}),
-        refused_builds=_find_refusals(cluster, builds.FACTS),
+        **read_cluster(database.cluster, database.system, database.flavour),
     )
+
+
+def read_cluster(cluster: Cluster, system_slug: str, flavour: str) -> dict[str, Any]:
+    """The columns of a planned database of this system that its cluster decides."""
+    system = load_catalog().get(system_slug, flavour)
+    ports: Sequence[int] = ()
+    if system:
+        ports = cluster.list_ports(system.binding.default_port)
+    nodes = cluster.nodes.all()
+    return {
+        "cluster_id": str(cluster.pk),
+        "cluster_name": cluster.name,
+        "provisioner": cluster.provisioner,
+        "machine_ids": tuple(str(node.machine_id) for node in nodes),
+        "ports": tuple(ports),
+        "address": cluster.address,
+        "separates_cpus": cluster.separates_cpus,
+        "nodes": tuple((node.machine.name, _node_facts(node.machine.facts)) for node in nodes),
+        "refused_faults": _find_refusals(cluster, {kind: kind for kind in KINDS}),
+        "refused_builds": _find_refusals(cluster, builds.FACTS),
+    }
 
 
 def _find_refusals(cluster: Cluster, facts: Mapping[str, str]) -> dict[str, str]:
@@ -393,7 +402,7 @@ def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
     return {name: value for name, value in node_facts.items() if value is not None}
 
 
-def _generator(generator: LoadGenerator) -> PlannedGenerator:
+def read_generator(generator: LoadGenerator) -> PlannedGenerator:
     facts = generator.machine.facts
     cores = parse_number(fact(facts, "cores_usable") or fact(facts, "cores")) or 0
     return PlannedGenerator(

@@ -6,12 +6,21 @@ from django.urls import reverse
 
 from benchsite.accounts.models import Role
 from conftest import signed_in
+from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Matrix, Run
 from runs.plans import expand
 from runs.plans.files.plan import planned
 from runs.plans.files.plan_export import export_plan
 from runs.plans.files.plan_file import read_plan
-from runs.tests.factories import make_cluster, make_load_generator, make_machine, make_user
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_load_generator,
+    make_machine,
+    make_matrix,
+    make_user,
+    make_workload,
+)
 from runs.tests.planning_world import a_matrix
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -60,6 +69,35 @@ def test_it_says_what_no_longer_fits(client_in, team):
         "has 16 cores, the plan&#x27;s had 4", "runs on a machine of Rack",
     ):  # fmt: skip
         assert text in html, text
+
+
+def test_it_says_what_ports_and_disks_refuse(client_in, team):
+    """What submitting checks is said before anything is stored."""
+    database = make_database(team=team, cluster=make_cluster(team=team), system="cassandra", version="5.0")
+    bindings = {load_catalog().system("cassandra").binding.name: "d" * 64}
+    generator = make_load_generator(bindings=bindings)
+    text = export_plan(
+        make_matrix(
+            team=team, entries=[(database, "one-periodic")], workloads=[make_workload(team=team)],
+            load_generators=[generator], submitted_at=None,
+        )
+    )  # fmt: skip
+    rack = make_cluster(team=team, machines=[make_machine(), make_machine()], provisioner="external")
+    for node, port in zip(rack.nodes.all(), (9042, 9043), strict=True):
+        node.address = f"10.0.0.1:{port}"
+        node.save()
+    disk = {"disk_free_bytes": {"value": 1_000}, "disk_total_bytes": {"value": 2_000}}
+    full = make_cluster(team=team, machines=[make_machine(name="full", facts=disk)])
+
+    sent = {"plan": text, "chosen": "yes", "generator-1": generator.pk}
+    pages = [
+        client_in.post(reverse("plan-import"), {**sent, "cluster-1": cluster.pk}).content.decode()
+        for cluster in (rack, full)
+    ]
+
+    assert "The client takes one port for all nodes" in pages[0]
+    assert "full has" in pages[1]
+    assert all("Put it in the queue" not in page for page in pages)
 
 
 def test_it_says_that_cores_were_divided_otherwise(client_in, team):

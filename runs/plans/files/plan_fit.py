@@ -13,7 +13,7 @@ from runs.plans import Plan, PlannedRun, expand, preview
 from runs.plans.capacity import STORAGE_FACTOR
 from runs.plans.files.plan import Facts, PlanFile, planned, twice_the_same
 from runs.plans.messages import RUN_BY_OTHERS
-from runs.plans.plan import Entry, PlannedGenerator
+from runs.plans.plan import Entry, read_cluster, read_generator
 from runs.ycsb.property_schema import PropertyError
 
 
@@ -50,26 +50,16 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
     bare = planned(file)
     databases = {}
     for entry in bare.entries:
-        cluster = chosen.clusters[entry.database.cluster_id]
-        secrets = {name: value for (role, name), value in chosen.secrets.items() if role == entry.database.id and value}
-        databases[entry.database.id] = replace(
-            entry.database,
-            binding_properties={**entry.database.binding_properties, **secrets},
-            cluster_id=str(cluster.pk),
-            cluster_name=cluster.name,
-            provisioner=cluster.provisioner,
-            separates_cpus=cluster.separates_cpus,
-            machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
+        database = entry.database
+        secrets = {name: value for (role, name), value in chosen.secrets.items() if role == database.id and value}
+        databases[database.id] = replace(
+            database,
+            binding_properties={**database.binding_properties, **secrets},
+            **read_cluster(chosen.clusters[database.cluster_id], database.system, database.flavour),
         )
-    rows = [(role, chosen.generators[role]) for role in file.generators]
-    return bare.model_copy(
-        update={
-            "entries": tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries),
-            "generators": tuple(
-                PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.bindings) for role, row in rows
-            ),
-        }
-    )
+    generators = tuple(replace(read_generator(chosen.generators[role]), name=role) for role in file.generators)
+    entries = tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries)
+    return bare.model_copy(update={"entries": entries, "generators": generators})
 
 
 def _roles_lacking(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
