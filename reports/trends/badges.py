@@ -4,6 +4,7 @@ A badge says how the newest commit of one test stands, in one word, and a line s
 Nothing else of the team is to be seen: the label is what the admin wrote for it.
 """
 
+import math
 import secrets
 from collections.abc import Sequence
 from typing import Final
@@ -40,6 +41,7 @@ COLOURS: Final = {
 SIGNS: Final = {"pass": "✓", "improvement": "▲", "regression": "▼", "mixed": "◆", "inconclusive": "?", "error": "!"}
 SPARK_WIDTH: Final = 120
 SPARK_HEIGHT: Final = 24
+SPARK_EDGE: Final = 4
 MAX_POINTS: Final = 60
 TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
 MAX_LABEL_LENGTH: Final = 40
@@ -50,23 +52,26 @@ KEPT_S: Final = 60
 
 def measure_width(text: str) -> float:
     """Pixels of a text at 11 pixels; letters beyond Latin are taken for full ones."""
-    return sum(_WIDTHS.get(character, USUAL if character < "\u0250" else FULL) for character in text)
+    latin = [character for character in text if character < "\u0250"]
+    return sum(_WIDTHS.get(character, USUAL) for character in latin) + FULL * (len(text) - len(latin))
 
 
 def badge(label: str, value: str, colour: str) -> str:
     """Two fields beside each other, as wide as their texts."""
-    texts = [_shown(text) for text in (label, value)]
-    inner = [round(measure_width(text), 1) for text in texts]
-    widths = [round(width + 2 * EDGE, 1) for width in inner]
+    label, value = _fit(label), _fit(value)
+    label_length = round(measure_width(label), 1)
+    value_length = round(measure_width(value), 1)
+    label_width = round(label_length + 2 * EDGE, 1)
+    value_width = round(value_length + 2 * EDGE, 1)
     context = {
-        "label": texts[0],
-        "value": texts[1],
-        "label_length": inner[0],
-        "value_length": inner[1],
-        "label_width": widths[0],
-        "value_width": widths[1],
-        "width": round(sum(widths), 1),
-        "value_at": round(widths[0] + EDGE, 1),
+        "label": label,
+        "value": value,
+        "label_length": label_length,
+        "value_length": value_length,
+        "label_width": label_width,
+        "value_width": value_width,
+        "width": round(label_width + value_width, 1),
+        "value_at": round(label_width + EDGE, 1),
         "colour": colour,
     }
     return render_to_string("reports/badge.svg", context)
@@ -79,18 +84,22 @@ def verdict_badge(label: str, verdict: str) -> str:
 
 def sparkline(label: str, values: Sequence[float]) -> str:
     """The course of a number from its lowest to its highest value, without saying either."""
-    recent = [value for value in values if value == value][-MAX_POINTS:]
+    recent = [value for value in values if not math.isnan(value)][-MAX_POINTS:]
     low, high = min(recent, default=0.0), max(recent, default=0.0)
-    step, tall = (SPARK_WIDTH - 8) / max(len(recent) - 1, 1), SPARK_HEIGHT - 8
-    # A line that does not move is in the middle.
-    shares = [(value - low) / (high - low) if high > low else 0.5 for value in recent]
-    places = [(f"{4 + i * step:.1f}", f"{4 + tall * (1 - share):.1f}") for i, share in enumerate(shares)]
-    context = {"label": _shown(label), "width": SPARK_WIDTH, "height": SPARK_HEIGHT, "places": places}
+    step = (SPARK_WIDTH - 2 * SPARK_EDGE) / max(len(recent) - 1, 1)
+    tall = SPARK_HEIGHT - 2 * SPARK_EDGE
+    places = []
+    for i, value in enumerate(recent):
+        share = 0.5  # A line that does not move is in the middle.
+        if high > low:
+            share = (value - low) / (high - low)
+        places.append((f"{SPARK_EDGE + i * step:.1f}", f"{SPARK_EDGE + tall * (1 - share):.1f}"))
+    context = {"label": _fit(label), "width": SPARK_WIDTH, "height": SPARK_HEIGHT, "places": places}
     return render_to_string("reports/sparkline.svg", context)
 
 
-def _shown(text: str) -> str:
-    """One line without what no SVG may hold: control characters, lone surrogates."""
+def _fit(text: str) -> str:
+    """One short line without what no SVG may hold: control characters, lone surrogates."""
     plain = printable(text, " ")
     line = " ".join(plain.encode("utf-8", "replace").decode().split())
     if len(line) <= MAX_TEXT_LENGTH:
@@ -135,11 +144,10 @@ def revoke_badge(link: BadgeLink, by: User) -> None:
 
 def find_link(token: str) -> BadgeLink | None:
     """The link, whether or not it was revoked; None for what never was one."""
-    possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
-    with all_teams():
-        if possible:
-            return BadgeLink.objects.select_related("team").filter(token=token).first()
+    if not (0 < len(token) <= 32 and token.isascii() and token.isprintable()):
         return None
+    with all_teams():
+        return BadgeLink.objects.select_related("team").filter(token=token).first()
 
 
 def verdict_at(link: BadgeLink) -> str:
@@ -147,10 +155,10 @@ def verdict_at(link: BadgeLink) -> str:
 
     def verdict() -> str:
         newest = newest_run(link.team_id, link.config_key, link.branch)
-        try:
-            if newest:
-                return str(verdict_of_run(newest, baseline=link.baseline).verdict)
+        if newest is None:
             return "inconclusive"
+        try:
+            return verdict_of_run(newest, baseline=link.baseline).verdict
         except BaselineUnknown:
             return "inconclusive"
 

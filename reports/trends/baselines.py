@@ -1,9 +1,8 @@
 """Setting and unsetting baselines: names for runs that others are judged against. Verbs for pages and API."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
@@ -54,14 +53,14 @@ def set_baseline(
     """
     _check(name, runs, thresholds)
     Team.objects.select_for_update().get(pk=team.pk)  # Two at the same time set it one after the other.
-    changed = {}
+    values: dict[str, Any] = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now()}
     if thresholds is not None:
-        changed = {"thresholds": dict(thresholds)}
-    values = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **changed}
+        values["thresholds"] = dict(thresholds)
     baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=values)
     # Whoever deletes a run holds its row meanwhile; it is gone then, or pinned.
-    locked = list(Run.objects.select_for_update().filter(team=team, pk__in=[run.pk for run in runs]).order_by("pk"))
-    if len(locked) < len({run.pk for run in runs}):
+    run_ids = {run.pk for run in runs}
+    locked = list(Run.objects.select_for_update().filter(team=team, pk__in=run_ids).order_by("pk"))
+    if len(locked) < len(run_ids):
         raise BaselineRefused("runs", "One of these runs has just been deleted. Choose again.")
 
     baseline.pins.all().delete()
@@ -83,14 +82,21 @@ def accept_level(run: Run, by: User, note: str) -> ChangePoint:
 
     Later commits are compared with it, and with nothing before it.
     """
-    if not run.config_key or (reason := why_not(run)):
-        reason = reason if run.config_key else f"“{run.name}” belongs to no test that is followed."
+    reason = why_not(run)
+    if not run.config_key:
+        reason = f"“{run.name}” belongs to no test that is followed."
+    if reason:
         raise BaselineRefused("run", f"{reason} A level begins with a run that counts.")
-    first = next(repeat for repeat in reversed(find_repeats(run)) if not why_not(repeat))
+
+    # The newest is first. The run itself counts, so there is one.
+    counting = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
     point, _ = ChangePoint.objects.update_or_create(
-        team=run.team, config_key=run.config_key, metric=EVERY_METRIC, run=first,
+        team=run.team,
+        config_key=run.config_key,
+        metric=EVERY_METRIC,
+        run=counting[-1],
         defaults={"state": ChangePoint.State.ACCEPTED, "note": note[:MAX_NOTE_LENGTH], "changed_by": by},
-    )  # fmt: skip
+    )
     audit.note("level_accepted", team=run.team, actor=by, subject=run.name, text=f"Commit {run.commit[:12]}. {note}")
     return point
 
@@ -102,8 +108,10 @@ def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | Non
         raise BaselineRefused("runs", "A baseline pins at least one run.")
     if len(runs) > MAX_RUNS:
         raise BaselineRefused("runs", f"A baseline pins at most {MAX_RUNS} runs, and these are {len(runs)}.")
-    if why := next((why for run in runs if (why := why_not(run))), ""):
-        raise BaselineRefused("runs", f"{why} Only runs that count can be a baseline.")
+    for run in runs:
+        reason = why_not(run)
+        if reason:
+            raise BaselineRefused("runs", f"{reason} Only runs that count can be a baseline.")
     if len(thresholds or {}) > MAX_THRESHOLDS:
         raise BaselineRefused("thresholds", f"At most {MAX_THRESHOLDS} thresholds can be given.")
 
@@ -111,7 +119,8 @@ def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | Non
         if not METRIC.fullmatch(metric):
             message = f"“{metric[:70]}” is no metric: use throughput, mean, p99, or an operation's, as in READ p99."
             raise BaselineRefused("thresholds", message)
-        if not (math.isfinite(share) and MIN_THRESHOLD <= share <= MAX_THRESHOLD):
-            ends = f"{MIN_THRESHOLD} to {exact(MAX_THRESHOLD)}"
-            message = f"The threshold of {metric} is a share from {ends}, as in 0.05."
+        # No number that is not finite lies between the limits.
+        if not MIN_THRESHOLD <= share <= MAX_THRESHOLD:
+            limits = f"{MIN_THRESHOLD} to {exact(MAX_THRESHOLD)}"
+            message = f"The threshold of {metric} is a share from {limits}, as in 0.05."
             raise BaselineRefused("thresholds", message)

@@ -4,8 +4,8 @@ The delivery loop calls `look` (`NOTICE_FINDERS`), so no upload and no schedule 
 """
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -16,9 +16,9 @@ from django.urls import reverse
 from benchsite.accounts.models import NoticeKind
 from benchsite.core import formatting
 from benchsite.notifications import notices
-from reports.models import History, HistoryLook
+from reports.models import History as HistoryRow, HistoryLook
 from reports.trends.analysis.changes import NEARBY
-from reports.trends.histories import THROUGHPUT_METRIC, History as Course, HistoryChange, HistoryPoint, Metric, followed
+from reports.trends.histories import THROUGHPUT_METRIC, History, HistoryChange, HistoryPoint, Metric
 from reports.trends.queries.history import collect_metrics, lately
 from runs.models import Phase
 
@@ -37,75 +37,82 @@ def look(most: int = MAX_AT_ONCE) -> int:
     """Look at histories that have grown, of the teams in which somebody asked; answers how many notices were made."""
     teams = notices.asked_for(NoticeKind.CHANGE_POINT)
     # Where nobody asks any more it begins anew when somebody does; nor is there any look at what was deleted.
-    HistoryLook.objects.exclude(history__in=History.objects.filter(team__in=teams).values("pk")).delete()
+    HistoryLook.objects.exclude(history__in=HistoryRow.objects.filter(team__in=teams).values("pk")).delete()
     if not teams:
         return 0
     grown = Q(look=None) | Q(look__runs__lt=F("runs")) | Q(look__last_at__lt=F("last_at"))
-    rows = History.objects.filter(grown, team__in=teams, phase=Phase.MEASURE).select_related("team", "look")
+    rows = HistoryRow.objects.filter(grown, team__in=teams, phase=Phase.MEASURE).select_related("team", "look")
     return sum(_look_at(row) for row in rows.order_by("last_at")[:most])
 
 
-def _look_at(row: History) -> bool:
+def _look_at(row: HistoryRow) -> bool:
     """Told is what is new since the last look. The first look tells nothing: nobody had asked when that happened."""
-    before: HistoryLook | None = getattr(row, "look", None)
-    known: dict[str, list[str]] = {}
+    last_look: HistoryLook | None = getattr(row, "look", None)
+    announced_before: Mapping[str, list[str]] = {}
+    if last_look:
+        announced_before = last_look.known
+    announced: dict[str, list[str]] = {}
     alerts: list[Alert] = []
-    # The throughput, and the p99 of each operation: response time under a target where it was measured.
+    for metric in (THROUGHPUT_METRIC, *_choose_tails(row)):
+        history = lately(row, metric)
+        changes, announced[str(metric)] = _find_news(history, announced_before.get(str(metric), ()))
+        if last_look:
+            alerts += [(metric, change) for change in changes if change.triage is None]
+
+    with transaction.atomic():
+        is_noted = bool(alerts) and _note(row, alerts)
+        values = {"runs": row.runs, "last_at": row.last_at, "known": announced}
+        HistoryLook.objects.update_or_create(history=row, defaults=values)
+
+    return is_noted
+
+
+def _choose_tails(row: HistoryRow) -> list[Metric]:
+    """The p99 of each operation: response time under a target where it was measured."""
     tails = [metric for metric in collect_metrics(row) if metric.statistic == STATISTIC]
     names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
     # Of each operation the kind that is preferred comes last, and stays.
     tails.sort(key=lambda tail: (tail.kind == "response") == bool(row.target_ops_s))
     by_name = {tail.operation: tail for tail in tails}
-    for metric in (THROUGHPUT_METRIC, *(by_name[name] for name in names)):
-        course = lately(row, metric)
-        announced = None
-        if before:
-            announced = before.known.get(str(metric), [])
-        new, known[str(metric)] = _news(course, announced)
-        alerts += [(metric, change) for change in new]
-
-    with transaction.atomic():
-        made = bool(alerts) and _note(row, alerts)
-        values = {"runs": row.runs, "last_at": row.last_at, "known": known}
-        HistoryLook.objects.update_or_create(history=row, defaults=values)
-
-    return made
+    return [by_name[name] for name in names]
 
 
-def _news(course: Course, announced: Sequence[str] | None) -> tuple[list[HistoryChange], list[str]]:
-    """The changes of which nobody was told, and the runs at which changes are known from now on.
+def _find_news(history: History, announced: Sequence[str]) -> tuple[list[HistoryChange], list[str]]:
+    """The changes that were not announced, and the runs at which changes are announced from now on.
 
-    A change moves a little as points are added: what lies near a known one is that one.
+    A change moves a little as points are added: what lies near an announced one is that one.
     """
-    seen = followed(course.points)
-    places = _places([course.points[index] for index in seen], announced or ())
-    changes = [change for change in course.changes if change.change.counts]
-    near = set(chain.from_iterable(range(at - NEARBY, at + NEARBY + 1) for at in places.values()))
-    new = [change for change in changes if change.change.index not in near]
-    runs = [*places, *(str(change.point.first) for change in new)]
-    if announced is None:
-        return [], runs
-    return [change for change in new if change.triage is None], runs
+    positions = _locate_runs([history.points[index] for index in history.followed], announced)
+    new = []
+    for change in history.changes:
+        distances = [abs(change.change.index - position) for position in positions.values()]
+        if change.change.counts and min(distances, default=math.inf) > NEARBY:
+            new.append(change)
+    return new, [*positions, *(str(change.point.first) for change in new)]
 
 
-def _places(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, int]:
-    """Where the known runs are among the points; those that are too long ago are forgotten."""
-    places: dict[str, int] = {}
+def _locate_runs(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, int]:
+    """The runs with the indices of their points; those that are too long ago are forgotten."""
+    positions: dict[str, int] = {}
     for index, point in enumerate(points):
-        places |= dict.fromkeys(map(str, point.runs), index)
-    return {run: places[run] for run in runs if run in places}
+        positions |= dict.fromkeys(map(str, point.runs), index)
+    return {run: positions[run] for run in runs if run in positions}
 
 
-def _note(row: History, alerts: Sequence[Alert]) -> bool:
-    # The throughput before all others; of latencies the one that changed most.
-    metric, first = max(alerts, key=lambda alert: (alert[0] == THROUGHPUT_METRIC, abs(alert[1].change.relative or 0)))
+def _note(row: HistoryRow, alerts: Sequence[Alert]) -> bool:
+    def weigh(alert: Alert) -> tuple[bool, float]:
+        """The throughput before all others; of latencies the one that changed most."""
+        metric, entry = alert
+        return metric == THROUGHPUT_METRIC, abs(entry.change.relative or 0)
+
+    metric, first = max(alerts, key=weigh)
     subject = f"{row}: {_in_words(metric, first)}"
     path = reverse("history-series", args=[row.config_key])
     if len(alerts) > 1:
         subject += f", and {len(alerts) - 1} more"
     if metric != THROUGHPUT_METRIC:
         path += f"?{urlencode({'metric': str(metric)})}"
-    made = notices.note(
+    notice = notices.note(
         NoticeKind.CHANGE_POINT,
         row.team,
         subject=subject,
@@ -117,15 +124,17 @@ def _note(row: History, alerts: Sequence[Alert]) -> bool:
         },
         key=f"change_point:{row.pk}:{first.point.first}:{metric}",
     )
-    return made is not None
+    return notice is not None
 
 
 def _in_words(metric: Metric, entry: HistoryChange) -> str:
     change = entry.change
-    words = [metric.label]
+    words = metric.label
     if change.relative is not None:
-        words.append(formatting.signed_percent(change.relative))
-    return f"{' '.join(words)}, {'better' if change.better else 'worse'}"
+        words += f" {formatting.signed_percent(change.relative)}"
+    if change.better:
+        return f"{words}, better"
+    return f"{words}, worse"
 
 
 def _line(metric: Metric, entry: HistoryChange) -> str:

@@ -139,12 +139,25 @@ def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
 def _point(group: Sequence[Measured]) -> HistoryPoint:
     first = group[0]
     label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
-    if len(group) == 1 and first.usable:  # Most of a long history, and five thousand of them are to be quick.
-        value, only = first.value, first.run_id
-        return HistoryPoint(label, first.at, first.commit, first.branch, value, value, value, 1, only, only, (only,))
+    if len(group) == 1 and first.usable:
+        # Most of a long history, and five thousand of them are to be quick.
+        return HistoryPoint(
+            label=label,
+            at=first.at,
+            commit=first.commit,
+            branch=first.branch,
+            value=first.value,
+            low=first.value,
+            high=first.value,
+            n=1,
+            first=first.run_id,
+            newest=first.run_id,
+            runs=(first.run_id,),
+        )
 
-    counted = [run for run in group if run.usable]
-    values = [run.value for run in counted if run.value is not None]
+    usable = [run for run in group if run.usable]
+    values = [run.value for run in usable if run.value is not None]
+    representative = usable or group
     return HistoryPoint(
         label=label,
         at=first.at,
@@ -154,8 +167,8 @@ def _point(group: Sequence[Measured]) -> HistoryPoint:
         low=min(values, default=None),
         high=max(values, default=None),
         n=len(values),
-        first=(counted or group)[0].run_id,
-        newest=(counted or group)[-1].run_id,
+        first=representative[0].run_id,
+        newest=representative[-1].run_id,
         runs=tuple(run.run_id for run in group),
         left_out=tuple(run for run in group if run.standing is not Standing.COUNTED),
         unmeasured=sum(run.standing is Standing.COUNTED and not run.usable for run in group),
@@ -240,12 +253,17 @@ class History:
 
     def _entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
-        # What was decided at this very point; of a false alarm, near it.
-        at: int | None = change.index
-        if change.dismissed:
-            near = [at for at in self.triage if abs(at - change.index) <= NEARBY and self.triage[at].state == FALSE]
-            at = min(near, key=lambda at: abs(at - change.index), default=None)
-        return HistoryChange(change, self.points[index], index, None if at is None else self.triage.get(at))
+        return HistoryChange(change, self.points[index], index, self._find_triage(change))
+
+    def _find_triage(self, change: Change) -> Triage | None:
+        """What was decided at this very point; of a false alarm, near it."""
+        if not change.dismissed:
+            return self.triage.get(change.index)
+        distances = {index: abs(index - change.index) for index, triage in self.triage.items() if triage.state == FALSE}
+        nearest = min(distances, key=distances.__getitem__, default=None)
+        if nearest is None or distances[nearest] > NEARBY:
+            return None
+        return self.triage[nearest]
 
 
 def build_history(
@@ -260,31 +278,37 @@ def build_history(
 
     `analyse` is `detect_changes`, or what remembers its answers.
     """
-    seen = followed(points)
-    placed = _placed(points, seen, triage)
-    values = [value for index in seen if (value := points[index].value) is not None]
+    decisions = _index_triage(points, triage)
     course = analyse(
-        values,
+        [point.value for point in points if point.value is not None],
         metric.rule,
-        kept=[at for at, triage in placed.items() if triage.state in KEPT],
-        dismissed=[at for at, triage in placed.items() if triage.state == FALSE],
+        kept=[index for index, decision in decisions.items() if decision.state in KEPT],
+        dismissed=[index for index, decision in decisions.items() if decision.state == FALSE],
     )
-    return History(metric, tuple(points), course, placed, environment_changes(environments), tuple(notes))
+    return History(
+        metric,
+        tuple(points),
+        course,
+        triage=decisions,
+        environment=environment_changes(environments),
+        notes=tuple(notes),
+    )
 
 
-def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequence[Triage]) -> dict[int, Triage]:
+def _index_triage(points: Sequence[HistoryPoint], triage: Sequence[Triage]) -> dict[int, Triage]:
     """Triage by its index among the followed points: at the point of its run, else at the next one that has a value."""
     if not triage:
         return {}
-    indices: dict[uuid.UUID, int] = {}
+    point_of_run: dict[uuid.UUID, int] = {}
     for index, point in enumerate(points):
-        indices |= dict.fromkeys(point.runs, index)
-    placed = {}
+        point_of_run |= dict.fromkeys(point.runs, index)
+    with_value = followed(points)
+    decisions = {}
     for decision in triage:
-        at = bisect_left(seen, indices.get(decision.run_id, len(points)))
-        if at < len(seen):
-            placed[at] = decision
-    return placed
+        index = bisect_left(with_value, point_of_run.get(decision.run_id, len(points)))
+        if index < len(with_value):
+            decisions[index] = decision
+    return decisions
 
 
 def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> list[tuple[int, list[str]]]:

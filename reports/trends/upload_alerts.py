@@ -37,15 +37,19 @@ def look(most: int = MAX_AT_ONCE) -> int:
     # Verdicts of older uploads are told nowhere, so there is nothing to remember of them.
     CommitLook.objects.filter(last_at__lt=timezone.now() - FRESH).delete()
     teams = notices.asked_for(NoticeKind.REGRESSION)
-    noted, until = 0, time.monotonic() + MAX_S
-    for group in _due(teams, most) if teams else ():
+    if not teams:
+        return 0
+
+    noted = 0
+    until = time.monotonic() + MAX_S
+    for group in _find_due(teams, most):
         noted += _look_at(group)
         if time.monotonic() > until:
             break
     return noted
 
 
-def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
+def _find_due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
     """Tests of commits with uploads that were not looked at, those that wait longest first. One query.
 
     A run without a commit has no repeats: its verdict cannot be a loss.
@@ -63,21 +67,26 @@ def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
         .annotate(runs=Count("pk"), last_at=Max("created_at"))
         .annotate(seen_runs=Subquery(looked.values("runs")), seen_at=Subquery(looked.values("last_at")))
     )
-    new = Q(seen_at=None) | Q(seen_at__lt=F("last_at")) | Q(seen_runs__lt=F("runs"))
-    whole = Q(last_at__lt=now - QUIET) | Q(runs__gte=ENOUGH)
-    return [dict(group) for group in groups.filter(new, whole).order_by("last_at", "config_key", "commit")[:most]]
+    is_new = Q(seen_at=None) | Q(seen_at__lt=F("last_at")) | Q(seen_runs__lt=F("runs"))
+    is_whole = Q(last_at__lt=now - QUIET) | Q(runs__gte=ENOUGH)
+    due = groups.filter(is_new, is_whole).order_by("last_at", "config_key", "commit")
+    return [dict(group) for group in due[:most]]
 
 
 def _look_at(group: Mapping[str, Any]) -> bool:
-    """Told and remembered together, so that whoever is killed meanwhile has done neither."""
+    """Judge the newest run of a commit; whether a notice was noted.
+
+    It is noted and remembered together, so that whoever is killed meanwhile has done neither.
+    """
     test = {"team_id": group["team"], "config_key": group["config_key"], "commit": group["commit"]}
     seen = {"runs": group["runs"], "last_at": group["last_at"]}
+    is_noted = False
     with transaction.atomic():
         CommitLook.objects.update_or_create(**test, defaults=seen)
-        is_told = False
         # One that cannot be judged must not keep the others waiting for ever.
         with contained("The uploads of commit %s could not be judged.", group["commit"]):
             runs = Run.objects.filter(**test, source=Run.Source.UPLOADED, phase=Phase.MEASURE)
             run = runs.select_related("sweep__matrix", "team").order_by("-created_at", "-pk").first()
-            is_told = run is not None and tell(run, verdict_of_run(run))
-    return is_told
+            if run:
+                is_noted = tell(run, verdict_of_run(run))
+    return is_noted

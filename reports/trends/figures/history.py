@@ -1,8 +1,8 @@
 """One number over commits or dates: levels, changes with their direction, and what else changed."""
 
+import math
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
@@ -28,7 +28,7 @@ from reports.compare.figures.layout import (
     straight,
 )
 from reports.compare.figures.theme import rgba
-from reports.trends.analysis.changes import MIN_HISTORY, Change
+from reports.trends.analysis.changes import MIN_HISTORY, Change, Level
 from reports.trends.analysis.edivisive import MAX_P
 from reports.trends.histories import History, HistoryChange, HistoryPoint
 from reports.trends.messages import UNCERTAIN
@@ -45,7 +45,7 @@ NOTHING_FOLLOWED: Final = (
     "No run of this test that counts has measured this. Choose another metric, or look at its runs."
 )
 
-Place = Callable[[int], Any]  # index among all points -> coordinate
+Locate = Callable[[int], Any]  # index among all points -> coordinate
 
 
 class HistoryFigure(Figure):
@@ -61,69 +61,71 @@ class HistoryFigure(Figure):
         self.whole = whole
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        history, along = self.history, self.along
+        history = self.history
         layout = base_layout(frame)
         layout["showlegend"] = True
         layout["margin"]["t"] += 30
         layout["margin"]["b"] = 96 if frame.narrow else 84
-        title = "throughput (ops/s)"
         if history.metric.operation:
-            title = f"{history.metric.label} (ms)"
-        tickformat = "~g"
-        if not history.metric.operation:
-            tickformat = "~s"
-        layout["yaxis"] = axis(frame, shortened(title, 48), tickformat=tickformat)
+            layout["yaxis"] = axis(frame, shortened(f"{history.metric.label} (ms)", 48), tickformat="~g")
+        else:
+            layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s")
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
-        # Some points by their names; dates name themselves.
-        if along != COMMITS:
-            ticks: dict[str, Any] = {"type": "date"}
-        else:
-            count = len(history.points)
-            step = max(1, -(-count // (4 if frame.narrow else MAX_TICKS)))
-            at = list(range(0, count, step))
-            names = [escaped(history.points[index].label) for index in at]
-            ticks = {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
-
-        layout["xaxis"] = axis(frame, along, showgrid=False, **ticks)
-        points = history.points
-
-        def place(index: int) -> Any:
-            if along == COMMITS:
-                return index
-            return points[index].at.isoformat(timespec="seconds")
-
+        layout["xaxis"] = axis(frame, self.along, showgrid=False, **self._ticks(frame))
         data = [
-            *_levels(history, place, frame),
-            _line(history, place, frame),
-            *_left_out(history, place, frame),
-            *_changes(history, place, frame, layout),
-            *_marks(history, place, along, frame),
+            *_levels(history, self._locate, frame),
+            _line(history, self._locate, frame),
+            *_left_out(history, self._locate, frame),
+            *_changes(history, self._locate, frame),
+            *_marks(history, self._locate, self.along, frame),
         ]
+        _label_changes(layout, history, self._locate, frame)
         return {"data": data, "layout": layout}
+
+    def _ticks(self, frame: Frame) -> dict[str, Any]:
+        """Some points by their names; dates name themselves."""
+        if self.along != COMMITS:
+            return {"type": "date"}
+        points = self.history.points
+        max_ticks = 4 if frame.narrow else MAX_TICKS
+        step = max(1, math.ceil(len(points) / max_ticks))
+        indices = list(range(0, len(points), step))
+        names = [escaped(points[index].label) for index in indices]
+        return {"tickvals": indices, "ticktext": names, "range": [-0.75, max(len(points) - 0.25, 0.75)]}
+
+    def _locate(self, index: int) -> Any:
+        """The coordinate of a point."""
+        if self.along == COMMITS:
+            return index
+        return self.history.points[index].at.isoformat(timespec="seconds")
 
     @property
     def caption(self) -> str:
         """The meaning of a point, what was left out, and the rule of reported changes."""
         history = self.history
-        repeats = Counter(point.n for point in history.points if point.n)
-        low, high = min(repeats, default=0), max(repeats, default=0)
-        rule = history.metric.rule
-        out, silent = history.left_out, history.unmeasured
-        hollow = f"{out} run{'s do' if out != 1 else ' does'} not count and {'are' if out != 1 else 'is'} hollow"
+        repeats = [point.n for point in history.points if point.n]
+        fewest, most = min(repeats, default=0), max(repeats, default=0)
+        n = str(fewest)
+        if most > fewest:
+            n = f"{fewest} to {most}"
+        label = history.metric.label
+        parts = [
+            f"{label[:1].upper()}{label[1:]}: each point is the median of the runs of one commit, or of one matrix or "
+            f"day where no commit is known; n = {n}"
+        ]
+        if history.left_out == 1:
+            parts.append("1 run does not count and is hollow")
+        elif history.left_out:
+            parts.append(f"{history.left_out} runs do not count and are hollow")
+        if history.unmeasured:
+            parts.append(f"{formatting.counted(history.unmeasured, 'run')} did not measure this")
+        min_magnitude = formatting.percent(history.metric.rule.min_magnitude)
+        parts.append(f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, at least {min_magnitude}")
+        if history.course.too_short:
+            parts.append(f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes")
 
-        return sentences(
-            f"{history.metric.label[:1].upper()}{history.metric.label[1:]}: each point is the median of the runs of "
-            "one commit, or of one matrix or day where no commit is known; "
-            f"n = {low if low == high else f'{low} to {high}'}",
-            hollow if out else "",
-            f"{formatting.counted(silent, 'run')} did not measure this" if silent else "",
-            f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, "
-            f"at least {formatting.percent(rule.min_magnitude)}",
-            f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"
-            if history.course.too_short
-            else "",
-        )
+        return sentences(*parts)
 
     @property
     def table(self) -> Table:
@@ -185,36 +187,41 @@ def change_words(entry: HistoryChange) -> str:
 
 
 def _scaled(history: History, value: float) -> float:
-    return rounded(value / US_PER_MS if history.metric.operation else value)
+    if history.metric.operation:
+        value /= US_PER_MS
+    return rounded(value)
 
 
-def _about(history: History, point: HistoryPoint, value: float | None) -> str:
-    name = f"{point.label}, {point.at:%Y-%m-%d}" if point.commit else point.label
-    return f"<b>{escaped(f'{name} · n = {point.n}')}</b><br>{history.metric.text(value)}"
+def _hover_text(history: History, point: HistoryPoint, value: float | None) -> str:
+    name = point.label
+    if point.commit:
+        name = f"{point.label}, {point.at:%Y-%m-%d}"
+    title = escaped(f"{name} · n = {point.n}")
+    return f"<b>{title}</b><br>{history.metric.text(value)}"
 
 
-def _line(history: History, locate: Place, frame: Frame) -> Trace:
-    followed = history.followed
-    values = np.asarray([history.points[index].value for index in followed], dtype=float)
-    indices = [followed[at] for at in thinned(values).tolist()]
+def _line(history: History, locate: Locate, frame: Frame) -> Trace:
+    values = np.asarray([history.points[index].value for index in history.followed], dtype=float)
+    indices = [history.followed[position] for position in thinned(values).tolist()]
     points = [history.points[index] for index in indices]
-    crowded = len(followed) > MAX_MARKERS
-    y = [_scaled(history, point.value or 0.0) for point in points]
-    mode = "lines+markers"
-    if crowded:
-        mode = "lines"
+    medians = [_scaled(history, point.value or 0.0) for point in points]
+    has_markers = len(history.followed) <= MAX_MARKERS
+    mode = "lines"
+    if has_markers:
+        mode = "lines+markers"
     trace = scatter(
         [locate(index) for index in indices],
-        y,
+        medians,
         f"{escaped(history.metric.label)}, median",
-        hover=[_about(history, point, point.value) for point in points],
+        hover=[_hover_text(history, point, point.value) for point in points],
         mode=mode,
         line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
         marker={"color": frame.theme.ink, "size": 6},
     )
-    if not crowded and any(point.n > 1 for point in points):
-        up = [rounded(_scaled(history, point.high or 0.0) - at) for point, at in zip(points, y, strict=True)]
-        down = [rounded(at - _scaled(history, point.low or 0.0)) for point, at in zip(points, y, strict=True)]
+    if has_markers and any(point.n > 1 for point in points):
+        pairs = list(zip(points, medians, strict=True))
+        up = [rounded(_scaled(history, point.high or 0.0) - value) for point, value in pairs]
+        down = [rounded(value - _scaled(history, point.low or 0.0)) for point, value in pairs]
         trace["error_y"] = {
             "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
             "color": frame.theme.muted,
@@ -223,7 +230,7 @@ def _line(history: History, locate: Place, frame: Frame) -> Trace:
     return trace
 
 
-def _levels(history: History, locate: Place, frame: Frame) -> list[Trace]:
+def _levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """The median of each level, and the band of the current one."""
     levels = history.course.levels
     if not levels:
@@ -232,15 +239,17 @@ def _levels(history: History, locate: Place, frame: Frame) -> list[Trace]:
     x: list[Any] = []
     y: list[float | None] = []
     for level in levels:
-        ends = (history.followed[level.start], history.followed[level.stop - 1])
-        x += [*(locate(index) for index in ends), locate(ends[1])]
-        y += [*[_scaled(history, level.median)] * 2, None]
+        first, last = _locate_ends(history, level, locate)
+        median = _scaled(history, level.median)
+        # None ends the line of a level.
+        x += [first, last, last]
+        y += [median, median, None]
 
     dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
-    median = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
-    now = levels[-1]
-    first, last = locate(history.followed[now.start]), locate(history.followed[now.stop - 1])
-    low, high = _scaled(history, now.low), _scaled(history, now.high)
+    medians = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
+    current = levels[-1]
+    first, last = _locate_ends(history, current, locate)
+    low, high = _scaled(history, current.low), _scaled(history, current.high)
     band = scatter(
         [first, last, last, first],
         [high, high, low, low],
@@ -250,33 +259,36 @@ def _levels(history: History, locate: Place, frame: Frame) -> list[Trace]:
         fillcolor=frame.theme.shade,
         line={"width": 0},
     )
-    return [band, median]
+    return [band, medians]
 
 
-def _left_out(history: History, locate: Place, frame: Frame) -> list[Trace]:
+def _locate_ends(history: History, level: Level, locate: Locate) -> tuple[Any, Any]:
+    return locate(history.followed[level.start]), locate(history.followed[level.stop - 1])
+
+
+def _left_out(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """Runs that do not count: there, but hollow."""
-    out = []
+    entries = []
     for index, point in enumerate(history.points):
         for run in point.left_out:
             if run.value is not None and np.isfinite(run.value):
-                out.append((index, run.value, run))
+                entries.append((index, run.value, run))
 
-    out = out[-MAX_POINTS:]
-    if not out:
+    if not entries:
         return []
 
-    text = [
-        f"{_about(history, history.points[index], value)}<br>"
-        f"{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
-        for index, value, run in out
-    ]
+    entries = entries[-MAX_POINTS:]
+    hover = []
+    for index, value, run in entries:
+        reason = shortened(f"{run.standing}: {run.reason}".rstrip(": "), 90)
+        hover.append(f"{_hover_text(history, history.points[index], value)}<br>{reason}")
 
     return [
         scatter(
-            [locate(index) for index, _, _ in out],
-            [_scaled(history, value) for _, value, _ in out],
+            [locate(index) for index, _, _ in entries],
+            [_scaled(history, value) for _, value, _ in entries],
             "does not count",
-            hover=text,
+            hover=hover,
             marker=_open_marker("circle-open", 8, frame),
         )
     ]
@@ -290,43 +302,67 @@ def change_text(change: Change) -> str:
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 
-def _changes(history: History, locate: Place, frame: Frame, layout: Layout) -> list[Trace]:
-    traces = []
+def _changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
+    """Triangles at the changes, hollow ones where they do not count."""
+    counting = [entry for entry in history.changes if entry.change.counts]
+    gains = [entry for entry in counting if entry.change.better]
+    losses = [entry for entry in counting if not entry.change.better]
+    others = [entry for entry in history.changes if not entry.change.counts]
     better, worse = frame.theme.series[:2]
-    kinds = (
-        ("better", better, [entry for entry in history.changes if entry.change.counts and entry.change.better]),
-        ("worse", worse, [entry for entry in history.changes if entry.change.counts and not entry.change.better]),
-        ("uncertain, small or false", frame.theme.grey, [e for e in history.changes if not e.change.counts]),
-    )
-    for name, colour, entries in kinds:
-        if some := entries[-MAX_POINTS:]:
-            up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
-            counts = some[0].change.counts
-            traces.append(
-                scatter(
-                    [locate(entry.index) for entry in some],
-                    [_scaled(history, entry.point.value or 0.0) for entry in some],
-                    f"change, {name}",
-                    hover=[_change_hover(entry) for entry in some],
-                    marker={
-                        "symbol": up if counts else [f"{symbol}-open" for symbol in up],
-                        "size": 13 if counts else 10,
-                        "color": colour,
-                        "line": {"width": 1.5 if not counts else 0},
-                    },
-                )
+    traces = []
+    for name, colour, entries in (
+        ("better", better, gains),
+        ("worse", worse, losses),
+        ("uncertain, small or false", frame.theme.grey, others),
+    ):
+        if not entries:
+            continue
+        recent = entries[-MAX_POINTS:]
+        marker = {
+            "symbol": [_triangle(entry.change) for entry in recent],
+            "size": 13,
+            "color": colour,
+            "line": {"width": 0},
+        }
+        if entries is others:
+            marker |= {"size": 10, "line": {"width": 1.5}}
+        traces.append(
+            scatter(
+                [locate(entry.index) for entry in recent],
+                [_scaled(history, entry.point.value or 0.0) for entry in recent],
+                f"change, {name}",
+                hover=[_change_hover(entry) for entry in recent],
+                marker=marker,
             )
+        )
 
-    counted = [entry for entry in history.changes if entry.change.counts]
+    return traces
+
+
+def _triangle(change: Change) -> str:
+    symbol = "triangle-down"
+    if change.after > change.before:
+        symbol = "triangle-up"
+    if change.counts:
+        return symbol
+    return f"{symbol}-open"
+
+
+def _label_changes(layout: Layout, history: History, locate: Locate, frame: Frame) -> None:
+    """A line at each change that counts, and the per cent of the newest."""
+    better, worse = frame.theme.series[:2]
+    colours = {True: better, False: worse}
+    counting = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
-        straight(better if entry.change.better else worse, "dot", x=locate(entry.index), layer="below")
-        for entry in counted
+        straight(colours[entry.change.better], "dot", x=locate(entry.index), layer="below") for entry in counting
     ]
-    for number, entry in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
+    max_named = 4 if frame.narrow else MAX_NAMED
+    for number, entry in enumerate(counting[-max_named:]):
+        # Every second text stands higher, so that neighbours do not cover each other.
         layout["annotations"].append(
             annotation(
                 f"<b>{change_text(entry.change)}</b>",
-                better if entry.change.better else worse,
+                colours[entry.change.better],
                 x=locate(entry.index),
                 y=1,
                 yref="paper",
@@ -334,8 +370,6 @@ def _changes(history: History, locate: Place, frame: Frame, layout: Layout) -> l
                 yshift=2 + 13 * (number % 2),
             )
         )
-
-    return traces
 
 
 def _change_hover(entry: HistoryChange) -> str:
@@ -351,36 +385,44 @@ def _change_hover(entry: HistoryChange) -> str:
     return "<br>".join(lines)
 
 
-def _marks(history: History, locate: Place, along: str, frame: Frame) -> list[Trace]:
+def _marks(history: History, locate: Locate, along: str, frame: Frame) -> list[Trace]:
     """Other changes and people's notes, at the bottom."""
-    environment = [
-        (locate(index), "<br>".join(["environment", *(shortened(text, 90) for text in texts[:6])]))
-        for index, texts in history.environment
-    ]
+    environment = []
+    for index, texts in history.environment:
+        lines = ["environment", *(shortened(text, 90) for text in texts[:6])]
+        environment.append((locate(index), "<br>".join(lines)))
+
     notes = []
-    if history.points:
-        instants = [point.at for point in history.points]
-        for note in history.notes:
-            if note.at < instants[0]:
-                continue  # Before the first point: it says nothing about this history.
-            index = min(bisect_left(instants, note.at), len(instants) - 1)
-            x = locate(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
-            notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
+    instants = [point.at for point in history.points]
+    for note in history.notes:
+        if not instants or note.at < instants[0]:
+            continue  # Before the first point: it says nothing about this history.
+        index = min(bisect_left(instants, note.at), len(instants) - 1)
+        x = locate(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
+        notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
 
     return [
+        *_marks_at_height(environment, "other environment", "diamond-open", 0.03, frame),
+        *_marks_at_height(notes, "note", "star", 0.09, frame),
+    ]
+
+
+def _marks_at_height(
+    marks: Sequence[tuple[Any, str]], name: str, symbol: str, height: float, frame: Frame
+) -> list[Trace]:
+    """Coordinates with their texts as one trace; none without marks."""
+    if not marks:
+        return []
+    recent = marks[-MAX_POINTS:]
+    return [
         scatter(
-            [x for x, _ in some[-MAX_POINTS:]],
-            [height] * len(some[-MAX_POINTS:]),
+            [x for x, _ in recent],
+            [height] * len(recent),
             name,
-            hover=[text for _, text in some[-MAX_POINTS:]],
+            hover=[text for _, text in recent],
             yaxis="y2",
             marker=_open_marker(symbol, 10, frame),
         )
-        for some, name, symbol, height in (
-            (environment, "other environment", "diamond-open", 0.03),
-            (notes, "note", "star", 0.09),
-        )
-        if some
     ]
 
 

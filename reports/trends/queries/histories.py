@@ -1,8 +1,9 @@
 """The list of histories: a filter that lives in the address, and the tests it means with their newest runs."""
 
 import datetime as dt
+import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -107,26 +108,22 @@ class HistoryLine:
 def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = get_runs(team.pk, OuterRef("config_key")).reverse()
-    names = ("commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
     columns = JSONObject(
         id="pk",
         at=HISTORY_AT,
+        commit="commit",
+        branch="branch",
+        matrix_id="matrix_id",
+        throughput_ops_s="throughput_ops_s",
+        verdict="verdict",
         override="verdict_override",
         excluded="excluded_reason",
-        **{name: name for name in names},
     )
     rows_with_recent = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
-    keys = [row.config_key for row in rows_with_recent] or [""]  # as many queries for none as for some
-    triage: dict[str, list[Triage]] = {}
-    decisions = ChangePoint.objects.filter(
-        team=team, config_key__in=keys, metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
-    ).order_by()
-    for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
-        triage.setdefault(key, []).append(Triage(run_id, state))
-
+    triage = _read_triage(team, [row.config_key for row in rows_with_recent])
     lines = []
     for row in rows_with_recent:
-        points = build_points([_measured(run) for run in reversed(row.recent)])
+        points = build_points([_parse_run(run) for run in reversed(row.recent)])
         history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
         changes = tuple(change for change in history.changes if change.change.counts)
         lines.append(HistoryLine(row, points, changes, history.course.step is not None))
@@ -134,13 +131,33 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
     return lines
 
 
-def _measured(run: Mapping[str, Any]) -> Measured:
+def _read_triage(team: Team, config_keys: Sequence[str]) -> dict[str, list[Triage]]:
+    """The decisions about the throughput of each test; one query for none as for some."""
+    triage: dict[str, list[Triage]] = {}
+    decisions = ChangePoint.objects.filter(
+        team=team, config_key__in=config_keys or [""], metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
+    ).order_by()
+    for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
+        triage.setdefault(key, []).append(Triage(run_id, state))
+    return triage
+
+
+def _parse_run(run: Mapping[str, Any]) -> Measured:
+    """A run as PostgreSQL writes it as JSON, which has a number that is none as "NaN"."""
+    matrix_id = None
+    if run["matrix_id"]:
+        matrix_id = uuid.UUID(run["matrix_id"])
+    throughput_ops_s = math.nan
+    if run["throughput_ops_s"] is not None:
+        throughput_ops_s = float(run["throughput_ops_s"])
+    standing, reason = get_standing(run["verdict"], run["override"], run["excluded"])
     return Measured(
-        uuid.UUID(run["id"]),
-        dt.datetime.fromisoformat(run["at"]),
-        run["commit"],
-        run["branch"],
-        uuid.UUID(run["matrix_id"]) if run["matrix_id"] else None,
-        float("nan" if run["throughput_ops_s"] is None else run["throughput_ops_s"]),  # JSON says "NaN"
-        *get_standing(run["verdict"], run["override"], run["excluded"]),
+        run_id=uuid.UUID(run["id"]),
+        at=dt.datetime.fromisoformat(run["at"]),
+        commit=run["commit"],
+        branch=run["branch"],
+        matrix_id=matrix_id,
+        value=throughput_ops_s,
+        standing=standing,
+        reason=reason,
     )

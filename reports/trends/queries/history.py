@@ -64,21 +64,34 @@ def get_runs(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
 def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     """Everything about one metric of one test; six queries, whatever the number of runs."""
     runs = get_runs(row.team_id, row.config_key)
-    measured = _measured(runs, metric)
+    measured = _read_runs(runs, metric)
     branches = tuple(sorted({run.branch for run in measured if run.branch}))
     if branch in branches:
         measured = [run for run in measured if run.branch == branch]
     points = build_points(measured)
-    environments = _environments(row, [point.first for point in points])
-    history = build_history(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
-    missing = sum(environment is None for environment in environments)
-    return Followed(row, history, collect_metrics(row), branches, missing)
+    environments = _get_environments(row, [point.first for point in points])
+    history = build_history(
+        metric,
+        points,
+        triage=_read_triage(row, metric),
+        environments=environments,
+        notes=_read_notes(row),
+        analyse=partial(_detect_changes_once, row),
+    )
+    return Followed(
+        row,
+        history,
+        metrics=collect_metrics(row),
+        branches=branches,
+        environments_missing=environments.count(None),
+    )
 
 
 def lately(row: HistoryRow, metric: Metric) -> History:
     """One metric of one test as far as its newest runs say, without what else changed; two queries."""
     newest = get_runs(row.team_id, row.config_key).reverse()[:LATELY]
-    return build_history(metric, build_points(_measured(newest, metric)[::-1]), _triage(row, metric))
+    points = build_points(_read_runs(newest, metric)[::-1])
+    return build_history(metric, points, _read_triage(row, metric))
 
 
 def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
@@ -90,23 +103,26 @@ def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
     return (THROUGHPUT_METRIC, *latencies)
 
 
-def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
+def _read_runs(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
     value: Any = F("throughput_ops_s")
     if metric.operation:
-        value = Subquery(
-            Measurement.objects.filter(
-                measurement_set__run=OuterRef("pk"),
-                measurement_set__is_current=True,
-                operation=metric.operation,
-                latency_kind=metric.kind,
-            ).values(COLUMNS[metric.statistic])[:1]
+        latencies = Measurement.objects.filter(
+            measurement_set__run=OuterRef("pk"),
+            measurement_set__is_current=True,
+            operation=metric.operation,
+            latency_kind=metric.kind,
         )
+        value = Subquery(latencies.values(COLUMNS[metric.statistic])[:1])
 
     columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
-    return [
-        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *get_standing(*standing))
-        for pk, commit, branch, matrix, *standing, at, number in runs.values_list(*columns, HISTORY_S, value)
-    ]
+    measured = []
+    for pk, commit, branch, matrix_id, verdict, override, excluded, epoch_s, number in runs.values_list(
+        *columns, HISTORY_S, value
+    ):
+        at = dt.datetime.fromtimestamp(epoch_s, dt.UTC)
+        standing, reason = get_standing(verdict, override, excluded)
+        measured.append(Measured(pk, at, commit, branch, matrix_id, number, standing, reason))
+    return measured
 
 
 def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
@@ -118,57 +134,58 @@ def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, 
     return Standing.COUNTED, ""
 
 
-def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
+def _read_triage(row: HistoryRow, metric: Metric) -> list[Triage]:
     rows = ChangePoint.objects.filter(
         team=row.team_id, config_key=row.config_key, metric__in=[str(metric), EVERY_METRIC]
     )
     return [
-        Triage(run_id, state, note, by or "")
-        for run_id, state, note, by in rows.values_list("run_id", "state", "note", "changed_by__username")
+        Triage(run_id, state, note, username or "")
+        for run_id, state, note, username in rows.values_list("run_id", "state", "note", "changed_by__username")
     ]
 
 
-def _notes(row: HistoryRow) -> list[Note]:
+def _read_notes(row: HistoryRow) -> list[Note]:
     """The notes of this history and of all of the team's, oldest first."""
     rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
     newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MAX_NOTES]
-    return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
+    return [
+        Note(pk, at, text, username or "", everywhere=not config_key)
+        for pk, at, text, username, config_key in reversed(list(newest))
+    ]
 
 
-def _kept_course(
+def _detect_changes_once(
     row: HistoryRow, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
 ) -> Course:
-    """`detect_changes`, once for the same numbers and decisions."""
-    numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
-    parts = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
-    return get_or_compute(
-        build_key(row.team_id, "course", *parts),
-        Course,
-        lambda: detect_changes(values, rule, kept=kept, dismissed=dismissed),
-    )
+    """`detect_changes`, from the cache for the same numbers and decisions."""
+    digest = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
+    key = build_key(row.team_id, "course", ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), digest)
+    return get_or_compute(key, Course, lambda: detect_changes(values, rule, kept=kept, dismissed=dismissed))
 
 
 # --- On what runs were measured ---
 
 
-def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
-    """The environment of each run. A spec never changes, so what was read once is kept; at most one query."""
-    name = build_key(row.team_id, "environments", row.config_key)
-    kind_by_run: dict[bytes, int]
-    kinds: list[dict[str, str]]
-    entries = cached_values({name: name}, tuple[dict[bytes, int], list[dict[str, str]]])
-    kind_by_run, kinds = entries.get(name, ({}, []))
-    missing = [run_id for run_id in reversed(run_ids) if run_id.bytes not in kind_by_run][:MAX_SPECS]
-    if missing:
-        places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
-        for run_id, environment in _read_environments(missing):
-            place = places.setdefault(tuple(environment.items()), len(kinds))
-            if place == len(kinds):
-                kinds.append(environment)
-            kind_by_run[run_id.bytes] = place
-        cache_values({name: (kind_by_run, kinds)})
+def _get_environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
+    """The environment of each run, None where it was not read yet; at most one query.
 
-    return [kinds[kind_by_run[run_id.bytes]] if run_id.bytes in kind_by_run else None for run_id in run_ids]
+    A spec never changes, so what was read once is cached: the different environments, and the number of each run's.
+    """
+    key = build_key(row.team_id, "environments", row.config_key)
+    entries = cached_values({key: key}, tuple[dict[bytes, int], list[dict[str, str]]])
+    number_by_run, environments = entries.get(key, ({}, []))
+    missing = [run_id for run_id in reversed(run_ids) if run_id.bytes not in number_by_run][:MAX_SPECS]
+    if missing:
+        numbers = {tuple(environment.items()): number for number, environment in enumerate(environments)}
+        for run_id, environment in _read_environments(missing):
+            number = numbers.setdefault(tuple(environment.items()), len(environments))
+            if number == len(environments):
+                environments.append(environment)
+            number_by_run[run_id.bytes] = number
+        cache_values({key: (number_by_run, environments)})
+
+    by_run = {run: environments[number] for run, number in number_by_run.items()}
+    return [by_run.get(run_id.bytes) for run_id in run_ids]
 
 
 def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, dict[str, str]]]:
@@ -191,17 +208,20 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
 
 def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
                  hardware: str | None) -> dict[str, str]:  # fmt: skip
-    """The known facts in words."""
-    client, machines = json.loads(client_json or "{}"), json.loads(machines_json or "[]")
+    """The facts that are stated, in words."""
+    client = json.loads(client_json or "{}")
+    machines = json.loads(machines_json or "[]")
+    flavour, ycsb_version = client.get("flavour") or "", client.get("ycsb_version") or ""
     texts: dict[str, object] = {
         "server version": server,
         "stated version": version,
-        "client": " ".join(str(client.get(name) or "") for name in ("flavour", "ycsb_version")).strip(),
+        "client": f"{flavour} {ycsb_version}".strip(),
         "client build": str(client.get("digest") or "")[:12],
         "hardware": (hardware or "")[:80],
     }
     for name in FACTS:
-        values = {str(value) for machine in machines if (value := fact(machine["facts"], name)) is not None}
-        texts[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
+        values = [fact(machine["facts"], name) for machine in machines]
+        distinct = sorted({str(value) for value in values if value is not None})
+        texts[name.replace("_", " ")] = ", ".join(distinct)[:80]
 
     return {name: str(value) for name, value in texts.items() if value}

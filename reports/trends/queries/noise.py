@@ -1,11 +1,11 @@
 """How sessions vary on the machines of a team: clusters of its plans, and labels of runners that uploads state."""
 
 import datetime as dt
-from collections import defaultdict
-from collections.abc import Collection, Mapping
-from typing import Final
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
-from django.db.models import F, Max, Min, TextField, Window
+from django.db.models import F, Max, Min, QuerySet, TextField, Window
 from django.db.models.functions import Cast, Coalesce, Concat, RowNumber, TruncDate
 
 from benchsite.accounts.models import Team
@@ -37,20 +37,25 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     )
     # As values: PostgreSQL would read all runs to join them with an unknown number of sweeps.
     newest = list(numbered.filter(number__lte=MAX_SWEEPS).values_list("pk", flat=True))
-    rows = (
-        Run.objects.filter(COUNTS, sweep__in=newest)
+    tests: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, config_key, session, matrix_id, commit, day, throughput_ops_s in _read_runs(newest):
+        sessions = tests.setdefault(name, {}).setdefault(config_key, {})
+        runs = sessions.setdefault(session_key(session, matrix_id or commit, day), [])
+        runs.append(throughput_ops_s or 0.0)
+
+    spreads = {name: session_spread(sessions_by_test.values()) for name, sessions_by_test in tests.items()}
+    return {name: spread for name, spread in spreads.items() if spread}
+
+
+def _read_runs(sweeps: Sequence[uuid.UUID]) -> QuerySet[Run, tuple[Any, ...]]:
+    """The runs of tests that were measured in several sessions: one session tells nothing of others."""
+    return (
+        Run.objects.filter(COUNTS, sweep__in=sweeps)
         .exclude(config_key="")
         .annotate(day=TruncDate(Coalesce("started_at", "finished_at"), tzinfo=dt.UTC))
         .annotate(origin=Concat(*(Cast(name, TextField()) for name in ("session", "matrix_id", "commit", "day"))))
-        # Most tests were measured in one session, which tells nothing of others.
         .annotate(first=Window(Min("origin"), TEST), last=Window(Max("origin"), TEST))
         .exclude(first=F("last"))
         .order_by("-finished_at", "-pk")
         .values_list("sweep__cluster_name", "config_key", "session", "matrix_id", "commit", "day", "throughput_ops_s")
     )
-    tests: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
-    for name, key, session, matrix_id, commit, day, throughput_ops_s in rows:
-        sessions = tests[name][key]
-        sessions.setdefault(session_key(session, matrix_id or commit, day), []).append(throughput_ops_s or 0.0)
-
-    return {name: spread for name, sessions in tests.items() if (spread := session_spread(sessions.values()))}

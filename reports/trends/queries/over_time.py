@@ -38,12 +38,11 @@ def get_events(run: Run, base_s: float, last_s: float) -> list[Event]:
     Its stages and the transitions of its status are the timeline's: the clients know nothing of them.
     """
     begins = dt.datetime.fromtimestamp(base_s, tz=dt.UTC)
-    rows = run.events.exclude(kind__in=["status", "stage"]).filter(
-        at__range=(begins, begins + dt.timedelta(seconds=last_s))
-    )
+    ends = begins + dt.timedelta(seconds=last_s)
+    rows = run.events.exclude(kind__in=["status", "stage"]).filter(at__range=(begins, ends)).order_by("at")
     return [
-        Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
-        for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MAX_EVENTS]
+        Event(at.timestamp() - base_s, text or f"{kind} {new}".strip())
+        for at, kind, new, text in rows.values_list("at", "kind", "new", "text")[:MAX_EVENTS]
     ]
 
 
@@ -57,11 +56,12 @@ def get_offered(run: Run, base_s: float, interval_s: int) -> Arrays | None:
     seconds = sum_by_second(read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts")))
     if not seconds:
         return None
-    at = np.array(list(seconds), dtype=np.float64) - round(base_s)
-    begins, place = np.unique(at // interval_s * interval_s, return_inverse=True)
-    offered = np.bincount(place, [count.offered for count in seconds.values()]) / interval_s
-    dropped = np.bincount(place, [count.dropped for count in seconds.values()]) / interval_s
-    return begins + (interval_s - 1) / 2, offered, dropped
+    due = np.array(list(seconds), dtype=np.float64) - round(base_s)
+    begins, interval_of_second = np.unique(due // interval_s * interval_s, return_inverse=True)
+    offered = np.bincount(interval_of_second, [count.offered for count in seconds.values()]) / interval_s
+    dropped = np.bincount(interval_of_second, [count.dropped for count in seconds.values()]) / interval_s
+    middles = begins + (interval_s - 1) / 2
+    return middles, offered, dropped
 
 
 def get_group_curves(run: Run, base_s: float, begin_s: float, end_s: float) -> list[GroupCurve]:

@@ -1,6 +1,7 @@
 """Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
 
 import datetime as dt
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -66,13 +67,13 @@ def verdict_of_run(
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
 
     new = find_repeats(run)
-    pinned = None
     if baseline:
         pinned = baseline_named(run.team, baseline)
-    if baseline and pinned is None:
-        raise BaselineUnknown(baseline)
-
-    against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
+        if pinned is None:
+            raise BaselineUnknown(baseline)
+        against = pinned_for(run, pinned)
+    else:
+        against = by_rule(new, branch)
     if against.runs:
         return verdict_with_history(run.team, new, against, thresholds)
 
@@ -88,25 +89,33 @@ def verdict_with_history(
     team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
-    sides, own = [*new, *against.runs], new[0].branch
+    sides = [*new, *against.runs]
+    newest, newest_base = new[0], against.runs[0]
+    oldest, oldest_base = new[-1], against.runs[-1]
     level = against.level
-    if level is Level.BRANCH and against.runs[0].branch != own:
+    if level is Level.BRANCH and newest_base.branch != newest.branch:
         level = Level.OTHER_BRANCH
-    is_followed = level in (Level.BRANCH, Level.OTHER_BRANCH)
-    branches = [against.runs[0].branch] if is_followed else [*DEFAULT_BRANCHES, against.runs[0].branch]
-    history = history_before(against.runs[-1] if is_followed else new[-1], branches, sides)
+
+    accepted = None
+    if level in (Level.BRANCH, Level.OTHER_BRANCH):
+        history = history_before(oldest_base, [newest_base.branch], sides)
+        accepted = accepted_run(team.pk, newest.config_key)
+    else:
+        history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides)
+
     since: list[Run] = []
     if level in (Level.OTHER_BRANCH, Level.PINNED):
-        since = history_before(new[-1], [own], sides)
+        since = history_before(oldest, [newest.branch], sides)
     if level is Level.PINNED:
         since = [run for run in since if is_after(run, against.runs)]
-    accepted = None
-    if is_followed:
-        accepted = accepted_run(team.pk, new[0].config_key)
-    at_level = next((at for at, run in enumerate(history, 1) if run.pk == accepted), len(history))
-    if any(run.pk == accepted for run in against.runs):
+
+    history_ids = [run.pk for run in history]
+    at_level = len(history)
+    if accepted in [run.pk for run in against.runs]:
         at_level = 0
-    followed = Followed(level, history, since, at_level, is_accepted=any(run.pk == accepted for run in new))
+    elif accepted in history_ids:
+        at_level = history_ids.index(accepted) + 1
+    followed = Followed(level, history, since, at_level, is_accepted=accepted in [run.pk for run in new])
 
     return compute_verdict(
         team,
@@ -115,37 +124,37 @@ def verdict_with_history(
         base=against.side,
         thresholds={**against.thresholds, **(thresholds or {})},
         followed=followed,
-        tests=count_tests(team.pk, [new[0].commit, against.runs[0].commit]),
+        tests=count_tests(team.pk, [newest.commit, newest_base.commit]),
     )
 
 
 def is_after(run: Run, others: Sequence[Run]) -> bool:
     """Whether it stands after all others in histories."""
-    newest = max((other.history_at for other in others if other.history_at), default=None)
-    return run.history_at is not None and newest is not None and run.history_at > newest
+    instants = [other.history_at for other in others if other.history_at]
+    return run.history_at is not None and bool(instants) and run.history_at > max(instants)
 
 
 def by_rule(new: Sequence[Run], branch: str) -> Against:
     """The baseline by the rule; with a branch the newest earlier commit on that one."""
-    own = new[0].branch
-    branches = [branch]
-    if not branch:
-        branches = list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
-    rule = RULE
     if branch:
+        branches = [branch]
         rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
+    else:
+        branches = list(dict.fromkeys([*DEFAULT_BRANCHES, new[0].branch]))
+        rule = RULE
     # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
-    counted = [run for run in new if not why_not(run)]
-    runs = runs_before(counted or new, branches)
+    counting = [run for run in new if not why_not(run)]
+    runs = runs_before(counting or new, branches)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
 
     side = build_side(runs)
-    where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
-    on = ""
+    base = f"“{runs[0].name}”, which states no commit"
+    if side.commit:
+        base = f"commit {side.commit[:12]}"
     if side.branch:
-        on = f" on {side.branch}"
-    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it."
+        base += f" on {side.branch}"
+    chosen = f"Found {base} by the rule: {rule} Sessions before it count with it."
     return Against(tuple(runs), replace(side, chosen=chosen), level=Level.BRANCH)
 
 
@@ -158,20 +167,24 @@ def pinned_for(run: Run, baseline: Baseline) -> Against:
     if run.config_key not in tests:
         chosen += " It pins no run of the same test, so this is the nearest one."
     runs: list[Run] = tests.get(run.config_key) or nearest(run, list(tests.values()))
-    return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline), Level.PINNED)
+    return Against(tuple(runs), build_side(runs, baseline.name, chosen), _parse_thresholds(baseline), Level.PINNED)
 
 
-def _thresholds(baseline: Baseline) -> dict[str, float]:
+def _parse_thresholds(baseline: Baseline) -> dict[str, float]:
     return {str(name): float(share) for name, share in baseline.thresholds.items()}
 
 
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
     """The runs of the test that has most in common with a run's."""
-    parts = _parts(run)
-    return max(groups, key=lambda group: sum(map(eq, parts, _parts(group[0]))))
+    properties = _get_test_properties(run)
+
+    def count_common(group: list[Run]) -> int:
+        return sum(map(eq, properties, _get_test_properties(group[0])))
+
+    return max(groups, key=count_common)
 
 
-def _parts(run: Run) -> tuple[object, ...]:
+def _get_test_properties(run: Run) -> tuple[object, ...]:
     spec = cast(RunSpec, run.spec)
     load = spec["load"]
     return (
@@ -223,26 +236,37 @@ def named(team: Team, text: str) -> Against:
         chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
         return _present(runs_of_days(team, since, until), chosen)
 
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    ids = [parse_uuid(part) for part in parts]
-    if parts and None not in ids:
-        runs = runs_named(team, [run_id for run_id in ids if run_id])
+    ids = _parse_ids(text)
+    if ids:
+        runs = runs_named(team, ids)
         if len(runs) < len(set(ids)):
             raise NothingNamed("One of these runs is not there.")
         return Against(tuple(runs), build_side(runs, chosen="The runs that were asked for."))
-    if baseline := baseline_named(team, text):
+
+    baseline = baseline_named(team, text)
+    if baseline:
         runs = pinned_runs(baseline)
         chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
-        return Against(tuple(runs), build_side(runs, baseline.name, chosen), _thresholds(baseline))
+        return Against(tuple(runs), build_side(runs, baseline.name, chosen), _parse_thresholds(baseline))
 
     commits = commits_like(team, text)
-    if len(commits) > 1:
-        raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
+    if len(commits) > 1:
+        raise Ambiguous(f"Several commits begin with “{text[:64]}”: {', '.join(commits)}. Give more of it.")
 
-    runs = runs_of_commit(team, commits[0])
-    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commits[0][:12]}."))
+    commit = commits[0]
+    runs = runs_of_commit(team, commit)
+    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commit[:12]}."))
+
+
+def _parse_ids(text: str) -> list[uuid.UUID]:
+    """The ids of a list with commas; none where any part of it is no id."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    ids = [parse_uuid(part) for part in parts]
+    if None in ids:
+        return []
+    return [run_id for run_id in ids if run_id]
 
 
 def _present(runs: list[Run], chosen: str) -> Against:
@@ -273,38 +297,46 @@ class Incomparable(Exception):
 
 def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | None = None) -> CompareAnswer:
     """Raises NothingNamed, Ambiguous, TooManyTests and Incomparable."""
-    theirs, mine = named(team, base), named(team, new)
-    before, after = by_test(theirs.runs), by_test(mine.runs)
-    shared = [test for test in after if test in before]
+    base_named, new_named = named(team, base), named(team, new)
+    base_tests, new_tests = by_test(base_named.runs), by_test(new_named.runs)
+    shared = [test for test in new_tests if test in base_tests]
     if len(shared) > MAX_TESTS:
         raise TooManyTests(
             f"Both sides have runs of {len(shared)} tests, of which {MAX_TESTS} are compared at once: name runs by id."
         )
 
-    pairs = [(after[test], before[test]) for test in shared]
-    if not pairs and after and before:
+    if shared:
+        pairs = [(new_tests[test], base_tests[test]) for test in shared]
+    elif new_tests and base_tests:
         # No test in common: the first test of the new side and what is nearest to it.
-        first = next(iter(after.values()))
-        pairs = [(first, nearest(first[0], list(before.values())))]
+        first_test = next(iter(new_tests.values()))
+        pairs = [(first_test, nearest(first_test[0], list(base_tests.values())))]
+    else:
+        pairs = [(list(new_named.runs), list(base_named.runs))]
 
-    pairs = pairs or [(list(mine.runs), list(theirs.runs))]
-    verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
+    verdicts = [_judge(team, new_runs, base_runs, base_named, thresholds) for new_runs, base_runs in pairs]
     if not any(document.environment.comparable for document in verdicts):
-        every = chain.from_iterable(document.environment.differs for document in verdicts)
-        raise Incomparable(tuple(dict.fromkeys(every)))
+        differs = chain.from_iterable(document.environment.differs for document in verdicts)
+        raise Incomparable(tuple(dict.fromkeys(differs)))
 
     return CompareAnswer(
-        combined([Verdict(document.verdict) for document in verdicts]).value,
-        tuple(verdicts),
-        tuple(runs[0].name for test, runs in after.items() if test not in before),
-        tuple(runs[0].name for test, runs in before.items() if test not in after),
+        verdict=combined([Verdict(document.verdict) for document in verdicts]).value,
+        comparisons=tuple(verdicts),
+        only_new=tuple(runs[0].name for test, runs in new_tests.items() if test not in base_tests),
+        only_base=tuple(runs[0].name for test, runs in base_tests.items() if test not in new_tests),
     )
 
 
-def _judged(
-    team: Team, runs: list[Run], others: list[Run], theirs: Against, thresholds: Mapping[str, float] | None
+def _judge(
+    team: Team,
+    new_runs: list[Run],
+    base_runs: list[Run],
+    base_named: Against,
+    thresholds: Mapping[str, float] | None,
 ) -> VerdictDocument:
-    if not runs or not others:
-        return compute_verdict(team, runs, others)
-    base = build_side(others, theirs.side.name, theirs.side.chosen)
-    return verdict_with_history(team, runs, Against(tuple(others), base, theirs.thresholds), thresholds)
+    """One test of both sides; `base_named` is what the whole base is."""
+    if not new_runs or not base_runs:
+        return compute_verdict(team, new_runs, base_runs)
+    side = build_side(base_runs, base_named.side.name, base_named.side.chosen)
+    against = Against(tuple(base_runs), side, base_named.thresholds)
+    return verdict_with_history(team, new_runs, against, thresholds)

@@ -5,7 +5,7 @@ from typing import Final
 
 from reports.trends.analysis.verdicts import Verdict, combined
 from reports.trends.queries.baselines import runs_with_sweep
-from reports.trends.verdicts.serialization import BuildAnswer, BuildComparisonAnswer, BuildsAnswer, VerdictDocument
+from reports.trends.verdicts.serialization import BuildAnswer, BuildComparisonAnswer, BuildsAnswer
 from reports.trends.verdicts.verdict import build_side, compute_verdict, why_not
 from runs.models import Matrix, Phase, Run, Status
 
@@ -28,8 +28,11 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
         if name and name not in names:
             raise NoSuchBuild(f"The plan has no build “{name[:40]}”. It has: {', '.join(names)}.")
 
-    new = new or next(name for name in names if name != base)
-    base = base or next(name for name in names if name != new)
+    # There are two names at least, so one is left for the side that was left empty.
+    if not new:
+        new = next(name for name in names if name != base)
+    if not base:
+        base = next(name for name in names if name != new)
     others = [name for name in names if name not in (new, base)]
     runs = list(
         runs_with_sweep()
@@ -38,8 +41,12 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
         .order_by("repeat", "pk")
     )
     ended = [run for run in runs if run.status in Status.terminal()]
-    by_build = {name: [run for run in ended if run.spec["build"]["name"] == name] for name in names}
-    pairs = [(new, base), *((new, other) for other in others), *((other, base) for other in others)]
+    by_build: dict[str, list[Run]] = {name: [] for name in names}
+    for run in ended:
+        by_build.setdefault(run.spec["build"]["name"], []).append(run)
+    pairs = [(new, base)]
+    pairs += [(new, other) for other in others]
+    pairs += [(other, base) for other in others]
     comparisons = tuple(_compare(matrix, by_build, *pair) for pair in pairs)
 
     return BuildsAnswer(
@@ -52,31 +59,33 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
 
 def _compare(matrix: Matrix, by_build: dict[str, list[Run]], new: str, base: str) -> BuildComparisonAnswer:
     tests = list(dict.fromkeys(run.config_key for run in by_build[new]))[:MAX_TESTS]
-    documents = tuple(_judge(matrix, by_build, new, base, test, len(tests)) for test in tests)
-    verdict = combined([Verdict(document.verdict) for document in documents]) if documents else Verdict.ERROR
-    return BuildComparisonAnswer(new, base, verdict.value, documents)
-
-
-def _judge(
-    matrix: Matrix, by_build: dict[str, list[Run]], new: str, base: str, test: str, tests: int
-) -> VerdictDocument:
-    sides = [[run for run in by_build[name] if run.config_key == test] for name in (new, base)]
-    side = build_side(sides[1], base, f"The build “{base}” of the same plan.")
-    return compute_verdict(matrix.team, sides[0], sides[1], base=side, tests=tests, order=matrix.order)
+    documents = []
+    for test in tests:
+        new_runs = [run for run in by_build[new] if run.config_key == test]
+        base_runs = [run for run in by_build[base] if run.config_key == test]
+        side = build_side(base_runs, base, f"The build “{base}” of the same plan.")
+        documents.append(
+            compute_verdict(matrix.team, new_runs, base_runs, base=side, tests=len(tests), order=matrix.order)
+        )
+    verdict = Verdict.ERROR
+    if documents:
+        verdict = combined([Verdict(document.verdict) for document in documents])
+    return BuildComparisonAnswer(new, base, verdict.value, tuple(documents))
 
 
 def _describe(name: str, runs: Sequence[Run]) -> BuildAnswer:
     """As its newest run says."""
-    newest = next((run for run in reversed(runs) if run.evidence.get("build")), None)
-    if newest is None:
-        return BuildAnswer(name, "", "", "", None, "", 0)
+    with_evidence = [run for run in runs if run.evidence.get("build")]
+    if not with_evidence:
+        return BuildAnswer(name=name, version="", commit="", branch="", committed_at=None, digest="", counted=0)
 
+    newest = with_evidence[-1]
     return BuildAnswer(
-        name,
-        str(newest.evidence.get("server_version") or ""),
-        newest.commit,
-        newest.branch,
-        newest.committed_at,
-        str(newest.evidence["build"].get("digest") or ""),
-        sum(not why_not(run) for run in runs),
+        name=name,
+        version=str(newest.evidence.get("server_version") or ""),
+        commit=newest.commit,
+        branch=newest.branch,
+        committed_at=newest.committed_at,
+        digest=str(newest.evidence["build"].get("digest") or ""),
+        counted=sum(not why_not(run) for run in runs),
     )

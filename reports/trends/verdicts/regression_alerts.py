@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchsite.notifications import notices
 from reports.trends.analysis.verdicts import Verdict
-from reports.trends.verdicts.serialization import VerdictDocument
+from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
 from runs.models import Run
 
 # Whoever looks at an old run tells nobody anything new.
@@ -24,28 +24,36 @@ def tell(run: Run, document: VerdictDocument) -> bool:
     if timezone.now() - run.created_at > FRESH:
         return False
 
-    against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
-    # A loss that lasts is one notice, whichever commit shows it.
-    lost_at = document.since or run.commit or str(run.pk)
-    parts = (str(run.team_id), run.config_key, lost_at, "" if document.since else against)
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    data = {
+        "run": str(run.pk),
+        "verdict": str(document.verdict),
+        "reasons": list(document.reasons),
+        "commit": run.commit,
+        "branch": run.branch,
+        "baseline": document.base.name,
+        "base_commit": document.base.commit,
+        "algorithm": document.algorithm,
+        "algorithm_version": document.algorithm_version,
+    }
     notice = notices.note(
         "regression",
         run.team,
         subject=f"{run.name}: {document.headline}",
         text="\n".join([*document.reasons, document.base.chosen]),
         path=reverse("run-against", args=[run.pk]),
-        data={
-            "run": str(run.pk),
-            "verdict": str(document.verdict),
-            "reasons": list(document.reasons),
-            "commit": run.commit,
-            "branch": run.branch,
-            "baseline": document.base.name,
-            "base_commit": document.base.commit,
-            "algorithm": document.algorithm,
-            "algorithm_version": document.algorithm_version,
-        },
-        key=f"regression:{digest}",
+        data=data,
+        key=_build_key(run, document.since, document.base),
     )
     return notice is not None
+
+
+def _build_key(run: Run, since: str, base: SideAnswer) -> str:
+    """Notices of the same loss have the same key: of one that lasts, whichever commit shows it."""
+    if since:
+        lost_at, base_name = since, ""
+    else:
+        lost_at = run.commit or str(run.pk)
+        base_name = base.name or base.commit or "".join(str(pk) for pk in base.runs[:1])
+    parts = (str(run.team_id), run.config_key, lost_at, base_name)
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"regression:{digest}"

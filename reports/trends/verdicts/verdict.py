@@ -4,7 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from statistics import fmean
 from typing import Final, Literal, TypeVar, cast
 
@@ -12,7 +12,7 @@ from benchsite.accounts.models import Team
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.comparability import gate
 from reports.compare.analysis.ratios import unusable
-from reports.compare.analysis.repeat_comparison import finite
+from reports.compare.analysis.repeat_comparison import Comparison, finite
 from reports.compare.curves import Curve, Point, collect_operations, collect_points, detect_kind
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sides import get_profile
@@ -25,7 +25,7 @@ from reports.trends.messages import (
     RUN_REJECTED,
     TOO_FEW_OPERATIONS,
 )
-from reports.trends.queries.baselines import MAX_HISTORY, measured_points
+from reports.trends.queries.baselines import MAX_HISTORY, get_hardware, measured_points
 from reports.trends.queries.noise import session_key, session_spreads
 from reports.trends.verdicts.serialization import LeftOutAnswer, MetricAnswer, SideAnswer, VerdictDocument
 from runs.checks import Profile, judge_pair
@@ -71,43 +71,45 @@ def collect_metrics(
     Sides are sessions, each with its runs as curves of one rung; `others` are the history at the level of the base, the
     one before it and what is since, as sessions of points. A session of these that lacks a metric is left out of it.
     """
-    sides = [collect_points(session) for session in (*new, *base)]
-    history, earlier, since = map(_throughputs, others)
-    parted = _parted(_throughputs(sides), len(new))
-    metrics = [Metric("throughput", "throughput", True, *parted, history=history, earlier=earlier, since=since)]
+    new_points = [collect_points(session) for session in new]
+    base_points = [collect_points(session) for session in base]
+    history, earlier, since = map(_collect_throughputs, others)
+    throughput = Metric(
+        name="throughput",
+        statistic="throughput",
+        higher_is_better=True,
+        new=_collect_throughputs(new_points),
+        base=_collect_throughputs(base_points),
+        history=history,
+        earlier=earlier,
+        since=since,
+    )
+    metrics = [throughput]
     notes: list[str] = []
     curves = list(chain.from_iterable((*new, *base)))
     # Response time where every run has it, for overload shows there alone; else service time.
     kind = detect_kind(curves)
-    for name in collect_operations(curves):
-        if name in NOT_JUDGED or name.endswith("FAILED"):
+    names = [name for name in collect_operations(curves) if name not in NOT_JUDGED and not name.endswith("FAILED")]
+    for name, statistic in product(names, STATISTICS):
+        new_values, new_reason = _collect_latencies(new_points, "new", name, kind, statistic)
+        base_values, base_reason = _collect_latencies(base_points, "base", name, kind, statistic)
+        if new_reason or base_reason:
+            notes.append(f"{name} {statistic} is not judged: {new_reason or base_reason}")
             continue
-        for statistic in STATISTICS:
-            values, reasons = [], []
-            for number, session in enumerate(sides):
-                session_values, why = _values(session, "new" if number < len(new) else "base", name, kind, statistic)
-                values.append(session_values)
-                if why:
-                    reasons.append(why)
 
-            if reasons:
-                notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
-                continue
-
-            history, earlier, since = (_measured(sessions, name, kind, statistic) for sessions in others)
-            parted = _parted(values, len(new))
-            metrics.append(
-                Metric(
-                    f"{name} {statistic}",
-                    statistic,
-                    False,
-                    *parted,
-                    kind,
-                    history=history,
-                    earlier=earlier,
-                    since=since,
-                )
-            )
+        history, earlier, since = (_filter_latencies(sessions, name, kind, statistic) for sessions in others)
+        latency = Metric(
+            name=f"{name} {statistic}",
+            statistic=statistic,
+            higher_is_better=False,
+            new=new_values,
+            base=base_values,
+            kind=kind,
+            history=history,
+            earlier=earlier,
+            since=since,
+        )
+        metrics.append(latency)
 
     return metrics, notes
 
@@ -115,30 +117,46 @@ def collect_metrics(
 Values = tuple[float, ...]
 
 
-def _measured(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Values, ...]:
-    values = (_values(session, "base", name, kind, statistic)[0] for session in sessions)
-    return tuple(session for session in values if session)
-
-
-def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
+def _collect_throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
     return tuple(tuple(point.throughput_ops_s.median for point in session) for session in sessions)
 
 
-def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], tuple[Values, ...]]:
-    return tuple(sessions[:new]), tuple(sessions[new:])
+def _collect_latencies(
+    sessions: Sequence[Sequence[Point]], side: str, name: str, kind: str, statistic: str
+) -> tuple[tuple[Values, ...], str]:
+    """The values of every session of a side, or why there are none."""
+    values = []
+    for session in sessions:
+        session_values, reason = _read_latencies(session, side, name, kind, statistic)
+        if reason:
+            return (), reason
+        values.append(session_values)
+    return tuple(values), ""
 
 
-def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
+def _filter_latencies(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Values, ...]:
+    """The values of those sessions that have them."""
+    values = []
+    for session in sessions:
+        session_values, _ = _read_latencies(session, "base", name, kind, statistic)
+        if session_values:
+            values.append(session_values)
+    return tuple(values)
+
+
+def _read_latencies(session: Sequence[Point], side: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
     """The values of a session's runs, or why there are none."""
-    operations = [row for point in session if (row := point.operation(name, kind))]
-    if len(operations) < len(session):
-        return (), NOT_EVERY_RUN_MEASURED.format(side=who, kind=kind)
-    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in operations):
-        return (), TOO_FEW_OPERATIONS.format(side=who, limit=MIN_FOR_P99)
-    values = [row.median_us(statistic) for row in operations]
-    if None in values:
-        return (), BETWEEN_TWO_VALUES.format(side=who)
-    return tuple(value for value in values if value is not None), ""
+    operations = [point.operation(name, kind) for point in session]
+    measured = [operation for operation in operations if operation]
+    if len(measured) < len(session):
+        return (), NOT_EVERY_RUN_MEASURED.format(side=side, kind=kind)
+    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in measured):
+        return (), TOO_FEW_OPERATIONS.format(side=side, limit=MIN_FOR_P99)
+    medians = [operation.median_us(statistic) for operation in measured]
+    values = tuple(median for median in medians if median is not None)
+    if len(values) < len(medians):
+        return (), BETWEEN_TWO_VALUES.format(side=side)
+    return values, ""
 
 
 def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
@@ -146,7 +164,7 @@ def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], pr
     reference, *others = [*base, *new]
     curves = {**base, **new}
     # Without a name of its own, so that what is said of ten runs is said once.
-    facts = {
+    run_sides = {
         run: side_facts("one of the sides", cast(RunSpec, run.spec), str(run.evidence.get("server_version") or ""))
         for run in curves
     }
@@ -154,31 +172,30 @@ def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], pr
     ignored: dict[str, None] = {}
     unknown: dict[str, None] = {}
     for run in others:
-        findings = judge_pair(facts[reference], facts[run], profile)
+        findings = judge_pair(run_sides[reference], run_sides[run], profile)
         judged = gate(curves[reference], curves[run], findings, VARYING, declared=True)
         differs |= dict.fromkeys(map(DiffersAnswer, judged.fields, judged.stops))
-        differs |= dict.fromkeys(_elsewhere(reference, run))
+        differs |= dict.fromkeys(_compare_machines(reference, run))
         ignored |= dict.fromkeys(judged.ignored)
         unknown |= dict.fromkeys(judged.unknown)
 
     return EnvironmentAnswer(not differs, tuple(differs), tuple(ignored), tuple(unknown))
 
 
-def _elsewhere(a: Run, b: Run) -> list[DiffersAnswer]:
+def _compare_machines(a: Run, b: Run) -> list[DiffersAnswer]:
     """What says that other machines did it, where nobody knows the machines' facts."""
-    specs = [cast(RunSpec, run.spec) for run in (a, b)]
-    clusters = [spec["cluster"]["name"] for spec in specs]
-    hardware = [spec["stated"]["hardware"] if "stated" in spec else "" for spec in specs]
+    cluster_a, cluster_b = a.spec["cluster"]["name"], b.spec["cluster"]["name"]
+    hardware_a, hardware_b = get_hardware(a), get_hardware(b)
     differs = []
-    if all(clusters) and clusters[0] != clusters[1]:
-        differs.append(DiffersAnswer("cluster", f"The clusters differ: {clusters[0]} and {clusters[1]}."))
-    if all(hardware) and _plain(hardware[0]) != _plain(hardware[1]):
-        texts = " and ".join(f"“{text[:80]}”" for text in hardware)
-        differs.append(DiffersAnswer("hardware", f"The hardware is stated differently: {texts}."))
+    if cluster_a and cluster_b and cluster_a != cluster_b:
+        differs.append(DiffersAnswer("cluster", f"The clusters differ: {cluster_a} and {cluster_b}."))
+    if hardware_a and hardware_b and _normalise(hardware_a) != _normalise(hardware_b):
+        detail = f"The hardware is stated differently: “{hardware_a[:80]}” and “{hardware_b[:80]}”."
+        differs.append(DiffersAnswer("hardware", detail))
     return differs
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.lower().split())
 
 
@@ -200,43 +217,52 @@ def compute_verdict(
     of tests that share the commit's error. `order` is that of the one plan that measured both sides; empty: several.
     """
     left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
-    new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
-    points = {}
-    if new and other:
-        points = run_points([*new, *other])
-    sides = [{run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other)]
     lacking = [answer.reason for answer in left_out if answer.side == "new"]
-    test = ""
-    if new_runs:
-        test = new_runs[0].config_key
+    new = [run for run in new_runs if not why_not(run)][:MAX_RUNS]
+    old = [run for run in base_runs if not why_not(run)][:MAX_RUNS]
+    base_side = build_side(old)
+    if base:
+        base_side = replace(base, runs=base_side.runs)
+    headline = "Error: there is no new run."
+    if lacking:
+        headline = "Error: no new run counts."
     blank = VerdictDocument(
         "error",
-        ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
+        (headline, *lacking),
         new=build_side(new),
-        base=replace(base, runs=tuple(run.pk for run in other)) if base else build_side(other),
+        base=base_side,
         left_out=tuple(left_out),
-        test=test,
+        test=new_runs[0].config_key if new_runs else "",
     )
     if not new:
         return blank
-    if not all(sides):
+
+    points = {}
+    if old:
+        points = run_points([*new, *old])
+    new_curves = {run: run_curve(run, points[run.pk]) for run in new if run.pk in points}
+    base_curves = {run: run_curve(run, points[run.pk]) for run in old if run.pk in points}
+    if not new_curves or not base_curves:
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
 
-    environment = compare_environments(sides[0], sides[1], get_profile(team, [*new, *other]))
-    clusters = {curve.setup.cluster_name for curve in (*sides[0].values(), *sides[1].values())}
+    environment = compare_environments(new_curves, base_curves, get_profile(team, [*new, *old]))
+    clusters = {curve.setup.cluster_name for curve in (*new_curves.values(), *base_curves.values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
-    beside = measured_points([*followed.history, *followed.since])
-    others = [by_session({run: beside[run.pk] for run in runs}) for runs in followed.parts]
-    sessions = [[list(side.values())] if order else by_session(side) for side in sides]
-    metrics, notes = collect_metrics(sessions[0], sessions[1], others)
+    points_around = measured_points([*followed.history, *followed.since])
+    others = [by_session({run: points_around[run.pk] for run in runs}) for runs in followed.parts]
     if order:
-        repeats = [[run.repeat for run in side] for side in sides]
-        metrics = [add_blocks(metric, repeats[0], repeats[1], order) for metric in metrics]
+        # One plan measured both sides: each is one session, in blocks.
+        metrics, notes = collect_metrics([list(new_curves.values())], [list(base_curves.values())], others)
+        new_repeats = [run.repeat for run in new_curves]
+        base_repeats = [run.repeat for run in base_curves]
+        metrics = [add_blocks(metric, new_repeats, base_repeats, order) for metric in metrics]
+    else:
+        metrics, notes = collect_metrics(by_session(new_curves), by_session(base_curves), others)
 
     if followed.is_accepted:
         metrics = [replace(metric, is_accepted=True) for metric in metrics]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
-    since = find_onset(judgement.metrics, [*sides[0], *followed.since, *sides[1], *followed.history])
+    since = find_onset(judgement.metrics, [*new_curves, *followed.since, *base_curves, *followed.history])
     lasting = []
     if since and since.commit != new[0].commit:
         lasting = [f"It began with commit {since.commit[:12]} and lasts."]
@@ -267,19 +293,26 @@ def add_blocks(metric: Metric, new: Sequence[int], base: Sequence[int], order: s
     if order == Matrix.Order.AS_LISTED:
         return replace(metric, blocks=Blocks({}, {}))
     exponent = 1 if metric.higher_is_better else -1
-    a, b = (
-        {repeat: value**exponent for repeat, value in zip(repeats, session, strict=True) if value > 0}
-        for repeats, (session,) in ((new, metric.new), (base, metric.base))
-    )
-    return replace(metric, blocks=Blocks(a, b))
+    new_blocks = _group_by_repeat(new, metric.new, exponent)
+    base_blocks = _group_by_repeat(base, metric.base, exponent)
+    return replace(metric, blocks=Blocks(new_blocks, base_blocks))
+
+
+def _group_by_repeat(repeats: Sequence[int], sessions: Sequence[Session], exponent: int) -> dict[int, float]:
+    """The values of the only session by their repeat, higher is better; those without a logarithm are left out."""
+    (session,) = sessions
+    return {repeat: value**exponent for repeat, value in zip(repeats, session, strict=True) if value > 0}
 
 
 def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | None:
     """A run of the first session of the open loss that lasts longest; None: none is open."""
-    sessions = max((verdict.comparison.n_a for verdict in metrics if verdict.comparison.is_open), default=0)
-    if not sessions:
+    lasting = max((verdict.comparison.n_a for verdict in metrics if verdict.comparison.is_open), default=0)
+    if not lasting:
         return None
-    return by_session({run: run for run in runs})[:sessions][-1][-1]
+    # Sessions and their runs are newest first.
+    sessions = by_session({run: run for run in runs})[:lasting]
+    first_session = sessions[-1]
+    return first_session[-1]
 
 
 def by_session(measured: Mapping[Run, T]) -> list[list[T]]:
@@ -313,30 +346,49 @@ def why_not(run: Run) -> str:
 
 
 def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
-    return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
+    answers = []
+    for run in runs:
+        reason = why_not(run)
+        if reason:
+            answers.append(LeftOutAnswer(run.pk, run.name, side, reason))
+    return answers
 
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
     """The side of these runs: what they have in common, the name of their baseline and how they were chosen."""
-    commits = {run.commit for run in runs}
-    branches = {run.branch for run in runs}
     return SideAnswer(
-        tuple(run.pk for run in runs),
-        commits.pop() if len(commits) == 1 else "",
-        branches.pop() if len(branches) == 1 else "",
-        name,
-        chosen,
+        runs=tuple(run.pk for run in runs),
+        commit=_get_common(run.commit for run in runs),
+        branch=_get_common(run.branch for run in runs),
+        name=name,
+        chosen=chosen,
     )
+
+
+def _get_common(values: Iterable[str]) -> str:
+    """The value of all; empty where they differ."""
+    distinct = set(values)
+    if len(distinct) == 1:
+        return distinct.pop()
+    return ""
+
+
+def _compared_sessions(metric: Metric, comparison: Comparison) -> tuple[Sequence[Session], Sequence[Session]]:
+    """The sessions of both sides that the comparison is made of."""
+    if metric.blocks:
+        return metric.new, metric.base
+    level = [*metric.base, *metric.history]
+    sessions = [*metric.new, *metric.since, *level]
+    new = sessions[: comparison.n_a]
+    if comparison.is_open:
+        # The level stands before the whole of the loss, which may have begun before the base.
+        level = sessions[comparison.n_a :]
+    return new, level[: comparison.n_b]
 
 
 def _metric(verdict: MetricVerdict) -> MetricAnswer:
     metric, comparison = verdict.metric, verdict.comparison
-    sessions = [*metric.new, *metric.since, *metric.base, *metric.history]
-    level = sessions[comparison.n_a :] if comparison.is_open else [*metric.base, *metric.history]
-    new, base = sessions[: comparison.n_a], level[: comparison.n_b]
-    if metric.blocks:
-        new, base = list(metric.new), list(metric.base)
-
+    new, base = _compared_sessions(metric, comparison)
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
