@@ -18,10 +18,10 @@ from runs.checks.environment import KEY_BYTES
 from runs.results.measures.coordinated_omission import throttled_thread
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.failure_symptoms import describe, find_symptoms
 from runs.ycsb.histogram import Floats
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.symptoms import describe, find_symptoms
 
 Random = np.random.Generator
 MadeUpLadder = list[tuple[str, list[float]]]  # what each rung asked for, and the throughput of its repeats

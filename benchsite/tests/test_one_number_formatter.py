@@ -28,7 +28,7 @@ ALLOWED = {
     "runs/ycsb/clients.py": "keys of percentiles",
     "runs/ycsb/duplicate_outputs.py": "numbers that are compared as texts",
     "runs/ycsb/command.py": "values of properties, which YCSB reads",
-    "runs/ycsb/hints.py": "values of properties, which YCSB reads",
+    "runs/ycsb/form_defaults.py": "values of properties, which YCSB reads",
     "workers/probe/node_probe.py": "rows of a file, which programs read",
 }
 # Thousands apart ("{count:,}") are those of the formatter. The other presentation types round or pad.

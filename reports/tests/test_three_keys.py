@@ -6,7 +6,7 @@ import pytest
 
 from reports.compare.analysis.repeat_comparison import compare_values
 from reports.trends.analysis.sessions import SessionSpread, look
-from reports.trends.analysis.verdicts import (
+from reports.trends.analysis.verdict_rules import (
     ALGORITHM,
     DiffersAnswer,
     EnvironmentAnswer,

@@ -15,7 +15,7 @@ from runs.checks.messages import EXCESS_OPERATIONS, MACHINE_OF_CLIENT
 from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
-from runs.ycsb.hints import DATABASE
+from runs.ycsb.form_defaults import DATABASE
 from runs.ycsb.known_names import effect
 from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT, WORKLOAD_PROPERTIES
 

@@ -3,7 +3,8 @@
 import shlex
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -101,6 +102,11 @@ class Sweep(Row):
     class Meta:
         ordering = ["-created_at", "name"]
         indexes = [models.Index(fields=["team", "-created_at"]), GinIndex(fields=["tags"], name="sweep_tags")]
+
+    @classmethod
+    def lock(cls, pk: UUID) -> Self:
+        """The sweep with its matrix, locked in the open transaction. Rows that refer to it may be inserted."""
+        return cls.objects.select_related("matrix").select_for_update(of=("self",), no_key=True).get(pk=pk)
 
 
 class Run(Row):
@@ -304,6 +310,11 @@ class Run(Row):
         if self.status not in Status.terminal() and self.cancel_requested_at:
             return CANCELLING
         return self.status
+
+    @property
+    def load(self) -> int:
+        """The rung's own number: the target in ops/s of a target ladder, else the threads."""
+        return self.target_ops_s or self.threads
 
     @property
     def history_at(self) -> datetime | None:

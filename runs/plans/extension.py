@@ -83,7 +83,7 @@ def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
     values: dict[int, list[float]] = defaultdict(list)
     for run in runs.filter(excluded_reason=""):
         if run.target_ops_s or not is_target:
-            values[run.target_ops_s or run.threads].append(run.throughput_ops_s or 0.0)
+            values[run.load].append(run.throughput_ops_s or 0.0)
 
     clients = max(len(last.spec["generators"]), 1) * last.spec["load"]["processes"]
     medians = {load: statistics.median(rates) for load, rates in values.items()}

@@ -1,4 +1,4 @@
-"""What follows when a run has ended: the next trial of a search, or that the rest of a cell is not run.
+"""What follows when a run has ended: the next trial of a search; what a fixed ladder gives up is in `early_stop`.
 
 Everything is decided from rows, so a scheduler that starts again goes on where it was. A decision and the run that it
 orders are inserted in one transaction under a lock on their sweep; where nothing has ended since, nothing is decided.
@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.utils.text import capfirst
 
 from benchsite.core.formatting import counted, latency, percent, throughput
@@ -23,6 +23,7 @@ from runs.checks import CLIENT_LIMITS, RUN_CHECKS
 from runs.models import Finding, Matrix, Measurement, MeasurementSet, Phase, Run, SearchDecision, Status, Sweep, Verdict
 from runs.queue import lifecycle
 from runs.queue.database_retries import DATABASE_ERRORS, contained
+from runs.queue.early_stop import TO_COME, repeat_missed_targets, stop_early
 from runs.queue.messages import (
     BETWEEN_BOUNDS,
     CLIENTS_AT_LIMIT,
@@ -40,7 +41,6 @@ from runs.queue.messages import (
     START_BELOW,
     TRIALS_SPENT,
 )
-from runs.queue.reasons import Reason
 from runs.queue.spec import SearchSpec, SloSpec
 from runs.results.measures.search import (
     CONFIRMATIONS,
@@ -58,18 +58,15 @@ from runs.results.measures.search import (
     search_threads,
     undecided_step,
 )
-from runs.results.measures.sustained_load import MARGINAL, MAX_DROPPED, SUSTAINED
+from runs.results.measures.sustained_load import MAX_DROPPED, SUSTAINED
 
 log = logging.getLogger(__name__)
-# A run that infrastructure broke may still be completed by late output, or be retried.
-TO_COME: Final = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, late_output_at__isnull=False)
 # Checks that reject a run whose load was too much for the database or the clients: such a trial is not sustained.
 OVERLOAD: Final = frozenset({"V03", "V07", "V09", "V10"})
 BACKLOG: Final = "V10"
 TITLES: Final = {check.id: check.title for check in RUN_CHECKS}
 REOPENED: Final = frozenset({State.SEARCHING, State.FAILED})  # by runs that have ended since
 ANSWERED: Final = frozenset({State.BRACKETED, State.SPENT, State.CLIENT_LIMITED})  # later runs change the answer only
-RUNGS_BEYOND: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,11 @@ def steer(matrix_ids: Collection[UUID]) -> None:
     matrices = Matrix.objects.filter(pk__in=matrix_ids)
     for matrix in matrices:
         with contained("Missed targets of matrix %s cannot be repeated.", matrix.pk):
-            _repeat_missed_targets(matrix)
+            repeat_missed_targets(matrix)
         for sweep_id in _open_sweeps(matrix):
             try:
                 with transaction.atomic():
-                    _search_on(sweep_id) if matrix.search is not None else _stop_early(matrix, sweep_id)
+                    _search_on(sweep_id) if matrix.search is not None else stop_early(matrix, sweep_id)
             except DATABASE_ERRORS:
                 raise
             except Exception as error:
@@ -111,14 +108,9 @@ def _open_sweeps(matrix: Matrix) -> list[UUID]:
     return list(sweeps.filter(pk__in=queued.values("sweep")).values_list("pk", flat=True))
 
 
-def _locked(sweep_id: UUID) -> Sweep:
-    # Rows that refer to the sweep may be inserted meanwhile.
-    return Sweep.objects.select_related("matrix").select_for_update(of=("self",), no_key=True).get(pk=sweep_id)
-
-
 def _search_on(sweep_id: UUID) -> None:
     """Order the next trial, or end the search; nothing while a trial is to come or where the search has ended."""
-    sweep = _locked(sweep_id)
+    sweep = Sweep.lock(sweep_id)
     last = sweep.decisions.last()
     if last is None or sweep.runs.filter(TO_COME, is_bracket=False).exists():
         return
@@ -139,7 +131,7 @@ def _search_on(sweep_id: UUID) -> None:
             _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
         else:
             _order(
-                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), _load(newest.run),
+                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), newest.run.load,
                 capfirst(newest.text),
             )  # fmt: skip
         return
@@ -361,13 +353,9 @@ def _trial(
         if latency_us > slo["limit_us"]:
             broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
 
-    trial = Trial(_load(run), reached, not broken, is_short)
+    trial = Trial(run.load, reached, not broken, is_short)
     client_limited = any(findings.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
     return RunTrial(run, trial, f"not sustained: {', '.join(broken)}" if broken else "sustained", client_limited)
-
-
-def _load(run: Run) -> int:
-    return run.target_ops_s or run.threads
 
 
 def _ended_since(run: Run, decision: SearchDecision) -> bool:
@@ -478,100 +466,3 @@ def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunT
         State.CLIENT_LIMITED: LOWER_BOUND.format(between=between, estimate=estimate),
         State.NO_LOAD: NO_LOAD_KEEPS_LIMITS.format(high=high, last=trials[-1].text),
     }[step.state]
-
-
-# Early stop and paused cells ------------------------------------------------------------------------------------------
-
-
-def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
-    """Cancel the queued rungs of a sweep that show nothing more, or all of them after two failed rungs in a row."""
-    sweep = _locked(sweep_id)
-    runs = list(sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
-    repeated = {run.rerun_of_id for run in runs}
-    ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
-    ended.sort(key=lambda run: (run.finished_at, run.pk))
-    queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
-    # What a person has asked for since is run.
-    if text := _two_failures(ended):
-        queued = queued.filter(created_at__lte=ended[-1].finished_at)
-        _cancel(queued, Reason.CELL_PAUSED, f"{capfirst(text)}. Resume runs what is left.")
-    elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
-        is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
-        queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)
-        _cancel(queued, Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
-
-
-def _repeat_missed_targets(matrix: Matrix) -> None:
-    """Queue one more run of each target that was missed below one that was met: the two contradict each other."""
-    if matrix.search is not None or matrix.looks or matrix.trial_of_id:
-        return
-    open_or_stopped = Run.objects.filter(TO_COME | Q(reason=Reason.CANCELLED_BY_USER), matrix=matrix).values("sweep")
-    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE, ladder=Matrix.Ladder.TARGET)
-    for sweep_id in sweeps.exclude(pk__in=open_or_stopped).values_list("pk", flat=True):
-        with transaction.atomic():
-            runs = list(_locked(sweep_id).runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
-            for run in missed_below_met(runs, matrix.repeats):
-                text = "This target was missed, and a higher one was met."
-                lifecycle.run_at(run, run.threads, run.target_ops_s, text, queued_at=None)
-
-
-def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
-    """A run of each target that was missed below one that was met, where no run has been added to the planned ones."""
-    by_target: dict[int, list[Run]] = defaultdict(list)
-    for run in runs:
-        by_target[_load(run)].append(run)
-
-    met, missed = [], []
-    for target, of_target in by_target.items():
-        values = [run.throughput_ops_s for run in of_target if run.throughput_ops_s and not run.excluded_reason]
-        rejected = any(run.verdict == Verdict.REJECT and not run.verdict_override for run in of_target)
-        if values and statistics.median(values) < SUSTAINED * target:
-            missed.append(target)
-        elif values and not rejected:
-            met.append(target)
-
-    contradicted = [target for target in sorted(missed) if target < max(met, default=0)]
-    return [by_target[target][-1] for target in contradicted if len(by_target[target]) <= repeats]
-
-
-def _two_failures(ended: Sequence[Run]) -> str:
-    """Why the last rung failed, where the last two that ended are different rungs and failed, not by infrastructure."""
-    last = ended[-2:]
-    failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last)
-    is_pair = len({_load(run) for run in last}) == 2
-    if failed and is_pair:
-        return str(last[-1].get_reason_display())
-    return ""
-
-
-def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[int]:
-    """The rungs that no run has measured yet and that lie beyond two measured ones that are beyond saturation.
-
-    Saturation is the lowest rung within 5 % of the highest throughput (analysis 1.b); of targets the highest that
-    reached 95 % of itself. Values are medians of the runs that count.
-    """
-    values: dict[int, list[float]] = defaultdict(list)
-    for run in ended:
-        rejected = run.verdict == Verdict.REJECT and not run.verdict_override
-        is_target = ladder == Matrix.Ladder.TARGET
-        if run.throughput_ops_s and not run.excluded_reason and (is_target or not rejected):
-            values[_load(run)].append(min(run.throughput_ops_s, run.target_ops_s or math.inf))
-
-    medians = {load: statistics.median(values[load]) for load in sorted(values)}
-    if ladder == Matrix.Ladder.TARGET:
-        saturation = max((load for load, ops_s in medians.items() if ops_s >= MARGINAL * load), default=0)
-    else:
-        highest = max(medians.values(), default=math.inf)
-        saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
-
-    beyond = [load for load in medians if load > saturation]
-    best = max(medians, key=lambda load: medians[load], default=0)
-    last = math.inf
-    if len(beyond) >= RUNGS_BEYOND:
-        last = max(best, beyond[RUNGS_BEYOND - 1])
-    started = {_load(run) for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
-    return {load for run in runs if (load := _load(run)) > last and load not in values and load not in started}
-
-
-def _cancel(runs: QuerySet[Run], reason: Reason, text: str) -> None:
-    lifecycle.transition_all(runs, Status.CANCELLED, actor="scheduler", reason=reason, reason_detail=text)

@@ -17,6 +17,7 @@ from benchsite.notifications import notices
 from runs.models import Ending, Matrix, Phase, Run, Status, Sweep, Verdict
 from runs.queue import next_runs
 from runs.queue.database_retries import contained
+from runs.queue.early_stop import TO_COME
 from runs.queue.messages import NO_RESULT_COUNTS
 from runs.queue.reasons import Reason
 from runs.results.recording import thread_limits
@@ -44,7 +45,7 @@ def look() -> int:
             thread_limits.judge_again(matrix_ids)
 
         next_runs.steer(matrix_ids)
-        unfinished = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
+        unfinished = Run.objects.filter(TO_COME, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=matrix_ids).exclude(Exists(unfinished))
         noted = 0
         for matrix in ended.select_related("team"):
@@ -57,7 +58,7 @@ def look() -> int:
 
 def is_over(matrices: Iterable[Matrix]) -> bool:
     """Whether their runs have ended and none can follow. One query: `look` orders runs where it deletes an Ending."""
-    to_come = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
+    to_come = Run.objects.filter(TO_COME, matrix=OuterRef("pk"))
     endings = Ending.objects.filter(matrix=OuterRef("pk"))
     rows = Matrix.objects.filter(pk__in=[matrix.pk for matrix in matrices])
     return not rows.filter(Exists(to_come) | Exists(endings)).exists()

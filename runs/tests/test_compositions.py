@@ -120,7 +120,7 @@ def test_notices_false_statements_of_broken_readers(monkeypatch: pytest.MonkeyPa
 
 def test_checks_reject_mixed_writers(monkeypatch: pytest.MonkeyPatch):
     """Lines of several clients that are read as those of one contradict each other: a check rejects their run."""
-    monkeypatch.setattr("runs.ycsb.readers.writers.Writers.name", lambda self, line: "")
+    monkeypatch.setattr("runs.ycsb.readers.mixed_clients.Writers.name", lambda self, line: "")
 
     false, refused, _ = check_all(range(40))
 

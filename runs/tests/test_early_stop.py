@@ -8,7 +8,7 @@ from runs.models.run import Status
 from runs.plans.extension import ExtensionRefused, extend, more_rungs, more_targets
 from runs.plans.pages.matrix import matrix_page
 from runs.queue import lifecycle, run_completion
-from runs.queue.next_runs import rungs_beyond
+from runs.queue.early_stop import rungs_beyond
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import get_text

@@ -10,7 +10,7 @@ from django.utils import timezone
 from benchsite.accounts.models import Role
 from runs.models import Run, RunEvent
 from runs.queue import live
-from runs.queue.failure_hints import REMEDIES, remedy
+from runs.queue.remedies import REMEDIES, remedy
 from runs.results import artifacts
 from runs.results.measures.host import OWN
 from runs.results.pages.run import LAST_LINES

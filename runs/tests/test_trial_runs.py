@@ -12,8 +12,8 @@ from runs.models.run import Phase, Status
 from runs.plans import PlanError, expand, plan, preview, start_trial, stored_plan, submit
 from runs.plans.pages.trial import get_newest_trial
 from runs.queue import lifecycle
-from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
+from runs.queue.remedies import remedy
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 from runs.tests.pages import get_text
 from runs.ycsb.command import TAIL_S

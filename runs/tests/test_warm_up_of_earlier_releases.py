@@ -10,7 +10,7 @@ from django.db import connection
 from runs.models import Matrix, Run, Upload, Workload
 from runs.results.denormalised_columns import config_key
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_team, make_workload
-from runs.ycsb.hints import OWN_PERCENTILES, build_workload
+from runs.ycsb.form_defaults import OWN_PERCENTILES, build_workload
 from runs.ycsb.properties import check_workload, warm_up_s
 
 pytestmark = pytest.mark.django_db

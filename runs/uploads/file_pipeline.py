@@ -36,8 +36,8 @@ from runs.uploads.recognition import MAX_RUNS, FoundRun, Recognised, describe_fi
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
+from runs.ycsb.form_defaults import read_hints
 from runs.ycsb.grouping import RunFiles
-from runs.ycsb.hints import read_hints
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.redact import allow_names
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NotRequired, TypedDict, TypeVar
 
 from runs.ycsb.block import Note
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.form_defaults import Hints
 from runs.ycsb.grouping import RunFiles
-from runs.ycsb.hints import Hints
 from runs.ycsb.merged import MergedOperation, MergedRun
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
@@ -97,7 +97,7 @@ class FoundRun(TypedDict):
     started_s: float | None
     operations: list[Merged]
     more_operations: int
-    hints: dict[str, Any]  # of `runs.ycsb.hints.Hints`
+    hints: dict[str, Any]  # of `runs.ycsb.form_defaults.Hints`
     error: str | None  # why it cannot be merged, and so not be saved
     is_doubtful: NotRequired[bool]  # whether its clients may be runs of their own; absent: read by an earlier version
     is_saved: NotRequired[bool]  # by an earlier import of these files

@@ -7,9 +7,10 @@ from typing import Final
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
+from runs.ycsb.failure_symptoms import describe
+from runs.ycsb.form_defaults import build_workload, get_servers, read_database, read_durability, stated_options
 from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import build_workload, get_servers, read_database, read_durability, stated_options
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
@@ -23,7 +24,6 @@ from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import SummaryClient, is_response
 from runs.ycsb.summary_run import SummarisedRun, summarise
-from runs.ycsb.symptoms import describe
 from runs.ycsb.window import Cut
 
 _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)

@@ -16,15 +16,15 @@ from itertools import chain, combinations, pairwise
 from operator import attrgetter
 from typing import Final
 
+from runs.ycsb.failure_symptoms import Symptom
+from runs.ycsb.form_defaults import build_workload, stated_options
 from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.hints import build_workload, stated_options
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.operation import MeasurementName, parse_name, printed_name
 from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress, may_change_zone
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.summary_counts import SummaryClient, collect_operations, counts_operations, interpret_name
-from runs.ycsb.symptoms import Symptom
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(

@@ -25,17 +25,17 @@ from runs.results.facts import MAX_CLOCK_STEPS
 from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
 from runs.ycsb.command import OPEN_RATE, choose_jvm_options
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.failure_symptoms import describe, find_symptoms
 from runs.ycsb.operation import COMPOSITE, parse_name
 from runs.ycsb.properties import DELETES
 from runs.ycsb.readers.file_reader import read_file
+from runs.ycsb.readers.go_report_lines import plain_line
 from runs.ycsb.readers.go_run_builder import LiveReports
-from runs.ycsb.readers.goreports import plain_line
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import find_secrets, redact
 from runs.ycsb.server_codes import read_server_codes
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.symptoms import describe, find_symptoms
 from workers.generator.class_archive import archive_options, store_archive
 from workers.generator.client_reporter import ClientReporter
 from workers.generator.clock import Clock

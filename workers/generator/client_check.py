@@ -14,9 +14,9 @@ from django.conf import settings
 from benchsite.core.formatting import duration
 from runs.queue.spec import ClientOrder
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.failure_symptoms import find_symptoms
 from runs.ycsb.redact import find_secrets, redact
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.symptoms import find_symptoms
 from workers.generator.client import READY, prepare_command
 from workers.generator.host_identity import generator_name
 from workers.generator.messages import NO_SUMMARY

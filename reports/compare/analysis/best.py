@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.compare.analysis.plateau import ALPHA, MIN_SD, quantile
 from reports.compare.analysis.ratios import Noise, bartlett_p
 from reports.compare.analysis.repeat_comparison import ROUNDING, THRESHOLD
+from reports.compare.analysis.top_estimate import ALPHA, MIN_SD, quantile
 
 # From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004), one
 # more with two repeats: with 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 %

@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import significant
-from reports.compare.analysis.plateau import MIN_SD
 from reports.compare.analysis.ratios import (
     CONFIDENCE,
     Floats,
@@ -24,6 +23,7 @@ from reports.compare.analysis.ratios import (
     compute_interval,
     summed,
 )
+from reports.compare.analysis.top_estimate import MIN_SD
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05

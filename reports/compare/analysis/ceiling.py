@@ -7,8 +7,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import ClassVar, Final, Literal
 
-from reports.compare.analysis.plateau import Top, estimate_top
 from reports.compare.analysis.ratios import Noise
+from reports.compare.analysis.top_estimate import Top, estimate_top
 from runs.results.measures.sustained_load import MAX_ERRORS, SUSTAINED, Outcome, judge_arrivals, judge_target
 
 # A rung this close to the highest one counts as having reached it.
@@ -90,8 +90,7 @@ class Status(StrEnum):
 class Ceiling:
     """The throughput at the top of a ladder and whether the ladder was long enough to show it.
 
-    Of threads with repeats it is an estimate with a 95 % interval (`plateau.estimate_top`), else the highest measured
-    one.
+    Of threads with repeats it is an estimate with a 95 % interval (`estimate_top`), else the highest measured one.
     """
 
     min_gain: ClassVar[float] = MIN_GAIN_PER_DOUBLING
@@ -188,7 +187,7 @@ def gain_per_doubling(before: Rung, after: Rung) -> float:
 def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of a ladder of thread counts (analysis 1.b); None for no rung with a throughput.
 
-    With repeats it is the estimate of `plateau.estimate_top`, and the end of the ladder is judged beyond their noise.
+    With repeats it is the estimate of `estimate_top`, and the end of the ladder is judged beyond their noise.
     Without it is the highest throughput, and the end is open unless the last rung is that. N_sat is the fewest threads
     with X >= 0.95 of it. The rungs are those that count: rejected and excluded ones are left out before.
     """

@@ -12,8 +12,8 @@ from enum import StrEnum
 import numpy as np
 
 from reports.compare.analysis.ceiling import ALIKE
-from reports.compare.analysis.plateau import two_way
 from reports.compare.analysis.ratios import Noise
+from reports.compare.analysis.top_estimate import two_way
 
 # A rung this close to the asked load has measured it.
 AS_MEASURED = 0.01
@@ -189,7 +189,7 @@ def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise 
 
     The variance of ln(latency at the load) is that of ln(latency) - E·ln(throughput) of both rungs around it, weighted
     by their distance, where E is the slope of ln(latency) over ln(throughput) there. It is pooled over the rungs with
-    at least half of the load by the model rung + pass + noise (`plateau.two_way`), degrees of freedom after
+    at least half of the load by the model rung + pass + noise (`top_estimate.two_way`), degrees of freedom after
     Satterthwaite.
     """
     if any(min(point.latency_us, point.throughput_ops_s) <= 0 for rungs in passes for point in rungs):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from reports.compare.analysis.ceiling import MIN_REPEATS, Ceiling, Rung, ceiling, within_ceiling
-from reports.compare.analysis.plateau import quantile
+from reports.compare.analysis.top_estimate import quantile
 
 # A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
 NEAR_PEAK = 0.95

@@ -13,8 +13,8 @@ from benchsite.core.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.best import best_set
 from reports.compare.analysis.ceiling import NOT_KNOWN
 from reports.compare.analysis.looks import Look as PlanLook
-from reports.compare.analysis.plateau import ALPHA
 from reports.compare.analysis.ratios import bound_sign
+from reports.compare.analysis.top_estimate import ALPHA
 from reports.compare.curves import Curve, find_newest_look, in_order
 from reports.compare.durability_costs import DurabilityCost, durability_costs
 from reports.compare.figures import bars, captions

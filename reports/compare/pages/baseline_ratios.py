@@ -13,7 +13,6 @@ from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
 from reports.compare.analysis.comparability import Gate, gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.multiple import adjusted
-from reports.compare.analysis.plateau import rung_noise
 from reports.compare.analysis.ratios import Noise
 from reports.compare.analysis.repeat_comparison import (
     LATENCY_THRESHOLD,
@@ -26,6 +25,7 @@ from reports.compare.analysis.repeat_comparison import (
     times_text,
     widen,
 )
+from reports.compare.analysis.top_estimate import rung_noise
 from reports.compare.curves import Curve, Point, durability_key, find_newest_look
 from reports.compare.ladder_text import bound_reason
 from reports.compare.pages.equal_load import EqualLoad, latencies_at, rung_label

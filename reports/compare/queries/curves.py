@@ -577,5 +577,5 @@ def run_curve(run: Run, point: Point | None) -> Curve:
     return replace(
         _curve(run.sweep or alone, spec, (), {}),
         points=(point,) if point else (),
-        rungs=(run.target_ops_s or run.threads,),
+        rungs=(run.load,),
     )

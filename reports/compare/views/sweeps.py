@@ -227,7 +227,7 @@ def matrix_searches(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 def extend_sweep(request: HttpRequest, row: Sweep) -> None:
     """Queue two more rungs where they tell most of the ceiling."""
     added = extend(row, get_user(request))
-    loads = ", ".join(dict.fromkeys(str(run.target_ops_s or run.threads) for run in added))
+    loads = ", ".join(dict.fromkeys(str(run.load) for run in added))
     messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
 
 

@@ -17,7 +17,7 @@ from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, Word, owned, refusals
 from reports.api.routers import verdicts
-from reports.trends.analysis.verdicts import Verdict, combined
+from reports.trends.analysis.verdict_rules import Verdict, combined
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.queries.baselines import runs_named, runs_with_sweep
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, Incomparable, compared, verdict_of_run

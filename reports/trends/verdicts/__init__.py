@@ -1,6 +1,6 @@
 """Verdicts of runs against a baseline: which runs stand on both sides, whether they may be compared, what is said.
 
-The rules themselves are pure: `reports.trends.analysis.verdicts`.
+The rules themselves are pure: `reports.trends.analysis.verdict_rules`.
 """
 
 from reports.trends.verdicts.serialization import VerdictDocument

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from reports.models import Baseline
-from reports.trends.analysis.verdicts import DiffersAnswer, Level, Verdict, combined
+from reports.trends.analysis.verdict_rules import DiffersAnswer, Level, Verdict, combined
 from reports.trends.queries.baselines import (
     DEFAULT_BRANCHES,
     accepted_run,

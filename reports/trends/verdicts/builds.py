@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from reports.trends.analysis.verdicts import Verdict, combined
+from reports.trends.analysis.verdict_rules import Verdict, combined
 from reports.trends.queries.baselines import runs_with_sweep
 from reports.trends.verdicts.serialization import BuildAnswer, BuildComparisonAnswer, BuildsAnswer
 from reports.trends.verdicts.verdict import build_side, compute_verdict, why_not

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.notifications import notices
-from reports.trends.analysis.verdicts import Verdict
+from reports.trends.analysis.verdict_rules import Verdict
 from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
 from runs.models import Run
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from reports.trends.analysis.verdicts import ALGORITHM, VERSION, EnvironmentAnswer, required_fields
+from reports.trends.analysis.verdict_rules import ALGORITHM, VERSION, EnvironmentAnswer, required_fields
 
 VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusive", "error"]
 

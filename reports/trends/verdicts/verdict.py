@@ -17,7 +17,15 @@ from reports.compare.curves import Curve, Point, collect_operations, collect_poi
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sides import get_profile
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
-from reports.trends.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Level, Metric, MetricVerdict, judge
+from reports.trends.analysis.verdict_rules import (
+    MIN_P99_OPERATIONS,
+    DiffersAnswer,
+    EnvironmentAnswer,
+    Level,
+    Metric,
+    MetricVerdict,
+    judge,
+)
 from reports.trends.messages import (
     BETWEEN_TWO_VALUES,
     NOT_EVERY_RUN_MEASURED,
@@ -35,8 +43,6 @@ from runs.queue.spec import RunSpec
 
 T = TypeVar("T")
 STATISTICS: Final = ("mean", "p99")
-# Of fewer operations the slowest hundredth is fewer than ten of them.
-MIN_FOR_P99: Final = 1000
 # What is measured once per client says nothing of the database under load.
 NOT_JUDGED: Final = frozenset({"CLEANUP", "INIT"})
 # What a verdict is about: other code. A changed version is what changed code looks like.
@@ -150,8 +156,8 @@ def _read_latencies(session: Sequence[Point], side: str, name: str, kind: str, s
     measured = [operation for operation in operations if operation]
     if len(measured) < len(session):
         return (), NOT_EVERY_RUN_MEASURED.format(side=side, kind=kind)
-    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in measured):
-        return (), TOO_FEW_OPERATIONS.format(side=side, limit=MIN_FOR_P99)
+    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_P99_OPERATIONS for row in measured):
+        return (), TOO_FEW_OPERATIONS.format(side=side, limit=MIN_P99_OPERATIONS)
     medians = [operation.median_us(statistic) for operation in measured]
     values = tuple(median for median in medians if median is not None)
     if len(values) < len(medians):

@@ -140,7 +140,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     again = {run.rerun_of_id for run in runs}
     excluded = excluded_cells(matrix)
     skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
-    rungs = tuple(sorted({get_rung(run) for run in measured} | {cell.rung for cell in excluded}))
+    rungs = tuple(sorted({run.load for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
     succeeded = [run for run in measured if run.status == Status.SUCCEEDED and not run.excluded_reason]
@@ -201,11 +201,6 @@ def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
         return ()
 
 
-def get_rung(run: Run) -> int:
-    """The rung's own number: the target of a target ladder, else the threads."""
-    return run.target_ops_s or run.threads
-
-
 def get_mark(run: Run) -> Mark:
     """An ended run shows what it is worth: its verdict, that it is excluded, or why there is none."""
     if run.excluded_reason:
@@ -230,7 +225,7 @@ def _rows(
     for run in measured:
         if run.sweep is not None:
             sweeps[run.sweep.pk] = run.sweep
-            by_sweep[run.sweep.pk][get_rung(run)].append(run)
+            by_sweep[run.sweep.pk][run.load].append(run)
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
         reasons[_axes(left_out)][left_out.rung] = left_out.reason

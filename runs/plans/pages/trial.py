@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils.text import capfirst
 
 from runs.models import Finding, Matrix, Phase, Run, Status, Verdict
-from runs.queue.failure_hints import remedy
 from runs.queue.next_runs import OVERLOAD
+from runs.queue.remedies import remedy
 from runs.results.pages.run_list import HEAVY
 
 

@@ -25,8 +25,8 @@ from runs.models import (
     Stage,
     Status,
 )
-from runs.queue.failure_hints import remedy
 from runs.queue.reasons import Reason
+from runs.queue.remedies import remedy
 from runs.queue.spec import RunSpec
 from runs.results.artifacts import open_artifact
 from runs.results.measures.exporters import KIND as EXPORTER_KIND

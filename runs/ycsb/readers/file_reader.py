@@ -10,7 +10,7 @@ from runs.ycsb.files import Limits, Member, open_members
 from runs.ycsb.files.sources import MIB
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.detect import detect
-from runs.ycsb.readers.goycsb import GoYcsbReader
+from runs.ycsb.readers.go_ycsb import GoYcsbReader
 from runs.ycsb.readers.hdrlog import HdrReader
 from runs.ycsb.readers.json_exporters import ExporterReader
 from runs.ycsb.readers.loadgenerator import LoadGeneratorReader

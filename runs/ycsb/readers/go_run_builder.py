@@ -13,7 +13,7 @@ from runs.ycsb.merged import Phase
 from runs.ycsb.messages import BEYOND_LAST_BUCKET
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import OtherLine, ReadOperation
-from runs.ycsb.readers.goreports import ReportLine
+from runs.ycsb.readers.go_report_lines import ReportLine
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.totals import Reports

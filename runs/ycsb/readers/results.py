@@ -11,11 +11,11 @@ from itertools import chain
 from typing import Literal, Protocol
 
 from runs.ycsb.block import Block, Note
+from runs.ycsb.failure_symptoms import Symptom
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
 from runs.ycsb.operation import OtherLine, ReadOperation
 from runs.ycsb.status import StatusLine
-from runs.ycsb.symptoms import Symptom
 
 Format = Literal[
     "ycsb-text",  # summaries, status lines, buckets, time series and raw points of brianfrankcooper/YCSB

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.block import Note
+from runs.ycsb.failure_symptoms import SymptomCounter
 from runs.ycsb.merged import Phase
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.numbers import finite, ungrouped
@@ -19,7 +20,6 @@ from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
 from runs.ycsb.readers.versions import Layout, corrected, detect_version, find_contradiction
 from runs.ycsb.summary import is_process
-from runs.ycsb.symptoms import SymptomCounter
 
 RUNTIME: Final = "RunTime(ms)"
 THROUGHPUT: Final = "Throughput(ops/sec)"

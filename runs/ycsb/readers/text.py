@@ -9,18 +9,18 @@ from itertools import chain, pairwise
 from typing import Final
 
 from runs.ycsb.block import Block
+from runs.ycsb.failure_symptoms import WORDS
 from runs.ycsb.metric import is_row, split_line
 from runs.ycsb.numbers import finite
 from runs.ycsb.operation import OtherLine
+from runs.ycsb.readers.mixed_clients import MARKS as HEADLINE_MARKS, Writers, has_front
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
-from runs.ycsb.readers.writers import MARKS as HEADLINE_MARKS, Writers, has_front
 from runs.ycsb.redact import redact_beginning
 from runs.ycsb.stated_failures import BEGINNING
 from runs.ycsb.status import CONTINUED, HEAD
-from runs.ycsb.symptoms import WORDS
 
 _METRIC: Final = re.compile(r"[A-Za-z][\w.%-]{0,79}", re.ASCII)
 _BRACKETED: Final = re.compile(r"(?<=[ \t|:>=,;+])\[[A-Za-z][\w.%-]{0,79}\],", re.ASCII)

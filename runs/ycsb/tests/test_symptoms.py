@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.ycsb.symptoms import describe, find_symptoms
+from runs.ycsb.failure_symptoms import describe, find_symptoms
 from runs.ycsb.tests.samples import DATA, corpus
 
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from runs.ycsb.readers import read_file
+from runs.ycsb.readers.go_report_lines import plain_line
 from runs.ycsb.readers.go_run_builder import LiveReports, duration_ms
-from runs.ycsb.readers.goreports import plain_line
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.tests.samples import DATA

@@ -56,6 +56,8 @@ VERSION: Final = 3  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
+# Of fewer operations the slowest hundredth is fewer than ten of them.
+MIN_P99_OPERATIONS: Final = 1000
 
 
 class Verdict(StrEnum):

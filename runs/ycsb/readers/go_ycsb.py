@@ -10,8 +10,16 @@ from typing import Final
 
 from runs.ycsb.block import Block
 from runs.ycsb.operation import OtherLine
+from runs.ycsb.readers.go_report_lines import (
+    BlockLines,
+    ReportLine,
+    cells,
+    is_heading,
+    json_lines,
+    plain_line,
+    row_line,
+)
 from runs.ycsb.readers.go_run_builder import GoDraft
-from runs.ycsb.readers.goreports import BlockLines, ReportLine, cells, is_heading, json_lines, plain_line, row_line
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.unparsed_lines import keep_first
 
