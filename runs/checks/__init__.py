@@ -35,7 +35,6 @@ from runs.checks.results import CheckResult, Severity, Verdict, compute_verdict
 # The checks that say that the clients were at their limit, not the database.
 CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
 
-
 # They judge a throughput that nothing disturbs, so they say nothing of a run with planned faults.
 UNDISTURBED: Final = frozenset({"V01", "V07", "V09", "V10", "V11", "V12", "V13", "V15", "V29", "V31", "V39"})
 OF_FAULTS: Final = "The run has planned faults, which disturb its throughput: see its table of faults and recovery."
@@ -62,10 +61,10 @@ def judge_run(facts: RunFacts, thresholds: Profile) -> list[CheckResult]:
 
 
 def _leave_out(results: list[CheckResult], ids: frozenset[str], reason: str) -> list[CheckResult]:
-    """The results of the checks with these ids as not assessed, with the reason."""
-    return [
-        replace(result, severity="not_assessed", measured="", message=reason, remedy="")
-        if result.check_id in ids
-        else result
-        for result in results
-    ]
+    """The results, those of the checks with these ids as not assessed, with the reason."""
+    judged = []
+    for result in results:
+        if result.check_id in ids:
+            result = replace(result, severity="not_assessed", measured="", message=reason, remedy="")
+        judged.append(result)
+    return judged

@@ -49,26 +49,26 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: latencies with percentiles
     """
     measured = f"distributions: {len(facts.operations)}"
-    wrong = [
-        f"{entry.operation}: {problem}"
-        for entry in facts.operations
-        if (problem := _disorder(entry) or entry.contradiction)
-    ]
-    if wrong:
+    contradictions = []
+    for entry in facts.operations:
+        contradiction = _disorder(entry) or entry.contradiction
+        if contradiction:
+            contradictions.append(f"{entry.operation}: {contradiction}")
+    if contradictions:
         return Outcome(
             "reject", measured,
-            f"Latencies contradict each other ({'; '.join(wrong)}).",
+            f"Latencies contradict each other ({'; '.join(contradictions)}).",
             "The output is damaged or was edited: read the raw files.",
         )  # fmt: skip
     if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
         return not_assessed("No latencies are known.", measured)
 
-    silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
+    without_percentiles = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
-    if silent and not doubts:
+    if without_percentiles and not doubts:
         return not_assessed(
-            f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.",
-            measured,
+            f"Percentiles of {', '.join(without_percentiles)} are not known; what is known of the latencies is in "
+            "order.", measured,
         )  # fmt: skip
 
     return Outcome(
@@ -82,35 +82,30 @@ def _averaged(facts: RunFacts) -> tuple[str, str] | None:
     names = sorted({entry.operation for entry in facts.operations if entry.averaged})
     if not names:
         return None
-    return (
-        FRACTIONS_PRINTED.format(operations=", ".join(names)),
-        UPLOAD_AS_PRINTED,
-    )
+    return FRACTIONS_PRINTED.format(operations=", ".join(names)), UPLOAD_AS_PRINTED
 
 
 def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
     widths = [entry.resolution_us for entry in facts.operations if entry.resolution_us is not None]
     if not widths or max(widths) < profile.resolution_warn_s * 1e6:
         return None
-    return (
-        COARSE_PERCENTILES.format(resolution=latency(max(widths))),
-        MEASURE_HDR,
-    )
+    return COARSE_PERCENTILES.format(resolution=latency(max(widths))), MEASURE_HDR
 
 
 def _service_only(facts: RunFacts) -> tuple[str, str] | None:
     """A target, but nothing that counts from when an operation was due."""
     if not facts.target_ops_s or not facts.operations or any(entry.kind == "response" for entry in facts.operations):
         return None
-    estimates = [entry for entry in facts.service if entry.response_estimated_us is not None]
-    slowest = max(estimates, key=lambda entry: entry.response_estimated_us or 0.0, default=None)
-    guess = ""
-    if slowest is not None and slowest.response_estimated_us is not None:
-        guess = RESPONSE_ESTIMATE.format(operation=slowest.operation, latency=latency(slowest.response_estimated_us))
-    return (
-        SERVICE_TIMES_ONLY + guess,
-        MEASURE_BOTH,
-    )
+    estimates_us = {
+        entry.operation: entry.response_estimated_us
+        for entry in facts.service
+        if entry.response_estimated_us is not None
+    }
+    message = SERVICE_TIMES_ONLY
+    if estimates_us:
+        slowest = max(estimates_us, key=estimates_us.__getitem__)
+        message += RESPONSE_ESTIMATE.format(operation=slowest, latency=latency(estimates_us[slowest]))
+    return message, MEASURE_BOTH
 
 
 def _disorder(entry: OperationFacts) -> str:
@@ -129,45 +124,38 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: off by more than {arithmetic_reject}, more, or a run time of 0 or below
     Not assessed without: a summary; run time, throughput and counts
     """
-    wrong = [
-        f"client {client.number}: {problem}"
-        for client in facts.clients
-        if client.printed_counts is not None
-        and (problem := _contradiction(client, client.printed_counts, facts.phase, profile))
-    ]
-    if wrong:
+    contradictions, gaps = [], []
+    for client in facts.clients:
+        if client.printed_counts is None:
+            continue
+        contradiction = _contradiction(client, client.printed_counts, facts.phase, profile)
+        if contradiction:
+            contradictions.append(f"client {client.number}: {contradiction}")
+        gap = _lost_lines(client, profile)
+        if gap:
+            gaps.append(f"client {client.number}: {gap}")
+    if contradictions:
         return Outcome(
-            "reject", f"contradictions: {len(wrong)}",
-            f"The printed numbers contradict each other ({'; '.join(wrong)}).",
+            "reject", f"contradictions: {len(contradictions)}",
+            f"The printed numbers contradict each other ({'; '.join(contradictions)}).",
             "Output is missing or was edited: read the raw files, and run it again.",
         )  # fmt: skip
-
-    doubts = [
-        f"client {client.number}: {doubt}"
-        for client in facts.clients
-        if client.printed_counts is not None and (doubt := _lost_lines(client, profile))
-    ]
-    if doubts:
+    if gaps:
         return Outcome(
-            "warn", f"clients with gaps: {len(doubts)}",
-            f"Status lines are missing ({'; '.join(doubts)}), so the course over time is not that of the run.",
+            "warn", f"clients with gaps: {len(gaps)}",
+            f"Status lines are missing ({'; '.join(gaps)}), so the course over time is not that of the run.",
             "Upload the whole standard error of every client.",
         )  # fmt: skip
 
-    unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
-    if unknown or not facts.clients:
-        who = ", ".join(unknown) or "any"
-        subject = "summary"
-        if facts.whole_runs:
-            subject = "run time, throughput or counts"
-        return not_assessed(f"There is no {subject} of client {who}.")
+    missing, agreement = "summary", "Every client's log and summary agree to the last operation."
+    if facts.whole_runs:
+        missing = "run time, throughput or counts"
+        agreement = "Every client's throughput is its operations by its run time."
+    unchecked = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
+    if unchecked or not facts.clients:
+        return not_assessed(f"There is no {missing} of client {', '.join(unchecked) or 'any'}.")
 
-    return Outcome(
-        "pass", f"summaries: {len(facts.clients)}",
-        "Every client's throughput is its operations by its run time."
-        if facts.whole_runs
-        else "Every client's log and summary agree to the last operation.",
-    )  # fmt: skip
+    return Outcome("pass", f"summaries: {len(facts.clients)}", agreement)
 
 
 def _can_be_checked(client: ClientFacts, *, whole: bool) -> bool:
@@ -180,18 +168,10 @@ def _can_be_checked(client: ClientFacts, *, whole: bool) -> bool:
 
 def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase | None, profile: Profile) -> str:
     """The first contradiction in one client's numbers, or nothing."""
-    for name, number in sorted(printed.items()):
-        if client.log_counts is None:
-            break
-        # CLEANUP and other bookkeeping are no operations: many keep only the logs of those, and threads clean up while
-        # the log is closed.
-        if not parse_name(name).is_operation:
-            continue
-        logged = client.log_counts.get(name)
-        if logged is not None and logged != number:
-            return SUMMARY_AND_LOG_DIFFER.format(operation=name, printed=grouped(number), logged=grouped(logged))
-        if logged is None and number:
-            return NO_LOG_OF_OPERATION.format(operation=name, printed=grouped(number))
+    if client.log_counts is not None:
+        contradiction = _compare_with_log(printed, client.log_counts)
+        if contradiction:
+            return contradiction
 
     if client.runtime_ms is not None and client.runtime_ms < 0:
         return CLOCK_SET_BACK.format(runtime_ms=grouped(client.runtime_ms))
@@ -216,17 +196,30 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
     return ""
 
 
+def _compare_with_log(printed: Mapping[str, int], log_counts: Mapping[str, int]) -> str:
+    """The first operation of which summary and log have different numbers, or nothing."""
+    for name, number in sorted(printed.items()):
+        # CLEANUP and other bookkeeping are no operations: many keep only the logs of those, and threads clean up while
+        # the log is closed.
+        if not parse_name(name).is_operation:
+            continue
+        logged = log_counts.get(name)
+        if logged is not None and logged != number:
+            return SUMMARY_AND_LOG_DIFFER.format(operation=name, printed=grouped(number), logged=grouped(logged))
+        if logged is None and number:
+            return NO_LOG_OF_OPERATION.format(operation=name, printed=grouped(number))
+    return ""
+
+
 def _lost_lines(client: ClientFacts, profile: Profile) -> str:
     """Every operation is counted in exactly one status line, so lines that were removed take theirs with them."""
     if client.status_coverage is not None and client.status_coverage < 1 - profile.arithmetic_reject:
         return STATUS_COVERAGE.format(share=percent(client.status_coverage))
-    stated = None
-    if client.evidence is not None:
-        stated = client.evidence.properties.get("status.interval")
-    stated_s = parse_number(stated)
-    apart_s = client.status_interval_s
-    if stated_s and apart_s is not None and apart_s > profile.status_stretch * stated_s:
-        return STATUS_LINES_APART.format(apart=duration(apart_s), stated=duration(stated_s))
+    if client.evidence is None or client.status_interval_s is None:
+        return ""
+    stated_s = parse_number(client.evidence.properties.get("status.interval"))
+    if stated_s and client.status_interval_s > profile.status_stretch * stated_s:
+        return STATUS_LINES_APART.format(apart=duration(client.status_interval_s), stated=duration(stated_s))
     return ""
 
 
@@ -243,6 +236,10 @@ def _counted_by_ycsb(printed: Mapping[str, int], phase: Phase) -> int:
     total = 0
     for name, number in printed.items():
         parsed = parse_name(name)
-        if parsed.kind == "service" and parsed.is_operation and not (phase == "load" and parsed.status):
-            total += -number if parsed.is_composite else number
+        if parsed.kind != "service" or not parsed.is_operation:
+            continue
+        if phase == "load" and parsed.status:
+            continue
+        # Its parts are counted by their own names.
+        total += -number if parsed.is_composite else number
     return total

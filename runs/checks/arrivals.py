@@ -42,8 +42,9 @@ def start_lag(facts: RunFacts, profile: Profile) -> Outcome | None:
     if arrivals is None or not arrivals.client_lag.count or not arrivals.response:
         return not_assessed("The clients left no measurement of how late they began operations.")
     lag, responses = arrivals.client_lag, list(arrivals.response.values())
-    lag_us, shift = lag.percentile(99.0) or 0, compute_shift(lag, responses)
-    response_us = max(responses, key=lambda histogram: histogram.count).percentile(99.0) or 0
+    lag_us = lag.percentile(99.0) or 0
+    shift = compute_shift(lag, responses)
+    response_us = _get_main_p99_us(responses)
     return Outcome(
         judge_lag(lag, responses, profile),
         f"p99 {latency(lag_us)}, response p99 {latency(response_us)}, responses longer by {percent(shift)}",
@@ -56,8 +57,13 @@ def start_lag(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 def compute_shift(lag: Histogram, responses: Iterable[Histogram]) -> float:
     """By which share responses are longer than if no operation had begun late, as far as none waits for another one."""
-    lag_us, response_us = lag.total_us, sum(histogram.total_us for histogram in responses)
-    return lag_us / max(response_us - lag_us, 1.0)
+    response_us = sum(histogram.total_us for histogram in responses)
+    return lag.total_us / max(response_us - lag.total_us, 1.0)
+
+
+def _get_main_p99_us(responses: Sequence[Histogram]) -> int:
+    """That of the operation that was done most."""
+    return max(responses, key=lambda histogram: histogram.count).percentile(99.0) or 0
 
 
 def judge_lag(lag: Histogram, responses: Sequence[Histogram], profile: Profile) -> Severity:
@@ -67,15 +73,15 @@ def judge_lag(lag: Histogram, responses: Sequence[Histogram], profile: Profile) 
     lies below a millisecond warns, unless it is a third of the response times. What is late by half a response leaves
     the database idle and then meets a queue, which grows by more than the lag where little capacity is spare.
     """
-    shift, lag_us = compute_shift(lag, responses), lag.percentile(99.0) or 0
+    shift = compute_shift(lag, responses)
+    lag_us = lag.percentile(99.0) or 0
     if lag_us > profile.lag_reject_s * 1e6 or shift > profile.lag_shift_reject:
         return "reject"
     mean_us = Histogram.merged(responses).mean or 0
     is_late = lag_us > profile.lag_least_s * 1e6
     if is_late and (lag_us > profile.lag_reject * mean_us or shift > profile.lag_shift_warn):
         return "reject"
-    response_us = max(responses, key=lambda histogram: histogram.count).percentile(99.0) or 0
-    if shift > profile.lag_shift_warn or (is_late and lag_us > profile.lag_warn * response_us):
+    if shift > profile.lag_shift_warn or (is_late and lag_us > profile.lag_warn * _get_main_p99_us(responses)):
         return "warn"
     return "pass"
 
@@ -95,16 +101,22 @@ def counted(facts: RunFacts, profile: Profile) -> Outcome | None:
         return not_assessed("The clients left no counts of arrivals.")
     total = arrivals.total
     measured = f"{grouped(total.offered)} offered, {grouped(total.started)} started, {grouped(total.dropped)} dropped"
+    complaints = []
     missing = total.offered - total.started - total.dropped
-    unmeasured = [
-        f"client {client.number} began {grouped(started)} operations and measured {grouped(client.operations or 0)}"
-        for client in facts.clients
-        if (started := arrivals.started_by_client.get(client.number)) is not None
-        and abs(started - (facts.measured_by_client.get(client.number, started))) > (client.threads or 0)
-    ]
-    lacking = sorted({client.number for client in facts.clients} - set(arrivals.started_by_client))
-    complaints = [f"{grouped(abs(missing))} arrivals are neither"] if missing else []
-    complaints += unmeasured + [f"client {number} left no counts" for number in lacking]
+    if missing:
+        complaints.append(f"{grouped(abs(missing))} arrivals are neither")
+    for client in facts.clients:
+        started = arrivals.started_by_client.get(client.number)
+        if started is None:
+            continue
+        done = facts.measured_by_client.get(client.number, started)
+        if abs(started - done) > (client.threads or 0):
+            complaints.append(
+                f"client {client.number} began {grouped(started)} operations and measured "
+                f"{grouped(client.operations or 0)}"
+            )
+    uncounted = {client.number for client in facts.clients}.difference(arrivals.started_by_client)
+    complaints += [f"client {number} left no counts" for number in sorted(uncounted)]
     if not complaints:
         return Outcome("pass", measured, "Every operation that was due was begun or dropped.")
     return Outcome(
@@ -133,15 +145,15 @@ def as_asked(facts: RunFacts, profile: Profile) -> Outcome | None:
         share = expected_share(open_load["profile"], facts.window_s)
     expected = facts.target_ops_s * share * arrivals.seconds
     offered = arrivals.total.offered
-    # The seconds in which arrivals are counted are not those of the window: each end may be off by one.
-    tolerance = max(CONSTANT_TOLERANCE * expected, 2 * facts.target_ops_s * (1.0 if open_load["profile"] else 0.0))
-    is_poisson = open_load["arrivals"] == "poisson"
-    if is_poisson:
-        tolerance = max(tolerance, SIGMAS * math.sqrt(expected))
     variation = arrivals.gap_variation
-    even = abs(variation - 1) <= POISSON_TOLERANCE + SIGMAS / math.sqrt(offered)
-    if not is_poisson:
-        even = variation <= MAX_CONSTANT_VARIATION
+    tolerance = CONSTANT_TOLERANCE * expected
+    if open_load["profile"]:
+        # The seconds in which arrivals are counted are not those of the window: each end may be off by one.
+        tolerance = max(tolerance, 2 * facts.target_ops_s)
+    even = variation <= MAX_CONSTANT_VARIATION
+    if open_load["arrivals"] == "poisson":
+        tolerance = max(tolerance, SIGMAS * math.sqrt(expected))
+        even = abs(variation - 1) <= POISSON_TOLERANCE + SIGMAS / math.sqrt(offered)
     measured = f"{throughput(offered / arrivals.seconds)} of {throughput(expected / arrivals.seconds)}"
     measured += f", variation of the gaps {exact(round(variation, 2))}"
     if even and abs(offered - expected) <= tolerance:

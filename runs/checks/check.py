@@ -65,26 +65,38 @@ class Check:
         outcome = self.judge(*facts, profile)
         if outcome is None:
             return None
-        limits = outcome.limits or (self.limits if isinstance(self.limits, str) else self.limits(*facts, profile))
-        return self.finding(outcome, limits, profile)
+        limits = self.limits
+        if not isinstance(limits, str):
+            limits = limits(*facts, profile)
+        return self.finding(outcome, outcome.limits or limits, profile)
 
     def finding(self, outcome: Outcome, limits: str, profile: "Profile") -> CheckResult:
         """The finding of an outcome, as severe as the profile allows."""
-        passes = outcome.severity == "pass"
-        return profile.applied(
-            CheckResult(
-                self.id, outcome.severity, self.title, outcome.measured[:MAX_MEASURED_CHARACTERS],
-                profile.filled(limits), (outcome.good if passes else "") or outcome.message,
-                "" if passes else outcome.remedy, outcome.differing,
-            )
-        )  # fmt: skip
+        message, remedy = outcome.message, outcome.remedy
+        if outcome.severity == "pass":
+            message, remedy = outcome.good or message, ""
+        result = CheckResult(
+            check_id=self.id,
+            severity=outcome.severity,
+            title=self.title,
+            measured=outcome.measured[:MAX_MEASURED_CHARACTERS],
+            threshold=profile.filled(limits),
+            message=message,
+            remedy=remedy,
+            differing=outcome.differing,
+        )
+        return profile.applied(result)
 
     def explained(self, profile: "Profile") -> list[str]:
         """The parts of the explanation, in the order of `PARTS`; a part that the check has not is empty."""
         text = getdoc(self.judge) or ""
-        stop = "|".join(f"^{part}: " for part in PARTS)
-        parts = [re.search(rf"^{part}: (.*?)(?={stop}|\Z)", text, re.MULTILINE | re.DOTALL) for part in PARTS]
-        return [profile.filled(" ".join(part[1].split())) if part else "" for part in parts]
+        next_part = "|".join(f"^{part}: " for part in PARTS)
+        explanations = []
+        for part in PARTS:
+            match = re.search(rf"^{part}: (.*?)(?={next_part}|\Z)", text, re.MULTILINE | re.DOTALL)
+            explanation = match[1] if match else ""
+            explanations.append(profile.filled(" ".join(explanation.split())))
+        return explanations
 
 
 RUN_CHECKS: Final[list[Check]] = []

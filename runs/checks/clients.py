@@ -4,7 +4,8 @@ V35 clocks steady.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final
 
@@ -39,35 +40,38 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
     """
     shares = None
     if not facts.missing:
-        shares = _cpu_shares(facts.clients)
-    collecting = max((client.gc_share for client in facts.clients if client.gc_share is not None), default=None)
-    paused = collecting is not None and collecting > profile.gc_warn
-    if shares is None and not paused:
+        shares = _compute_cpu_shares(facts.clients)
+    gc_shares = [client.gc_share for client in facts.clients if client.gc_share is not None]
+    gc_share = max(gc_shares, default=0.0)
+    is_paused = gc_share > profile.gc_warn
+    if shares is None and not is_paused:
         return not_assessed("Not every client's CPU time and cores are known.")
 
     messages: list[str] = []
     measured: list[str] = []
     severity: Severity = "pass"
     if shares is not None:
-        machine, share = max(shares.items(), key=lambda item: item[1])
+        machine = max(shares, key=shares.__getitem__)
+        share = shares[machine]
         severity = graded(share, profile.cpu_warn, profile.cpu_reject)
         measured.append(f"{percent(share)} of {machine}")
         messages.append(f"the clients on {machine} used {percent(share)} of its cores")
 
-    if collecting is not None:
-        severity = find_worst([severity, warn_if(paused)])
-        measured.append(f"{percent(collecting)} collecting garbage")
-        messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
+    if gc_shares:
+        severity = find_worst([severity, warn_if(is_paused)])
+        measured.append(f"{percent(gc_share)} collecting garbage")
+        messages.append(f"a client spent {percent(gc_share)} of its time collecting garbage")
 
+    message = sentence(messages, " and ")
     return Outcome(
         severity, ", ".join(measured),
-        sentence(messages, " and ")
-        + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
+        f"{message}: what was measured may be the client's limit and not the database's.",
         "Use more load generators, fewer threads on each, or more memory for the client.",
+        good=f"{message}.",
     )  # fmt: skip
 
 
-def _cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
+def _compute_cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
     """The share of its cores that each machine's clients used, or None when something is unknown."""
     shares: dict[str, float] = {}
     for client in clients:
@@ -120,40 +124,40 @@ def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
     starts = [client.started_s for client in facts.clients if client.started_s is not None]
     ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
     if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
-        return _undated(facts)
+        return _judge_undated(facts)
 
-    spread = max(max(starts) - min(starts), max(ends) - min(ends))
-    little = facts.overlap is not None and facts.overlap < profile.overlap_warn
-    severity: Severity = "pass"
-    if spread > profile.skew_warn_s or little:
-        severity = "warn"
-    if spread > profile.skew_reject_share * facts.window_s:
-        severity = "reject"
-    overlap = ""
+    starts_apart_s = max(starts) - min(starts)
+    ends_apart_s = max(ends) - min(ends)
+    spread_s = max(starts_apart_s, ends_apart_s)
+    severity = warn_if(spread_s > profile.skew_warn_s)
+    measured = f"starts {duration(starts_apart_s)} apart, ends {duration(ends_apart_s)}"
     if facts.overlap is not None:
-        overlap = f", {percent(facts.overlap)} in common"
+        measured += f", {percent(facts.overlap)} in common"
+        severity = find_worst([severity, warn_if(facts.overlap < profile.overlap_warn)])
+    if spread_s > profile.skew_reject_share * facts.window_s:
+        severity = "reject"
 
     return Outcome(
-        severity,
-        f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
+        severity, measured,
         "The clients did not all load the database at the same time.",
         "Look at the clocks and the load of the load generators.",
         good="The clients began and ended together.",
     )  # fmt: skip
 
 
-def _undated(facts: RunFacts) -> Outcome:
+def _judge_undated(facts: RunFacts) -> Outcome:
     """The sum of throughputs is one throughput only if the clients ran together, and here nobody can say so."""
     undated = [str(client.number) for client in facts.clients if client.started_s is None or client.ended_s is None]
-    lasted = [client.runtime_ms for client in facts.clients if client.runtime_ms is not None and client.runtime_ms > 0]
-    longest = ""
-    if len(lasted) == len(facts.clients) and min(lasted) < max(lasted):
+    numbers = ", ".join(undated)
+    measured = f"no times of client {numbers}"
+    runtimes = [client.runtime_ms for client in facts.clients if client.runtime_ms and client.runtime_ms > 0]
+    if len(runtimes) == len(facts.clients) and min(runtimes) < max(runtimes):
         # A shorter run is no longer in common than it lasted.
-        longest = f"at most {percent(min(lasted) / max(lasted))} in common by their run times"
+        measured = f"at most {percent(min(runtimes) / max(runtimes))} in common by their run times"
 
     return Outcome(
-        "warn", longest or f"no times of client {', '.join(undated)}",
-        f"The files do not show when client {', '.join(undated)} began and ended, so the throughputs that were added "
+        "warn", measured,
+        f"The files do not show when client {numbers} began and ended, so the throughputs that were added "
         "may be of different times.",
         "Run the clients with -s and upload their standard error: its status lines have dates.",
     )  # fmt: skip
@@ -176,9 +180,12 @@ def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
         for client in facts.clients
         if client.evidence is not None and client.evidence.copy_of is not None
     ]
+    severity: Severity = "pass"
+    if copies:
+        severity = "reject"
 
     return Outcome(
-        "reject" if copies else "pass", f"copies: {len(copies)}",
+        severity, f"copies: {len(copies)}",
         f"{sentence(copies)}: the throughput and all counts include one client twice.",
         "Upload the output of each client once.",
         good="Every client has numbers of its own.",
@@ -210,37 +217,34 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
 
     evidence = {client.number: client.evidence for client in facts.clients if client.evidence is not None}
-    different = [*_differing_sums(facts), *_excess_operations(facts)]
     bindings = sorted({each.properties["db"] for each in evidence.values() if "db" in each.properties})
-    different += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
+    contradictions = [*_differing_sums(facts), *_excess_operations(facts)]
+    contradictions += [f"{name} is no database" for name in bindings if name.rpartition(".")[2].lower() in _NO_DATABASE]
     compared = len(bindings)
     names = set(chain.from_iterable(each.properties for each in evidence.values()))
     for name in sorted(names & _SHARED):
-        stating = {number: each.properties for number, each in evidence.items() if name in each.properties}
-        values = {f"client {number}": properties[name] for number, properties in stating.items()}
+        values = {f"client {number}": value for number, value in _select_values(evidence, name).items()}
         if facts.properties and any(name in each.written for each in evidence.values()):
             values["the upload"] = facts.properties.get(name) or WORKLOAD_PROPERTIES[name].default or ""
         compared += len(values) > 1
         if len({_canonical(value) for value in values.values()}) > 1:
-            listed = ", ".join(f"{who} {value}" for who, value in values.items())
-            different.append(f"{name} ({listed[:200]})")
+            contradictions.append(_list_values(name, values))
 
-    if not compared and not different:
+    if not compared and not contradictions:
         return not_assessed("The command lines do not state the workload.")
 
-    severity: Severity = "pass"
-    if different:
-        severity = "reject"
+    doubts = []
     if facts.other_system:
-        different.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
-    different += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
-    different += _differing_names(evidence)
-    if different and severity == "pass":
-        severity = "warn"
+        doubts.append(f"the binding {', '.join(bindings)[:200]} is that of {facts.other_system}")
+    doubts += [f"client {number} names other servers" for number, each in evidence.items() if each.elsewhere]
+    doubts += _differing_names(evidence)
+    severity = warn_if(doubts)
+    if contradictions:
+        severity = "reject"
 
     return Outcome(
         severity, f"properties compared: {compared}",
-        f"The command lines contradict each other or the upload: {'; '.join(different)}.",
+        f"The command lines contradict each other or the upload: {'; '.join(contradictions + doubts)}.",
         "State what the command lines say; run all clients with the same workload.",
         good="The command lines agree with each other and with the upload.",
     )  # fmt: skip
@@ -248,10 +252,19 @@ def as_stated(facts: RunFacts, profile: Profile) -> Outcome | None:
 
 def _differing_names(evidence: Mapping[int, ClientEvidence]) -> Iterator[str]:
     for name in _SAME_RUN:
-        values = {number: each.properties[name] for number, each in evidence.items() if name in each.properties}
+        values = _select_values(evidence, name)
         if len(set(values.values())) > 1:
-            listed = ", ".join(f"client {number} {value}" for number, value in values.items())
-            yield f"{name} ({listed[:200]})"
+            yield _list_values(name, {f"client {number}": value for number, value in values.items()})
+
+
+def _select_values(evidence: Mapping[int, ClientEvidence], name: str) -> dict[int, str]:
+    """A property's value by the number of each client that states it."""
+    return {number: each.properties[name] for number, each in evidence.items() if name in each.properties}
+
+
+def _list_values(name: str, values: Mapping[str, str]) -> str:
+    listed = ", ".join(f"{source} {value}" for source, value in values.items())
+    return f"{name} ({listed[:200]})"
 
 
 def _differing_sums(facts: RunFacts) -> Iterator[str]:
@@ -262,26 +275,26 @@ def _differing_sums(facts: RunFacts) -> Iterator[str]:
             for client in facts.clients
             if client.evidence is not None and name in client.evidence.written
         ]
-        total = sum(parts)
-        of_run = stated or 0
-        is_whole = len(parts) == len(facts.clients)
         # Threads are always known; no target is one, too.
-        if parts and (stated or name == "target") and (total != of_run if is_whole else total > of_run):
-            who = "all clients"
-            if not is_whole:
-                who = f"{len(parts)} of {counted(len(facts.clients), 'client')}"
-            yield f"{name} ({who} {grouped(total)}, the upload {grouped(of_run)})"
+        if not parts or (not stated and name != "target"):
+            continue
+        total, of_run = sum(parts), stated or 0
+        source, differs = "all clients", total != of_run
+        if len(parts) < len(facts.clients):
+            source, differs = f"{len(parts)} of {counted(len(facts.clients), 'client')}", total > of_run
+        if differs:
+            yield f"{name} ({source} {grouped(total)}, the upload {grouped(of_run)})"
 
 
 def _excess_operations(facts: RunFacts) -> Iterator[str]:
     """A transaction has an operation of each kind at most."""
     for client in facts.clients:
-        most = None
-        if client.evidence is not None:
-            most = parse_number(client.evidence.properties.get("operationcount"))
-        printed = max((client.printed_counts or {}).values(), default=0)
-        if most and printed > most:
-            yield EXCESS_OPERATIONS.format(number=client.number, printed=grouped(printed), limit=grouped(most))
+        if client.evidence is None or not client.printed_counts:
+            continue
+        limit = parse_number(client.evidence.properties.get("operationcount"))
+        printed = max(client.printed_counts.values())
+        if limit and printed > limit:
+            yield EXCESS_OPERATIONS.format(number=client.number, printed=grouped(printed), limit=grouped(limit))
 
 
 def _canonical(value: str) -> float | str:
@@ -342,17 +355,15 @@ def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
         silent = sorted({client.number for client in facts.clients} - set(speeds))
         return not_assessed(f"The throughput of client {silent[0]} is not known.")
 
-    slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
-    ratio = math.inf
+    slowest = min(speeds, key=speeds.__getitem__)
+    fastest = max(speeds, key=speeds.__getitem__)
+    ratio, factor = math.inf, "\N{INFINITY}"
     if speeds[slowest] > 0:
         ratio = speeds[fastest] / speeds[slowest]
-    severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
-    factor = "\N{INFINITY}"
-    if math.isfinite(ratio):
         factor = grouped(ratio, 2)
 
     return Outcome(
-        severity, f"fastest / slowest {factor}",
+        graded(ratio, profile.imbalance_warn, profile.imbalance_reject), f"fastest / slowest {factor}",
         f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
         "something beside the database held one of them back.",
         "Compare the load generators' machines and their way to the database.",
@@ -368,21 +379,17 @@ def clocks(facts: RunFacts, profile: Profile) -> Outcome:
     Warns: > {clock_warn_s:ms}
     Not assessed without: the offsets
     """
-    unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
-    if unknown or not facts.clients:
-        who = "any client"
-        if unknown:
-            who = f"client {unknown[0]}"
-        return not_assessed(f"How far the clock of {who} was off was not measured.")
+    unmeasured = next((f"client {client.number}" for client in facts.clients if client.clock_offset_s is None), None)
+    if unmeasured or not facts.clients:
+        return not_assessed(f"How far the clock of {unmeasured or 'any client'} was off was not measured.")
 
     worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
     offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
-    bad = offset_ms > profile.clock_warn_s * 1000
-    where = worst.machine or f"client {worst.number}"
+    clock = worst.machine or f"client {worst.number}"
 
     return Outcome(
-        warn_if(bad), f"{significant(offset_ms)} ms at {where}",
-        f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
+        warn_if(offset_ms > profile.clock_warn_s * 1000), f"{significant(offset_ms)} ms at {clock}",
+        f"The clock of {clock} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
         "is off also runs unevenly: sharp edges of the window are blurred.",
         "Let an NTP service keep the clocks of the load generators.",
         good="The load generators' clocks agree with the reference clock.",
@@ -404,28 +411,27 @@ def steady_clocks(facts: RunFacts, profile: Profile) -> Outcome | None:
     Rejects: a step of more than 1 s that cannot be taken out: of raw points, or within the first three intervals
     Not assessed without: histograms by interval or status lines: does not apply
     """
-    steps = [
-        f"{client.machine or f'client {client.number}'} by {signed_seconds(by_s)} after {duration(at_s)}"
-        for client in facts.clients
-        for at_s, by_s in client.clock_steps or _printed_steps(client)
-    ]
+    steps: list[str] = []
+    printed_sizes_s: list[float] = []
+    for client in facts.clients:
+        clock = client.machine or f"client {client.number}"
+        for after_s, size_s in client.clock_steps or _printed_steps(client):
+            steps.append(f"{clock} by {signed_seconds(size_s)} after {duration(after_s)}")
+            if not client.clock_steps:
+                printed_sizes_s.append(abs(size_s))
     if facts.whole_runs and not steps:
         return None
 
-    unread = False
-    if not facts.whole_runs:
-        printed = chain.from_iterable(_printed_steps(client) for client in facts.clients if not client.clock_steps)
-        unread = any(abs(by_s) > MAX_UNREAD_STEP_S for _, by_s in printed)
-
     severity = warn_if(steps)
     consequence = "Times are counted without this, but what servers and bindings date by their clocks is not."
-    if unread:
+    if not facts.whole_runs and max(printed_sizes_s, default=0.0) > MAX_UNREAD_STEP_S:
         severity = "reject"
         consequence = "The times of its points cannot be corrected."
 
+    measured = ", ".join(steps[:MAX_STEPS])
     return Outcome(
-        severity, ", ".join(steps[:MAX_STEPS]) or "0 steps",
-        f"The clock was stepped: {', '.join(steps[:MAX_STEPS])}. {consequence}",
+        severity, measured or "0 steps",
+        f"The clock was stepped: {measured}. {consequence}",
         "Let an NTP service slew the clocks, and set them before a run.",
         good="No clock of a client was seen to be set while it ran.",
     )  # fmt: skip
@@ -452,20 +458,18 @@ def keys(facts: RunFacts, profile: Profile) -> Outcome | None:
     if len(clients) < 2:
         return None
 
-    ranges = {client.number: keys for client in clients if (keys := _inserted_keys(client, facts))}
-    if len(ranges) < len(clients):
-        return not_assessed("The command lines do not state which keys each client inserted.")
+    ranges: dict[int, range] = {}
+    for client in clients:
+        inserted_keys = _inserted_keys(client, facts)
+        if not inserted_keys:
+            return not_assessed("The command lines do not state which keys each client inserted.")
+        ranges[client.number] = inserted_keys
 
-    common = [
-        (first, second)
-        for first, second in combinations(sorted(ranges), 2)
-        if _have_common_keys(ranges[first], ranges[second])
-    ]
-    inserted = sum(len(keys) for keys in ranges.values())
-    if not common:
+    inserted = sum(map(len, ranges.values()))
+    if not any(_have_common_keys(first, second) for first, second in combinations(ranges.values(), 2)):
         return Outcome("pass", f"{grouped(inserted)} keys", "Every client inserted keys of its own.")
 
-    distinct = _distinct(list(ranges.values()))
+    distinct = _count_distinct(ranges.values())
     names = "; ".join(
         f"client {number} {grouped(keys.start)} to {grouped(keys.stop - 1)}" for number, keys in sorted(ranges.items())
     )
@@ -497,19 +501,18 @@ def _inserted_keys(client: ClientFacts, facts: RunFacts) -> range | None:
         name: parse_number(client.evidence.properties.get(name))
         for name in ("insertstart", "insertcount", "recordcount", FIRST_INSERT, CLIENT_NUMBER, CLIENT_COUNT)
     }
-    records = stated["recordcount"]
-    if facts.phase != "load":
-        if records is None:
+    records, inserts = stated["recordcount"], _inserted(client)
+    if facts.phase == "load":
+        if stated["insertcount"] is None and records is None:
             return None
-        first, clients = int(stated[FIRST_INSERT] or records), int(stated[CLIENT_COUNT] or 1)
-        first += int(stated[CLIENT_NUMBER] or 0)
-        return range(first, first + clients * _inserted(client), clients)
+        start = int(stated["insertstart"] or 0)
+        return range(start, start + inserts)
 
-    start = int(stated["insertstart"] or 0)
-    if stated["insertcount"] is None and records is None:
+    if records is None:
         return None
-
-    return range(start, start + _inserted(client))
+    clients = int(stated[CLIENT_COUNT] or 1)
+    first = int(stated[FIRST_INSERT] or records) + int(stated[CLIENT_NUMBER] or 0)
+    return range(first, first + clients * inserts, clients)
 
 
 def _have_common_keys(first: range, second: range) -> bool:
@@ -519,14 +522,14 @@ def _have_common_keys(first: range, second: range) -> bool:
     return max(first.start, second.start) < min(first.stop, second.stop)
 
 
-def _distinct(ranges: Sequence[range]) -> int:
+def _count_distinct(ranges: Iterable[range]) -> int:
     """How many keys are in any of them, which have one step."""
     total = 0
-    ends: dict[int, int] = {}  # by the remainder of their keys
+    ends: defaultdict[int, int] = defaultdict(int)  # by the remainder of their keys
     for keys in sorted(ranges, key=lambda keys: keys.start):
-        rest = keys.start % keys.step
-        total += len(range(max(keys.start, ends.get(rest, 0)), keys.stop, keys.step))
-        ends[rest] = max(ends.get(rest, 0), keys.stop)
+        remainder = keys.start % keys.step
+        total += len(range(max(keys.start, ends[remainder]), keys.stop, keys.step))
+        ends[remainder] = max(ends[remainder], keys.stop)
     return total
 
 
@@ -542,10 +545,10 @@ def property_names(facts: RunFacts, profile: Profile) -> Outcome | None:
     if not stating:
         return None
     names = dict.fromkeys(map(tuple, chain.from_iterable(evidence.unknown for evidence in stating)))
-    wrong = [f"{name} (did you mean {near}? YCSB used {effect(near)})" for name, near in names]
+    misspelt = [f"{name} (did you mean {near}? YCSB used {effect(near)})" for name, near in names]
     return Outcome(
-        warn_if(wrong), f"unknown names: {len(wrong)}",
-        f"Nothing reads {'; '.join(wrong)[:1_000]}.",
+        warn_if(misspelt), f"unknown names: {len(misspelt)}",
+        f"Nothing reads {'; '.join(misspelt)[:1_000]}.",
         "Correct the name, and run it again.",
         good="No property looks misspelt.",
     )  # fmt: skip

@@ -18,14 +18,17 @@ def busy_share(facts: RunFacts) -> float | None:
     """U, the share of the threads' time that their operations took; None where something of it is unknown."""
     if facts.missing or not facts.threads:
         return None
-    times = [(client.busy_us, client.covered_s) for client in facts.clients]
-    busy_times = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
-    if len(busy_times) == len(times):
-        return explained_share(busy_times, facts.threads)
-    return None
+    busy_times = [
+        (client.busy_us, client.covered_s)
+        for client in facts.clients
+        if client.busy_us is not None and client.covered_s > 0
+    ]
+    if len(busy_times) < len(facts.clients):
+        return None
+    return explained_share(busy_times, facts.threads)
 
 
-def _most(facts: RunFacts, profile: Profile) -> float:
+def _compute_largest_share(facts: RunFacts, profile: Profile) -> float:
     """The largest share of the threads' time that is possible."""
     if not facts.threads or not facts.window_s:
         return profile.little_reject_above
@@ -33,10 +36,10 @@ def _most(facts: RunFacts, profile: Profile) -> float:
 
 
 def _little_limits(facts: RunFacts, profile: Profile) -> str:
-    most = percent(_most(facts, profile))
+    largest = percent(_compute_largest_share(facts, profile))
     if facts.target_ops_s:
-        return f"at most {most}"
-    return f"{percent(profile.little_warn_below)} to {most}"
+        return f"at most {largest}"
+    return f"{percent(profile.little_warn_below)} to {largest}"
 
 
 @check("V01", "Threads accounted for", _little_limits, loads=True, untrusted=True)
@@ -53,7 +56,7 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         return not_assessed(_unknown(facts))
 
     measured = f"{percent(share)} of the time of {counted(facts.threads, 'thread')}"
-    if share > _most(facts, profile):
+    if share > _compute_largest_share(facts, profile):
         return Outcome(
             "reject", measured,
             f"The operations took {percent(share)} of the time that {grouped(facts.threads)} threads have: that is "
@@ -73,11 +76,11 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
 
+    message = f"The threads spent {percent(share)} of their time in operations"
     return Outcome(
-        severity, measured,
-        f"The threads spent {percent(share)} of their time in operations"
-        + ("." if severity == "pass" else "; the rest went into the clients themselves."),
+        severity, measured, f"{message}; the rest went into the clients themselves.",
         "Look at the load generators' CPU and garbage collection, or use more of them.",
+        good=f"{message}.",
     )  # fmt: skip
 
 
@@ -124,7 +127,7 @@ def beside_lowest_rung(
     low_latency_us: float | None,
     profile: Profile,
 ) -> Outcome:
-    """V02 of a run that missed its target with all threads busy, as `shown` says: whose limit it was.
+    """V02 of a run that missed its target with all threads busy, as `measured` says: whose limit it was.
 
     `low_latency_us` is the mean service time on the sweep's lowest rung; None: it is not measured yet.
     """
@@ -144,14 +147,14 @@ def beside_lowest_rung(
         "warn", measured,
         "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
         "for want of threads, and this rung says nothing about the database's ceiling.",
-        f"Give it at least {_advice(service, threads, target_ops_s)} threads and run it again.",
+        f"Give it at least {_advise_threads(service, threads, target_ops_s)} threads and run it again.",
     )  # fmt: skip
 
 
-def _advice(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
+def _advise_threads(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
     """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
-    longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service), default=0.0)
-    return grouped(max(1.5 * target_ops_s * longest / 1e6, 1.5 * threads))
+    p99_us = [(entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service]
+    return grouped(1.5 * max(target_ops_s * max(p99_us, default=0.0) / 1e6, threads))
 
 
 def mean_service_us(service: Sequence[OperationFacts]) -> float | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,9 @@ from runs.checks.check import PAIR_CHECKS, PARTS
 from runs.checks.profile import PROFILES
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "checks.md"
-_PLACE: Final = re.compile(r"(<!-- made of the checks: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_TABLE: Final = re.compile(
+    r"(?P<begin><!-- made of the checks: (?P<name>\w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
+)
 
 
 def rendered(document: str) -> str:
@@ -28,33 +30,41 @@ def rendered(document: str) -> str:
         "pair": _checks(PAIR_CHECKS),
         "purposes": _purposes(),
     }
-    return _PLACE.sub(lambda place: f"{place[1]}{tables[place[2]].replace(THIN, ' ')}{place[3]}", document)
+
+    def fill(match: re.Match[str]) -> str:
+        table = tables[match["name"]].replace(THIN, " ")
+        return f"{match['begin']}{table}{match['end']}"
+
+    return _TABLE.sub(fill, document)
 
 
 def _checks(checks: Sequence[Check]) -> str:
-    explained = [check.explained(profile("measured")) for check in checks]
-    columns = [column for column in range(len(PARTS)) if any(parts[column] for parts in explained)]
-    rows = [["check", *(PARTS[column].lower() for column in columns)], ["---"] * (len(columns) + 1)]
-    for check, parts in zip(checks, explained, strict=True):
-        rows.append([f"{check.id} {check.title[0].lower()}{check.title[1:]}", *(parts[column] for column in columns)])
-    return _table(rows)
+    header = ["check", *map(str.lower, PARTS)]
+    rows = []
+    for check in checks:
+        title = check.title[0].lower() + check.title[1:]
+        rows.append([f"{check.id} {title}", *check.explained(profile("measured"))])
+    filled = [any(cells) for cells in zip(*rows, strict=True)]
+    table = [header, ["---"] * len(header), *rows]
+    return _table([list(compress(row, filled)) for row in table])
 
 
 def _purposes() -> str:
     """The changes of each purpose to the thresholds and in the severities of `measured`."""
     usual = profile("measured")
     rows = [["purpose", "differs from measured in"], ["---", "---"]]
-    for name, ours in PROFILES.items():
+    for name, thresholds in PROFILES.items():
         parts = [
-            f"{about.check_id}: {ours.filled(f'{{{threshold}}}')} {about.says}"
+            f"{about.check_id}: {thresholds.filled(f'{{{threshold}}}')} {about.says}"
             for threshold, about in THRESHOLDS.items()
-            if getattr(ours, threshold) != getattr(usual, threshold)
+            if getattr(thresholds, threshold) != getattr(usual, threshold)
         ]
-        if ours.window_short != usual.window_short:
-            parts.append(f"E01: a short window is at most {ours.window_short}")
-        by_severity = sorted(ours.at_most.items(), key=lambda item: (item[1], item[0]))
-        for severity, items in groupby(by_severity, key=itemgetter(1)):
-            parts.append(f"{', '.join(check_id for check_id, _ in items)}: {severity} at most")
+        if thresholds.window_short != usual.window_short:
+            parts.append(f"E01: a short window is at most {thresholds.window_short}")
+        limits = sorted(thresholds.at_most.items(), key=itemgetter(1, 0))
+        for severity, items in groupby(limits, key=itemgetter(1)):
+            check_ids = ", ".join(check_id for check_id, _ in items)
+            parts.append(f"{check_ids}: {severity} at most")
         rows.append([name, "; ".join(parts) or "nothing"])
 
     return _table(rows)

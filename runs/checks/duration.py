@@ -27,10 +27,10 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: how long it lasted, how much was done
     """
     if facts.window_s is None or facts.total_operations is None:
-        unknown = "How many operations were done"
+        missing = "How many operations were done is not known."
         if facts.window_s is None:
-            unknown = "How long it lasted"
-        return not_assessed(f"{unknown} is not known.")
+            missing = "How long it lasted is not known."
+        return not_assessed(missing)
 
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
@@ -56,21 +56,21 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
 def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
     """The operations whose percentile that is shown has no upper bound, or one far above it."""
     percentile = min((p for p in PERCENTILES if p >= profile.percentile_shown), default=PERCENTILES[-1])
-    lines = []
+    complaints = []
     for entry in facts.service:
+        if not entry.ok:
+            continue
         name = f"p{exact(percentile)} of {entry.operation}"
         value = (entry.percentiles_us or {}).get(percentile)
         bound = (entry.upper_bounds_us or {}).get(percentile)
-        if not entry.ok:
-            continue
         if entry.ok < min_values(percentile) or (entry.upper_bounds_us is not None and bound is None):
-            lines.append(NO_UPPER_BOUND.format(percentile=name, values=grouped(entry.ok)))
+            complaints.append(NO_UPPER_BOUND.format(percentile=name, values=grouped(entry.ok)))
         elif value and bound and bound > value * (1 + profile.percentile_margin):
-            lines.append(
+            complaints.append(
                 f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"
             )
 
-    return lines
+    return complaints
 
 
 @check("V06", "Set-up and clean-up", "above {setup_warn} warn, above {setup_reject} reject", loads=True)
@@ -88,25 +88,30 @@ def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
     if facts.phase == "load" and not facts.whole_runs:
         return None
 
-    shares = [
-        ((client.init_s or 0.0) + (client.cleanup_s or 0.0)) / (client.runtime_ms / 1000)
-        for client in facts.clients
-        if client.runtime_ms and client.runtime_ms > 0 and (client.init_s is not None or client.cleanup_s is not None)
-    ]
+    shares = []
+    for client in facts.clients:
+        if not client.runtime_ms or client.runtime_ms < 0 or (client.init_s is None and client.cleanup_s is None):
+            continue
+        set_up_s = (client.init_s or 0.0) + (client.cleanup_s or 0.0)
+        shares.append(set_up_s / (client.runtime_ms / 1000))
     if not shares:
         return not_assessed("No client printed its run time with its set-up or clean-up.")
 
     share = max(shares)
     severity = graded(share, profile.setup_warn, profile.setup_reject)
-    whole = all(client.init_s is not None for client in facts.clients)
     measured = f"{percent(share)} of the run time"
-    if severity == "pass" and not whole:
-        return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", measured)
+    parts = "Connecting and cleaning"
+    if any(client.init_s is None for client in facts.clients):
+        parts = "Cleaning"
+        if severity == "pass":
+            return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", measured)
 
+    other_throughput = ", the window's does not."
+    if facts.whole_runs:
+        other_throughput = ", and no other is known."
     return Outcome(
         severity, measured,
-        f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "
-        "the throughput that YCSB prints includes it"
-        + (", and no other is known." if facts.whole_runs else ", the window's does not."),
+        f"{parts} up took {percent(share)} of the run time of a client; the throughput that YCSB prints includes "
+        f"it{other_throughput}",
         "Measure longer, or find out why it takes so long.",
     )  # fmt: skip

@@ -41,7 +41,6 @@ _STEAL_SHOWN: Final = 0.02
 KEY_BYTES: Final = 23  # "user" and up to nineteen digits
 _WRITES: Final = frozenset({"UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE"})
 
-
 # Values that promise the same within one data centre, or that leave the choice to the server.
 _SAME: Final = {"local_quorum": "quorum", "local_one": "one", "yes": "true", "no": "false"}
 _UNSTATED: Final = "use_default"
@@ -60,35 +59,36 @@ def durability(facts: RunFacts, profile: Profile) -> Outcome | None:
     Rejects: the command line states another property for writes
     Not assessed without: an upload whose command line states none of the mode's properties; see below for pairs
     """
+    unacknowledged = _judge_acknowledgement(facts)
     if facts.mode_stated:
-        return _unacknowledged(facts) or _NOT_READ_BACK
+        return unacknowledged or _NOT_READ_BACK
     stated = [client.evidence.properties for client in facts.clients if client.evidence is not None]
     if not facts.mode_properties or not stated:
-        return _unacknowledged(facts)
-    against = {
-        name: (properties[name], wanted)
-        for properties in stated
-        for name, wanted in facts.mode_properties.items()
-        if name in properties and _contradicts(name, properties[name], wanted, facts.durability)
-    }
-    if against:
-        listed = ", ".join(f"{name}={value} instead of {wanted}" for name, (value, wanted) in against.items())
+        return unacknowledged
+
+    contradictions: dict[str, str] = {}
+    for properties in stated:
+        for name, expected in facts.mode_properties.items():
+            if name in properties and _contradicts(name, properties[name], expected, facts.durability):
+                contradictions[name] = f"{name}={properties[name]} instead of {expected}"
+    if contradictions:
+        listed = ", ".join(contradictions.values())
         # What a read waits for is a weaker claim than what a write waits for.
         severity: Severity = "reject"
-        if all("read" in name for name in against):
+        if all("read" in name for name in contradictions):
             severity = "warn"
         return Outcome(
             severity, listed,
             f"The command line contradicts the stated durability mode: {listed}.",
             "State the mode that the command line asks for.",
         )  # fmt: skip
-    if (unacknowledged := _unacknowledged(facts)) is not None:
+    if unacknowledged is not None:
         return unacknowledged
-    common = set.intersection(*map(set, stated))
-    confirmed = [name for name in facts.mode_properties if name in common]
+
+    stated_by_all = set.intersection(*map(set, stated))
+    confirmed = [name for name in facts.mode_properties if name in stated_by_all]
     if not confirmed:
-        wanted = ", ".join(facts.mode_properties)
-        return not_assessed(f"The command lines do not state what the mode sets: {wanted}.")
+        return not_assessed(f"The command lines do not state what the mode sets: {', '.join(facts.mode_properties)}.")
     return Outcome(
         "pass", ", ".join(f"{name}={stated[0][name]}" for name in confirmed),
         "The command lines agree with the stated durability mode.",
@@ -103,15 +103,21 @@ _NOT_READ_BACK: Final = Outcome(
 )  # fmt: skip
 
 
-def _contradicts(name: str, value: str, wanted: str, record: Mapping[str, object]) -> bool:
-    stated, expected = (_SAME.get(text.strip().lower(), text.strip().lower()) for text in (value, wanted))
-    if stated in (expected, _UNSTATED):
+def _contradicts(name: str, value: str, expected: str, record: Mapping[str, object]) -> bool:
+    stated = _normalise(value)
+    if stated in (_normalise(expected), _UNSTATED):
         return False
     # Members of a majority have the write in their journals anyway.
     return not (name == "journal" and stated == "true" and record.get("ack") == "disk")
 
 
-def _unacknowledged(facts: RunFacts) -> Outcome | None:
+def _normalise(value: str) -> str:
+    value = value.strip().lower()
+    return _SAME.get(value, value)
+
+
+def _judge_acknowledgement(facts: RunFacts) -> Outcome | None:
+    """A warning where the run's writes are not acknowledged."""
     writes = facts.phase == "load" or _WRITES & set(facts.proportions or {})
     if facts.durability.get("ack") != "none" or not writes:
         return None
@@ -141,18 +147,13 @@ def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
     Not assessed without: record size, and `nic_bits_per_s` or samples of every node. Disks without any write are not
         seen by the sampler
     """
-    outcomes = [
-        outcome
-        for judge in (_fits_network, _was_sent, _was_written)
-        if (outcome := judge(facts, profile)) is not None
-    ]  # fmt: skip
+    outcomes = [_fits_network(facts, profile), _was_sent(facts, profile), _was_written(facts, profile)]
+    applying = [outcome for outcome in outcomes if outcome is not None]
     for severity in ("reject", "warn", "not_assessed"):
-        for outcome in outcomes:
+        for outcome in applying:
             if outcome.severity == severity:
                 return outcome
-    if outcomes:
-        return outcomes[-1]
-    return None
+    return applying[-1] if applying else None
 
 
 def _fits_network(facts: RunFacts, profile: Profile) -> Outcome | None:
@@ -250,8 +251,7 @@ def _compute_bytes(facts: RunFacts, all_fields: str, usual: str) -> float | None
     if facts.record_bytes is None:
         return None
     fields = parse_number(facts.properties.get("fieldcount")) or 1.0
-    is_whole = facts.properties.get(all_fields, usual) == "true"
-    if is_whole:
+    if facts.properties.get(all_fields, usual) == "true":
         return facts.record_bytes
     return facts.record_bytes / fields
 
@@ -291,11 +291,11 @@ def environment(facts: RunFacts, profile: Profile) -> Outcome:
     """
     complaints = []
     if facts.client_on_database_host:
-        division = ""
+        complaint = "clients and database ran on one machine"
         if facts.divided_cpus:
             servers, clients = facts.divided_cpus
-            division = f", the database on {counted(servers, 'core')}, the clients on {counted(clients, 'other')}"
-        complaints.append(f"clients and database ran on one machine{division}")
+            complaint += f", the database on {counted(servers, 'core')}, the clients on {counted(clients, 'other')}"
+        complaints.append(complaint)
     complaints += complaints_about(facts.cluster)
     if facts.client_on_database_host is None and not complaints:
         return not_assessed("Where the clients and the database ran is not known.")
@@ -325,22 +325,19 @@ def interference(facts: RunFacts, profile: Profile) -> Outcome:
     if not hosts:
         return not_assessed(unknown)
     host = max(hosts, key=lambda host: host.mean(*FOREIGN) / host.cores)
+    mean_cores = host.mean(*FOREIGN)
     foreign = host.columns["other_cores"] + host.columns["steal_cores"]
     disturbed = foreign > profile.interference_level * host.cores
     share = float(np.average(disturbed, weights=host.columns["interval_s"]))
-    severity: Severity = "pass"
-    if share > profile.interference_warn:
-        severity = "warn"
-    if host.mean(*FOREIGN) > profile.interference_reject * host.cores:
+    severity = warn_if(share > profile.interference_warn)
+    if mean_cores > profile.interference_reject * host.cores:
         severity = "reject"
     if severity == "pass" and unknown:
         return not_assessed(unknown)
-    used = (
-        f"{exact(round(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2))} of {host.cores} cores"
-    )
-    when = "on average"
+    cores, when = mean_cores, "on average"
     if share:
-        when = f"during {percent(share)} of the window"
+        cores, when = float(foreign[disturbed].mean()), f"during {percent(share)} of the window"
+    used = f"{exact(round(cores, 2))} of {host.cores} cores"
     steal = host.mean("steal_cores")
     stolen = ""
     if steal >= _STEAL_SHOWN:
@@ -361,11 +358,14 @@ def _not_sampled(facts: RunFacts) -> str:
     """Of which machine nothing is known, as a sentence; empty where every one was sampled."""
     hosts = [host for host in facts.hosts if len(host) and host.is_attributed]
     for host in hosts:
-        if unseen := _unseen(host):
+        unseen = _unseen(host)
+        if unseen:
             return SERVERS_UNSEEN.format(machine=host.machine, unseen=" and ".join(unseen))
     unsampled = sorted({client.machine for client in facts.clients} - {host.machine for host in hosts})
+    if any(unsampled):
+        return NOTHING_SAMPLED.format(machine=unsampled[0])
     if unsampled or not hosts:
-        return NOTHING_SAMPLED.format(machine=unsampled[0] if any(unsampled) else MACHINES_OF_CLIENTS)
+        return NOTHING_SAMPLED.format(machine=MACHINES_OF_CLIENTS)
     return ""
 
 
@@ -376,13 +376,12 @@ def complaints_about(cluster: ClusterFacts) -> list[str]:
         complaints.append(
             TOO_MANY_COPIES.format(copies=cluster.replication_factor, nodes=counted(cluster.nodes, "node"))
         )
-    for complaint, is_so in (
-        (CPU_RATIONED, _is_burstable),
-        ("a node has swap", _swaps),
-        (HUGE_PAGES, _huge_pages),
-    ):
-        if any(is_so(machine) for machine in cluster.machines):
-            complaints.append(complaint)
+    if any(map(_is_burstable, cluster.machines)):
+        complaints.append(CPU_RATIONED)
+    if any(map(_has_swap, cluster.machines)):
+        complaints.append("a node has swap")
+    if any(map(_has_huge_pages, cluster.machines)):
+        complaints.append(HUGE_PAGES)
     return complaints
 
 
@@ -391,9 +390,9 @@ def _is_burstable(machine: Mapping[str, object]) -> bool:
     return str(fact(machine, "burstable")).lower() in ("yes", "true", "1") or kind.startswith(_BURSTABLE)
 
 
-def _swaps(machine: Mapping[str, object]) -> bool:
+def _has_swap(machine: Mapping[str, object]) -> bool:
     return (parse_number(fact(machine, "swap_bytes")) or 0.0) > 0
 
 
-def _huge_pages(machine: Mapping[str, object]) -> bool:
+def _has_huge_pages(machine: Mapping[str, object]) -> bool:
     return fact(machine, "transparent_huge_pages") == "always"

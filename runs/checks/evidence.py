@@ -35,7 +35,7 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: anything missing, or less than {window_least} of the window
     Not assessed without: a count or a return code. Output of a format without return codes: info
     """
-    complaints = list(_gaps(facts))
+    complaints = list(_find_gaps(facts))
     short = []
     if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
         lasted = "of unknown length"
@@ -70,7 +70,7 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
     )  # fmt: skip
 
 
-def _gaps(facts: RunFacts) -> Iterator[str]:
+def _find_gaps(facts: RunFacts) -> Iterator[str]:
     """What is missing for the run to have happened at all."""
     if facts.missing or len(facts.clients) < facts.clients_expected:
         named = ""
@@ -128,10 +128,10 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
 
     ratio = facts.failed_operations / facts.total_operations
     failures = _find_failures(facts.returns or {})
-    all_failures = sum(failures.values())
-    not_found = 0.0
-    if all_failures:
-        not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures
+    not_found, codes = 0.0, ""
+    if failures:
+        not_found = ratio * failures.get(NOT_FOUND, 0) / sum(failures.values())
+        codes = f" (return codes of the whole run: {_list_codes(failures)})"
     others = ratio - not_found
     severity = find_worst(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     measured = f"{percent(others)} errors, {percent(not_found)} not found"
@@ -149,9 +149,8 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
 
     return Outcome(
         severity, measured,
-        f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
-        + (f" (return codes of the whole run: {_list_codes(failures)})." if failures else ".")
-        + " A failed operation is often faster than a good one, so it flatters the throughput.",
+        f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed{codes}. A failed "
+        "operation is often faster than a good one, so it flatters the throughput.",
         remedy,
     )  # fmt: skip
 
@@ -172,15 +171,18 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
             missing = "rows were not counted"
         return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
 
-    inserts = _inserts(facts)
-    fits = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
+    limits = ""
+    fits = facts.rows_loaded == facts.recordcount
+    if _inserts(facts):
+        limits = "as many rows as recordcount, or more: the workload inserts"
+        fits = facts.rows_loaded >= facts.recordcount
     return Outcome(
         "pass" if fits else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
         f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
         f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
         "Load the data set anew with this workload's record count.",
         good="The clients asked for keys that the database has.",
-        limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
+        limits=limits,
     )  # fmt: skip
 
 
@@ -205,22 +207,22 @@ def inserted_records(facts: RunFacts, profile: Profile) -> Outcome | None:
             return not_assessed("The records that the run inserted were not counted.")
         return None
 
-    least = counts.inserted[0] - counts.deleted[1]
-    most = counts.inserted[1] - counts.deleted[0]
+    acknowledged_inserts, possible_inserts = counts.inserted
+    acknowledged_deletes, possible_deletes = counts.deleted
+    done = f"{grouped(acknowledged_inserts)} acknowledged inserts"
+    if possible_deletes:
+        done += f" and {grouped(acknowledged_deletes)} deletes"
+    message = f"After {done} there are {grouped(counts.present)} new records"
     severity: Severity = "pass"
-    if counts.present < least:
-        severity = "reject"
-    elif counts.present > most:
+    if counts.present > possible_inserts - acknowledged_deletes:
         severity = "warn"
-
-    done = f"{grouped(counts.inserted[0])} acknowledged inserts"
-    if counts.deleted[1]:
-        done += f" and {grouped(counts.deleted[0])} deletes"
+    if counts.present < acknowledged_inserts - possible_deletes:
+        severity = "reject"
+        message += ": acknowledged inserts are lost, or clients overwrote each other's"
 
     return Outcome(
         severity, f"{grouped(counts.present)} records of {done}",
-        f"After {done} there are {grouped(counts.present)} new records"
-        + (": acknowledged inserts are lost, or clients overwrote each other's." if severity == "reject" else "."),
+        f"{message}.",
         "Look for what else writes there, and for evictions and failovers in the server's log.",
         good=f"There are {grouped(counts.present)} new records after {done}.",
     )  # fmt: skip
@@ -237,8 +239,7 @@ def verified(facts: RunFacts, profile: Profile) -> Outcome | None:
     codes = added(client.verified for client in facts.clients if client.verified is not None)
     total = sum(codes.values())
     if not total:
-        is_asked = facts.properties.get("dataintegrity") == "true" and facts.phase != "load"
-        if is_asked:
+        if facts.properties.get("dataintegrity") == "true" and facts.phase != "load":
             return not_assessed("No client printed how its verifications of data ended.")
         return None
 

@@ -48,10 +48,10 @@ def collect_facts(
     known = known or Surroundings()
     phase = merged.phase or phase
     if isinstance(merged, SummarisedRun):
-        own = _of_summaries(merged)
+        measured = _collect_summarised(merged)
     else:
         expected_us = _expected_interval_us(merged, threads, target_ops_s)
-        own = {
+        measured = {
             "window_s": merged.window.length_s,
             "operations": tuple(_merged_operation(operation, expected_us) for operation in merged.operations),
             "longest_us": merged.longest_us,
@@ -77,38 +77,33 @@ def collect_facts(
         overlap=merged.overlap,
         returns=added(entry.returns for entry in merged.operations if not entry.is_composite) or None,
         rows_loaded=rows_loaded,
-        **own,
-        **_stated(workload, phase),
+        **measured,
+        **_read_task(workload, phase),
         **{entry.name: getattr(known, entry.name) for entry in fields(RunContext)},
     )
 
 
 CLIENT_FIELDS: Final = tuple(field.name for field in fields(ClientFacts))
 # What both kinds of merged operations have by these names.
-_SAME: Final = ("operation", "kind", "is_composite", "ok", "failed", "mean_us", "min_us", "max_us")
+_COMMON_FIELDS: Final = ("operation", "kind", "is_composite", "ok", "failed", "mean_us", "min_us", "max_us")
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
 _WHOLE_MICROSECONDS: Final = frozenset({"ycsb-text", "ycsb-json", "thumbtack"})
 
 
-def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
+def _collect_summarised(merged: SummarisedRun) -> dict[str, Any]:
     """The window is the common one, else the shortest client's run time; seconds are those of status lines."""
-    lasted = [client.runtime_ms / 1000 for client in merged.clients if client.runtime_ms and client.runtime_ms > 0]
-    seconds = None
+    runtimes_s = [client.runtime_ms / 1000 for client in merged.clients if client.runtime_ms and client.runtime_ms > 0]
+    window_s = min(runtimes_s, default=None)
+    seconds = rate_ops_s = None
     if merged.window is not None:
-        # How far apart status lines are at most; unknown where a client has none.
-        apart = [client.status_interval_s for client in merged.clients]
-        resolution_s = None
-        if None not in apart:
-            resolution_s = max((interval_s for interval_s in apart if interval_s is not None), default=None)
-        seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
-
-    whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
-    rate_ops_s = None
-    if seconds:
+        window_s = merged.window.length_s
+        seconds = over_time(merged.series, merged.window, 0.0, resolution_s=_compute_resolution_s(merged))
+    if seconds is not None:
         rate_ops_s = seconds.rate_ops_s
 
+    whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
     return {
-        "window_s": merged.window.length_s if merged.window is not None else min(lasted, default=None),
+        "window_s": window_s,
         "operations": tuple(_summarised_operation(operation, whole=whole) for operation in merged.operations),
         "rate_ops_s": rate_ops_s,
         "over_time": seconds,
@@ -116,29 +111,42 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
     }
 
 
+def _compute_resolution_s(merged: SummarisedRun) -> float | None:
+    """How far apart status lines are at most; None where a client has none."""
+    intervals_s = [client.status_interval_s for client in merged.clients if client.status_interval_s is not None]
+    if len(intervals_s) < len(merged.clients):
+        return None
+    return max(intervals_s, default=None)
+
+
 def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> ClientFacts:
-    number, evidence = client.number, client.evidence
-    own = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    number = client.number
+    gc_share = known.gc_shares.get(number)
+    if gc_share is None and client.evidence is not None:
+        gc_share = client.evidence.gc_share
+    measured = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
     return ClientFacts(
-        **own,
+        **measured,
         machine=known.machines.get(number, ""),
         cpu_percent=known.cpu_percent.get(number),
         cores=known.cores.get(number),
-        gc_share=known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
+        gc_share=gc_share,
         clock_offset_s=known.clock_offsets_s.get(number),
     )
 
 
-def _stated(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str, Any]:
+def _read_task(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str, Any]:
     """The run's task by the workload's properties."""
     if not workload:
         return {}
-    return {
+    task: dict[str, Any] = {
         "properties": workload,
-        "proportions": proportions(workload) if phase != "load" else None,
         "recordcount": int(workload["recordcount"]),
         "record_bytes": float(dataset(workload).record_bytes),
     }
+    if phase != "load":
+        task["proportions"] = proportions(workload)
+    return task
 
 
 def _merged_operation(operation: MergedOperation, expected_us: float | None) -> OperationFacts:
@@ -146,7 +154,7 @@ def _merged_operation(operation: MergedOperation, expected_us: float | None) -> 
     if expected_us is not None and operation.kind == "service" and not operation.is_composite:
         estimate = corrected(operation.histogram, expected_us).percentile(99.0)
     return OperationFacts(
-        **{name: getattr(operation, name) for name in _SAME},
+        **{name: getattr(operation, name) for name in _COMMON_FIELDS},
         percentiles_us=operation.percentiles_us,
         upper_bounds_us=operation.upper_bounds_us,
         response_estimated_us=estimate,
@@ -162,14 +170,18 @@ def _expected_interval_us(merged: MergedRun, threads: int | None, target_ops_s: 
 
 def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> OperationFacts:
     # The lower bounds of percentiles ascend as the percentiles themselves do.
-    lowest = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
-    ends: list[float | None] = []
+    lower_bounds_us = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
+    averaged = operation.is_average
     for bounds in operation.percentiles_us.values():
-        ends += (bounds.low_us, bounds.high_us)
+        averaged = averaged or (whole and (_is_fraction(bounds.low_us) or _is_fraction(bounds.high_us)))
     return OperationFacts(
-        **{name: getattr(operation, name) for name in _SAME},
-        percentiles_us=lowest,
+        **{name: getattr(operation, name) for name in _COMMON_FIELDS},
+        percentiles_us=lower_bounds_us,
         resolution_us=operation.resolution_us,
         contradiction=operation.contradiction,
-        averaged=operation.is_average or (whole and any(end is not None and not end.is_integer() for end in ends)),
+        averaged=averaged,
     )
+
+
+def _is_fraction(value: float | None) -> bool:
+    return value is not None and not value.is_integer()

@@ -100,11 +100,13 @@ class ClusterFacts:
 
     def least(self, name: str) -> float | None:
         """The smallest value of a fact over all nodes; None unless every node states it."""
-        values = [parse_number(fact(machine, name)) for machine in self.machines]
-        stated = [value for value in values if value is not None]
-        if stated and len(stated) == len(values):
-            return min(stated)
-        return None
+        values = []
+        for machine in self.machines:
+            value = parse_number(fact(machine, name))
+            if value is None:
+                return None
+            values.append(value)
+        return min(values, default=None)
 
     @cached_property
     def cache_bytes(self) -> float | None:
@@ -114,10 +116,13 @@ class ClusterFacts:
     @cached_property
     def hardware(self) -> Sequence[tuple[object, ...]]:
         """What the nodes are made of, in no order; empty unless something is known of each."""
-        per_machine = [tuple(fact(machine, name) for name in HARDWARE) for machine in self.machines]
-        if all(any(value is not None for value in values) for values in per_machine):
-            return sorted(per_machine, key=repr)
-        return ()
+        hardware = []
+        for machine in self.machines:
+            parts = tuple(fact(machine, name) for name in HARDWARE)
+            if not any(part is not None for part in parts):
+                return ()
+            hardware.append(parts)
+        return sorted(hardware, key=repr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +244,9 @@ class RunFacts(RunContext):
 
 def fact(machine: Mapping[str, object], name: str) -> object:
     """A machine's fact without how it is known; None for what is no fact. Uploads may state numbers as texts."""
-    entry = machine.get(name)
-    value = entry
-    if isinstance(entry, Mapping):
-        value = entry.get("value")
+    value = machine.get(name)
+    if isinstance(value, Mapping):
+        value = value.get("value")
     if isinstance(value, str) and name in NUMBERS:
         value = parse_number(value)
     if isinstance(value, bool) and name not in NUMBERS:
@@ -260,6 +264,4 @@ def parse_number(value: object) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    if math.isfinite(number):
-        return number
-    return None
+    return number if math.isfinite(number) else None

@@ -36,15 +36,29 @@ def judge_ladder(rungs: Sequence[tuple[str, Sequence[float]]]) -> CheckResult:
     if is_explained(logs, VARIATION):
         return CheckResult("V26", "pass", title, measured, limits, "A curve with at most one peak explains the rungs.")
 
-    low = max(range(1, len(means) - 1), key=lambda i: min(max(means[:i]), max(means[i + 1 :])) - means[i])
-    around = (low, means.index(max(means[:low])), low + 1 + means[low + 1 :].index(max(means[low + 1 :])))
-    at = [f"{throughput(math.exp(means[i]))} at {rungs[i][0]}" for i in around]
+    before, dip, after = _find_deepest_dip(means)
+    labels = [label for label, _ in rungs]
+    dip_text, before_text, after_text = (
+        f"{throughput(math.exp(means[i]))} at {labels[i]}" for i in (dip, before, after)
+    )
 
     return CheckResult(
         "V26", "warn", title, measured, limits,
-        f"{at[0]} is below {at[1]} and {at[2]}, which no curve with at most one peak explains.",
+        f"{dip_text} is below {before_text} and {after_text}, which no curve with at most one peak explains.",
         "Look at what else ran beside these runs (V25), and run the rungs again.",
     )  # fmt: skip
+
+
+def _find_deepest_dip(means: Sequence[float]) -> tuple[int, int, int]:
+    """The indices of the highest rung before the dip, of the dip itself, and of the highest rung after it."""
+
+    def compute_depth(dip: int) -> float:
+        return min(max(means[:dip]), max(means[dip + 1 :])) - means[dip]
+
+    dip = max(range(1, len(means) - 1), key=compute_depth)
+    before = max(range(dip), key=means.__getitem__)
+    after = max(range(dip + 1, len(means)), key=means.__getitem__)
+    return before, dip, after
 
 
 def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
@@ -56,8 +70,11 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
     where the variance is estimated): Robertson, Wright and Dykstra, Order Restricted Statistical Inference, 1988,
     section 2.3, with the level probabilities of equal weights. The nearest single-peaked curve is never further.
     """
-    means, weights = [fmean(values) for values in logs], [float(len(values)) for values in logs]
-    ascending, descending = _distances(means, weights), _distances(means[::-1], weights[::-1])[::-1]
+    means = [fmean(values) for values in logs]
+    weights = [float(len(values)) for values in logs]
+    ascending = _distances(means, weights)
+    descending = _distances(means[::-1], weights[::-1])[::-1]
+    # The peak may be after any number of rungs.
     distance = min(map(sum, zip(ascending, descending, strict=True)))
     chances = _level_probabilities(len(logs))[1:-1]
     degrees = range(len(logs) - 1, 0, -1)
@@ -66,13 +83,14 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
         return True
 
     freedom = int(sum(weights)) - len(logs)
-    squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
-    variance = 0.0
-    if freedom:
-        variance = squares / freedom
-    if not variance:
+    squares = 0.0
+    for values, mean in zip(logs, means, strict=True):
+        squares += sum((value - mean) ** 2 for value in values)
+    # Without repeats, or with equal ones, the runs tell nothing of their own variation.
+    if not freedom or not squares:
         return False
 
+    variance = squares / freedom
     tails = (f_tail(df, freedom, distance / variance / df) for df in degrees)
     return math.fsum(map(mul, chances, tails)) > SIGNIFICANCE
 
@@ -86,9 +104,11 @@ def _distances(means: Sequence[float], weights: Sequence[float]) -> list[float]:
     distances, distance = [0.0], 0.0
     for mean, weight in zip(means, weights, strict=True):
         while blocks and blocks[-1][0] > mean:
-            other, heavy = blocks.pop()
-            distance += weight * heavy / (weight + heavy) * (mean - other) ** 2
-            mean, weight = (mean * weight + other * heavy) / (weight + heavy), weight + heavy
+            previous_mean, previous_weight = blocks.pop()
+            pooled_weight = weight + previous_weight
+            distance += weight * previous_weight / pooled_weight * (mean - previous_mean) ** 2
+            mean = (mean * weight + previous_mean * previous_weight) / pooled_weight
+            weight = pooled_weight
         blocks.append((mean, weight))
         distances.append(distance)
     return distances
@@ -99,7 +119,6 @@ def _level_probabilities(rungs: int) -> tuple[float, ...]:
     """How likely the nearest ascending curve to so many equal means has n different values, for n = 0 to all."""
     chances = [1.0]
     for k in range(1, rungs + 1):
-        chances = [
-            (chances[n - 1] / k if n else 0.0) + (chances[n] * (k - 1) / k if n < k else 0.0) for n in range(k + 1)
-        ]
+        one_less, as_many = [0.0, *chances], [*chances, 0.0]
+        chances = [less / k + equal * (k - 1) / k for less, equal in zip(one_less, as_many, strict=True)]
     return tuple(chances)

@@ -14,10 +14,9 @@ from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 
 
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
-    limits = MIX_LIMITS
     if facts.whole_runs:
-        return limits
-    return f"{limits} warn, {{mix_reject:points}} points reject"
+        return MIX_LIMITS
+    return f"{MIX_LIMITS} warn, {{mix_reject:points}} points reject"
 
 
 @check("V08", "Mix of operations", _mix_limits)
@@ -39,7 +38,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
 
     total = facts.total_operations
-    done = _done(facts)
+    done = _count_operations(facts)
     if not total or done is None:
         missing = "There are no operations."
         if total or done is None:
@@ -48,53 +47,56 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
 
     complaints: list[str] = []
     severities: list[Severity] = []
-    for operation in sorted({*facts.proportions, *done}):
-        share, number = facts.proportions.get(operation, 0.0), done.get(operation, 0)
-        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(share * (1 - share) / total))
-        if number == 0 and share * total >= profile.mix_expected_least:
+    shares = {operation: number / total for operation, number in sorted(done.items())}
+    for operation in sorted({*facts.proportions, *shares}):
+        expected, share = facts.proportions.get(operation, 0.0), shares.get(operation, 0.0)
+        deviation = abs(share - expected)
+        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(expected * (1 - expected) / total))
+        if not share and expected * total >= profile.mix_expected_least:
             complaints.append(f"{operation} is missing")
-        elif abs(number / total - share) > allowed + ROUNDING:
-            complaints.append(f"{operation} has {percent(number / total)} instead of {percent(share)}")
+        elif deviation > allowed + ROUNDING:
+            complaints.append(f"{operation} has {percent(share)} instead of {percent(expected)}")
         else:
             continue
-        is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject) + ROUNDING
+        is_wrong = facts.whole_runs or deviation > max(allowed, profile.mix_reject) + ROUNDING
         severities.append("reject" if is_wrong else "warn")
 
-    shares = {operation: number / total for operation, number in sorted(done.items())}
-    if complaint := _other_mix(facts, shares, profile):
-        complaints.append(complaint)
+    other_mix = _find_other_mix(facts, shares, profile)
+    if other_mix:
+        complaints.append(other_mix)
         severities.append("warn")
 
-    measured = _listed(shares)
     return Outcome(
-        find_worst(severities), measured,
+        find_worst(severities), _list_shares(shares),
         f"The operations are not what the workload asks for: {'; '.join(complaints)}.",
         "State the workload that was run. Look for unsupported operations and for misspelt proportions.",
         good="The operations have the shares that the workload asks for.",
     )  # fmt: skip
 
 
-def _listed(shares: Mapping[str, float]) -> str:
+def _list_shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{operation} {percent(share)}" for operation, share in shares.items())
 
 
-def _other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -> str:
+def _find_other_mix(facts: RunFacts, shares: Mapping[str, float], profile: Profile) -> str:
     """The first command line that asks for other shares, as far as YCSB's own file of its workload tells."""
     for client in facts.clients:
-        properties = client.evidence.properties if client.evidence is not None else {}
+        if client.evidence is None:
+            continue
+        properties = client.evidence.properties
         weights = [parse_number(properties.get(name)) for name in YCSB_PROPORTIONS]
         if None in weights or not sum(weight or 0.0 for weight in weights) > 0:
             continue
-        mix_of_file = proportions(properties)
-        off = max(
-            abs(shares.get(operation, 0.0) - mix_of_file.get(operation, 0.0)) for operation in {*shares, *mix_of_file}
-        )
-        if off > profile.mix_reject + ROUNDING:
-            return OTHER_MIX.format(number=client.number, mix=_listed(mix_of_file))
+        expected = proportions(properties)
+        deviations = [
+            abs(shares.get(operation, 0.0) - expected.get(operation, 0.0)) for operation in {*shares, *expected}
+        ]
+        if max(deviations) > profile.mix_reject + ROUNDING:
+            return OTHER_MIX.format(number=client.number, mix=_list_shares(expected))
     return ""
 
 
-def _done(facts: RunFacts) -> dict[str, int] | None:
+def _count_operations(facts: RunFacts) -> dict[str, int] | None:
     """Operations as the workload names them: what a read-modify-write read and updated is no READ and no UPDATE."""
     counts: dict[str, int] = {}
     inner = 0
@@ -131,15 +133,15 @@ def target(facts: RunFacts, profile: Profile) -> Outcome | None:
 
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
+    consequence = "was sustained"
     if ratio < profile.target_info:
-        severity = "info"
+        severity, consequence = "info", "was nearly sustained"
         if ratio < profile.target_warn:
-            severity = "warn"
+            severity, consequence = "warn", "was not sustained"
 
-    words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
     return Outcome(
         severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
-        f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
+        f"The target of {throughput(facts.target_ops_s)} {consequence}: {percent(ratio)} of it was reached.",
         "Take this rung as beyond the ceiling, or give it more threads and run it again.",
     )  # fmt: skip
 
@@ -179,13 +181,10 @@ def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
         if ratio > profile.exceeded_reject:
             severity = "reject"
 
-    measured = f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}"
-    if severity == "pass":
-        return Outcome(severity, measured, "No more than the target was offered in the window.")
-
     return Outcome(
-        severity, measured,
+        severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"{percent(ratio)} of the target was done in the window: clients made up for operations due before it. "
         "Load and latencies are not those of the target.",
         "Run it again with a longer warm-up, and check the stated target.",
+        good="No more than the target was offered in the window.",
     )  # fmt: skip

@@ -36,18 +36,19 @@ def over_time(
 
     rate = np.zeros(last - first, dtype=np.float64)
     for part in service:
-        at, rows = _inside(part, first, last)
+        positions, rows = _select_rows(part.points, first, last)
         done = np.nan_to_num(part.points["rate_ops_s"][rows])
-        rate[at] += -done if _name(part).is_composite else done
+        # The operations that it is made of are counted by their own names.
+        rate[positions] += -done if _name(part).is_composite else done
 
-    most = max(service, key=lambda part: int(part.points["count"].sum()))
+    main = max(service, key=lambda part: int(part.points["count"].sum()))
     warmup = min(max(math.ceil(window.from_s - base_s - _EPSILON_S) - first, 0), rate.size)
     return OverTime(
         resolution_s=resolution_s,
         warmup_s=warmup,
         rate_ops_s=rate.tolist(),
-        p95_us=_column(most.points, first, last, "p95_us").tolist(),
-        response_mean_us=_response(seconds, first, last)[warmup:].tolist(),
+        p95_us=_select_p95_us(main.points, first, last).tolist(),
+        response_mean_us=_compute_response_mean_us(seconds, first, last)[warmup:].tolist(),
     )
 
 
@@ -57,35 +58,37 @@ def _name(series: Series) -> MeasurementName:
 
 def _counts(series: Series, among: Sequence[Series]) -> bool:
     """Whether it is an operation that adds up, or the only thing there is."""
-    alone = series.operation == _ALL_OPERATIONS and len(among) == 1
-    return alone or (_name(series).is_operation and not _name(series).status)
+    if series.operation == _ALL_OPERATIONS and len(among) == 1:
+        return True
+    name = _name(series)
+    return name.is_operation and not name.status
 
 
-def _inside(series: Series, first: int, last: int) -> tuple[Ints, Ints]:
-    """Positions from `first` on, and the rows that go there."""
-    at = series.points["second"].astype(np.int64) - first
-    rows = np.flatnonzero((at >= 0) & (at < last - first))
-    return at[rows], rows
+def _select_rows(points: Points, first: int, last: int) -> tuple[Ints, Ints]:
+    """The positions, from `first` on, of the seconds before `last`, and the rows that go there."""
+    positions = points["second"].astype(np.int64) - first
+    rows = np.flatnonzero((positions >= 0) & (positions < last - first))
+    return positions[rows], rows
 
 
-def _column(points: Points, first: int, last: int, name: str) -> Floats:
+def _select_p95_us(points: Points, first: int, last: int) -> Floats:
     values = np.full(last - first, np.nan)
-    at = points["second"].astype(np.int64) - first
-    rows = (at >= 0) & (at < last - first)
-    values[at[rows]] = points[name][rows]
+    positions, rows = _select_rows(points, first, last)
+    values[positions] = points["p95_us"][rows]
     return values
 
 
-def _response(series: Sequence[Series], first: int, last: int) -> Floats:
+def _compute_response_mean_us(series: Sequence[Series], first: int, last: int) -> Floats:
     """The mean response time of every second, all operations together; empty where none was measured."""
     measured = [part for part in series if part.kind == "response" and not _name(part).is_composite]
     if not measured:
         return np.zeros(0)
-    total, count = np.zeros(last - first), np.zeros(last - first)
+    total_us, count = np.zeros(last - first), np.zeros(last - first)
     for part in measured:
-        at, rows = _inside(part, first, last)
-        counted = part.points["count"][rows].astype(np.float64)
-        total[at] += np.where(counted > 0, counted * np.nan_to_num(part.points["mean_us"][rows]), 0.0)
-        count[at] += counted
+        positions, rows = _select_rows(part.points, first, last)
+        done = part.points["count"][rows].astype(np.float64)
+        mean_us = np.nan_to_num(part.points["mean_us"][rows])
+        total_us[positions] += np.where(done > 0, done * mean_us, 0.0)
+        count[positions] += done
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total / count
+        return total_us / count

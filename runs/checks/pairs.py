@@ -95,23 +95,21 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Warns: the two are of different kinds
     Not assessed without: record count and size, every node's memory
     """
-    ratios = [side.memory_ratio for side in (a, b)]
-    stated = [ratio for ratio in ratios if ratio is not None]
-    if len(stated) < 2:
-        unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
+    ratio_a, ratio_b = a.memory_ratio, b.memory_ratio
+    if ratio_a is None or ratio_b is None:
+        unknown = [side for side in (a, b) if side.memory_ratio is None]
         missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
         return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
-    fits = [classify_fit(ratio, profile) for ratio in stated]
+    fit_a, fit_b = classify_fit(ratio_a, profile), classify_fit(ratio_b, profile)
     differences = []
-    if fits[0] != fits[1] and "lives on disk" in fits:
-        message = f"for {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's"
-        differences = [("memory_fit", message)]
-    elif fits[0] != fits[1]:
-        message = f"the data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's"
+    if fit_a != fit_b:
+        message = f"the data set {fit_a} of {a.label} and {fit_b} of {b.label}: the difference may be memory's"
+        if "lives on disk" in (fit_a, fit_b):
+            message = f"for {a.label} the data set {fit_a}, for {b.label} it {fit_b}: the difference may be the disk's"
         differences = [("memory_fit", message)]
     return _judged(
-        " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in stated), differences, [],
-        f"On both sides the data set {fits[0]}.",
+        f"{significant(ratio_a, 2)} x the memory and {significant(ratio_b, 2)} x the memory", differences, [],
+        f"On both sides the data set {fit_a}.",
         "Compare sides whose data sets have the same size against their memory.",
     )  # fmt: skip
 
@@ -129,13 +127,15 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
         return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
     measured = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
     changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + ROUNDING]
+    complaints = []
+    if changing:
+        complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
     differences = []
     if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + ROUNDING:
         answered = f"{percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
         differences.append(("hit_ratio", f"memory answered {answered}"))
     return _judged(
-        measured, differences,
-        [f"within the run of {_labels(changing)} the hit ratio still changed"] if changing else [],
+        measured, differences, complaints,
         "Memory answered about as many reads on both sides.",
         "Warm both sides up until their hit ratios stand still, and give them data sets of one size.",
     )  # fmt: skip
@@ -150,19 +150,20 @@ def durability(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Warns: different, or nothing is acknowledged
     Not assessed without: either mode's record (unknown modes of uploads)
     """
-    modes = [side.mode for side in (a, b)]
-    same = same_class(modes[0], modes[1])
-    if same is None:
-        unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
+    if a.mode is None or b.mode is None:
+        unknown = [side for side in (a, b) if side.mode is None]
         return not_assessed(f"What a write of {_labels(unknown)} waits for is not known.")
-    classes = [waits_for(mode) for mode in modes if mode is not None]
-    message = f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"
-    silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
+    write_a, write_b = waits_for(a.mode), waits_for(b.mode)
+    differences = []
+    if not same_class(a.mode, b.mode):
+        differences.append(("durability", f"a write waits for {write_a} in {a.label} and for {write_b} in {b.label}"))
+    unacknowledged = [side for side in (a, b) if side.durability.get("ack") == "none"]
+    complaints = []
+    if unacknowledged:
+        complaints.append(f"writes of {_labels(unacknowledged)} are not acknowledged at all")
     return _judged(
-        " and ".join(dict.fromkeys(classes)),
-        [] if same else [("durability", message)],
-        [f"writes of {_labels(silent)} are not acknowledged at all"] if silent else [],
-        f"On both sides a write waits for {classes[0]}.",
+        " and ".join(dict.fromkeys([write_a, write_b])), differences, complaints,
+        f"On both sides a write waits for {write_a}.",
         "Compare modes that promise the same, or say with the numbers what the faster one may lose.",
     )  # fmt: skip
 
@@ -176,19 +177,16 @@ def waits_for(mode: Durability) -> str:
     """What a write of the mode waits for, in words that differ wherever `Durability.write_class` does."""
     text = _WAITS_FOR[mode.ack]
     if mode.replicas_acked:
+        copies = f"{mode.replicas_acked} other"
         if isinstance(mode.replicas_acked, str):
             copies = f"{mode.replicas_acked} of the"
-        else:
-            copies = f"{mode.replicas_acked} other"
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
-    if mode.ack != "disk" or mode.loss_window_s != 0:
-        lost = "any"
-        if mode.loss_window_s is not None:
-            lost = "the last seconds"
-            if not mode.loss_window_s:
-                lost = "none"
-        text += f" (may lose {lost})"
-    return text
+    if mode.ack == "disk" and mode.loss_window_s == 0:
+        return text
+    lost = "any"
+    if mode.loss_window_s is not None:
+        lost = "the last seconds" if mode.loss_window_s else "none"
+    return f"{text} (may lose {lost})"
 
 
 NAMES: Final = {
@@ -212,30 +210,29 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Warns: any difference
     Not assessed without: versions, hardware, places
     """
-    facts = {
+    values = {
         "ycsb_client": (a.client_version, b.client_version),
         "number_of_nodes": (a.cluster.nodes, b.cluster.nodes),
         "hardware": _hardware(a.cluster, b.cluster),
     }
     if a.system and a.system == b.system:
-        facts = {"version": (a.version, b.version), **facts}
-    missing = [subject for subject, values in facts.items() if not all(values)]
-    unknown = [NAMES[subject] for subject in missing]
-    # What the machines are made of is too long for a sentence.
-    differences = [
-        (
-            subject,
-            f"the {NAMES[subject]} differs" + ("" if subject == "hardware" else f" ({values[0]} and {values[1]})"),
-        )
-        for subject, values in facts.items()
-        if subject not in missing and values[0] != values[1]
-    ]
-    shared = (a.client_on_database_host, b.client_on_database_host)
-    if None in shared:
+        values = {"version": (a.version, b.version), **values}
+    unknown: list[str] = []
+    differences: list[tuple[str, str]] = []
+    for subject, (value_a, value_b) in values.items():
+        if not value_a or not value_b:
+            unknown.append(NAMES[subject])
+        elif value_a != value_b:
+            message = f"the {NAMES[subject]} differs"
+            # What the machines are made of is too long for a sentence.
+            if subject != "hardware":
+                message += f" ({value_a} and {value_b})"
+            differences.append((subject, message))
+    if a.client_on_database_host is None or b.client_on_database_host is None:
         unknown.append("where the clients ran")
-    elif shared[0] != shared[1]:
-        message = f"only {a.label if shared[0] else b.label} shared its machine with its clients"
-        differences.append(("placement", message))
+    elif a.client_on_database_host != b.client_on_database_host:
+        sharing = a if a.client_on_database_host else b
+        differences.append(("placement", f"only {sharing.label} shared its machine with its clients"))
     complaints: list[str] = []
     for side in (a, b):
         complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]

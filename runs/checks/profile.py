@@ -177,7 +177,8 @@ class Threshold:
     @property
     def title(self) -> str:
         """What its check is called."""
-        return next(check.title for check in (*RUN_CHECKS, *PAIR_CHECKS) if check.id == self.check_id)
+        titles = {check.id: check.title for check in (*PAIR_CHECKS, *RUN_CHECKS)}
+        return titles[self.check_id]
 
 
 THRESHOLDS: Final[Mapping[str, Threshold]] = {
@@ -235,7 +236,8 @@ def profile(purpose: str, overrides: Mapping[str, float] | None = None) -> Profi
     usual = PROFILES[purpose]
     if not overrides:
         return usual
-    if unknown := sorted(set(overrides) - set(THRESHOLDS)):
+    unknown = sorted(set(overrides) - set(THRESHOLDS))
+    if unknown:
         raise ValueError(f"there is no threshold {unknown[0]!r}")
     # mypy cannot know that every name is one of a float.
     return replace(usual, overridden=frozenset(overrides), **overrides)  # type: ignore[arg-type]
@@ -257,8 +259,9 @@ def refusal(name: str, value: float, thresholds: Profile) -> str:
     if not about.least <= value <= about.most:
         return OUTSIDE_LIMITS.format(least=shown(name, about.least), most=shown(name, about.most))
     for lower, upper in ORDERED:
-        if name == lower and value > (limit := getattr(thresholds, upper)):
-            return ABOVE_UPPER.format(limit=shown(upper, limit), meaning=THRESHOLDS[upper].says)
-        if name == upper and value < (limit := getattr(thresholds, lower)):
-            return BELOW_LOWER.format(limit=shown(lower, limit), meaning=THRESHOLDS[lower].says)
+        lower_value, upper_value = getattr(thresholds, lower), getattr(thresholds, upper)
+        if name == lower and value > upper_value:
+            return ABOVE_UPPER.format(limit=shown(upper, upper_value), meaning=THRESHOLDS[upper].says)
+        if name == upper and value < lower_value:
+            return BELOW_LOWER.format(limit=shown(lower, lower_value), meaning=THRESHOLDS[lower].says)
     return ""

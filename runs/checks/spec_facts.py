@@ -69,9 +69,12 @@ def _describe_group(group: GroupSpec) -> str:
     if load["target_ops_s"]:
         parts.append(throughput(load["target_ops_s"]))
     if "open" in load:
-        patience_ms = load["open"]["patience_ms"]
         parts.append(load["open"]["arrivals"])
-        parts.append("none dropped" if patience_ms is None else f"dropped after {exact(patience_ms)} ms")
+        patience_ms = load["open"]["patience_ms"]
+        if patience_ms is None:
+            parts.append("none dropped")
+        else:
+            parts.append(f"dropped after {exact(patience_ms)} ms")
 
     if group["start_s"] is not None:
         parts.append(f"from second {exact(group['start_s'])}")

@@ -26,8 +26,10 @@ def collect_findings(
     `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
     cut again, what the cut leaves of the plan.
     """
-    measured = spec["phase"] == "measure"
-    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
+    is_measured = spec["phase"] == "measure"
+    rate_ops_s = None
+    if is_measured and isinstance(merged, MergedRun):
+        rate_ops_s = list(map(float, total_rate(merged)))
     facts = collect_facts(
         merged,
         threads=spec["load"]["threads"] or None,
@@ -35,8 +37,8 @@ def collect_findings(
         workload=workload,
         rows_loaded=rows,
         measure_s=asked_s,
-        rate_ops_s=rate,
-        series=series if measured else (),
+        rate_ops_s=rate_ops_s,
+        series=series if is_measured else (),
         phase=cast(Phase, spec["phase"]),
         known=known,
     )

@@ -7,7 +7,7 @@ from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.facts import OverTime, RunFacts
 from runs.checks.messages import NO_STEADY_STATE, RATES_UNKNOWN, STALLS_BY_CHANCE, TOO_FEW_SECONDS, WARMED_LATE
 from runs.checks.profile import Profile
-from runs.checks.results import warn_if
+from runs.checks.results import Severity, warn_if
 from runs.results.measures.stability import longest_run, stability
 from runs.results.measures.steady import compute_drift, mser5
 from runs.results.measures.sustained_load import backlog_growth
@@ -25,24 +25,27 @@ def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
     if not facts.target_ops_s:
         return None
 
-    series = facts.over_time.response_mean_us if facts.over_time else ()
+    if facts.over_time is None or not len(facts.over_time.response_mean_us):
+        return not_assessed("Response times by the second are not known; measurement.interval=both measures them.")
+    series = facts.over_time.response_mean_us
     growth = backlog_growth(series)
     if growth is None:
-        missing = "Response times by the second are not known; measurement.interval=both measures them."
-        if len(series):
-            missing = f"{len(series)} seconds are too few to judge by."
-        return not_assessed(missing)
+        return not_assessed(f"{len(series)} seconds are too few to judge by.")
 
     growth_us, mean_us = growth
-    growing = growth_us > max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6)
-    measured = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
-    if not growing:
+    growth_text = "no"
+    if growth_us > 0:
+        growth_text = latency(growth_us)
+    measured = f"mean response time {latency(mean_us)}, {growth_text} growth"
+    if growth_us <= max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6):
         return Outcome("pass", measured, "Operations did not become later and later.")
 
     # Below the share that counts as sustained nobody claims that the target was kept: V09 says so already.
-    claimed = (facts.throughput_ops_s or 0.0) / facts.target_ops_s >= profile.target_warn
+    severity: Severity = "warn"
+    if (facts.throughput_ops_s or 0.0) / facts.target_ops_s >= profile.target_warn:
+        severity = "reject"
     return Outcome(
-        "reject" if claimed else "warn", measured,
+        severity, measured,
         f"The response time grew by {latency(growth_us)} over the window: more was asked for than the database could "
         "do, and the queue would have grown without end.",
         "Take this rung as beyond the ceiling; measure a lower target.",
@@ -60,16 +63,22 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: {steady_least_s} of window, second by second
     """
     over_time = facts.over_time
-    window = over_time.rate_ops_s[over_time.warmup_s :] if over_time else ()
-    if over_time is None or len(window) < profile.steady_least_s:
-        return not_assessed(_too_short(over_time, len(window), profile.steady_least_s))
+    if over_time is None:
+        return not_assessed(RATES_UNKNOWN)
+    window = over_time.rate_ops_s[over_time.warmup_s :]
+    if len(window) < profile.steady_least_s:
+        return not_assessed(TOO_FEW_SECONDS.format(length=len(window), least=exact(profile.steady_least_s)))
 
     drift = compute_drift(window)
     measured = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
-    complaints = [complaint for complaint in [_warmed_late(over_time, profile)] if complaint]
+    complaints = []
+    warmed_late = _find_late_warm_up(over_time, profile)
+    if warmed_late:
+        complaints.append(warmed_late)
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
         larger = max(drift.slope, drift.halves, key=abs)
-        complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
+        change = "rose" if larger > 0 else "fell"
+        complaints.append(f"the throughput {change} by {percent(abs(larger))} in the window")
 
     if facts.background_work:
         work = ", ".join(f"{name.replace('_', ' ')} {exact(value)}" for name, value in facts.background_work.items())
@@ -83,7 +92,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
     )  # fmt: skip
 
 
-def _warmed_late(over_time: OverTime, profile: Profile) -> str:
+def _find_late_warm_up(over_time: OverTime, profile: Profile) -> str:
     """The objection of MSER-5 to the planned warm-up, by throughput and p95; empty where it makes no difference.
 
     By itself it cuts something off many a healthy run, so it counts only where what it keeps has another mean.
@@ -102,12 +111,6 @@ def _warmed_late(over_time: OverTime, profile: Profile) -> str:
     return ""
 
 
-def _too_short(over_time: OverTime | None, length: int, least: float) -> str:
-    if over_time is None:
-        return RATES_UNKNOWN
-    return TOO_FEW_SECONDS.format(length=length, least=exact(least))
-
-
 @check("V12", "Stability", "variation {cv_warn}, slow seconds {slow_seconds_warn}")
 def instability(facts: RunFacts, profile: Profile) -> Outcome:
     """The throughput of every second of the window.
@@ -121,9 +124,8 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
     spread = stability(series)
     if spread is None or spread.seconds < profile.stability_least_s:
         if facts.rate_ops_s is None and facts.over_time is None:
-            missing = _too_short(facts.over_time, 0, 0)
-        else:
-            missing = f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
+            return not_assessed(RATES_UNKNOWN)
+        missing = TOO_FEW_SECONDS.format(length=len(series), least=exact(profile.stability_least_s))
         return not_assessed(missing, f"{len(series)} s" if series else "")
 
     bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
@@ -150,29 +152,28 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     """
     series = facts.rate_ops_s or ()
     longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
-    slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
-    enough = bool(series) and sum(series) / len(series) >= profile.stall_rate_least
-    empty = 0
-    if enough:
-        empty = longest_run([rate <= 0 for rate in series])
-    if not slow and (not enough or longest_us is None):
-        return not_assessed(_stalls_unknown(facts, profile))
+    is_slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
+    empty_s = None
+    if series and sum(series) / len(series) >= profile.stall_rate_least:
+        empty_s = longest_run([rate <= 0 for rate in series])
+    if not is_slow and (empty_s is None or longest_us is None):
+        return not_assessed(_explain_unknown_stalls(facts, profile))
 
-    stalled = empty >= profile.stall_s
+    stalled = empty_s is not None and empty_s >= profile.stall_s
     complaints = []
     if stalled:
-        complaints.append(f"nothing was done for {empty} s in a row")
-    if slow and longest_us is not None:
+        complaints.append(f"nothing was done for {empty_s} s in a row")
+    if is_slow and longest_us is not None:
         complaints.append(f"one operation took {latency(longest_us)}")
     by_second = facts.over_time is None or facts.over_time.is_by_second
     if not complaints and not by_second:
         return not_assessed("Only means over several seconds are known: they hide short stalls.")
 
     measured = []
-    if stalled or (enough and by_second):
-        measured = [f"{empty} s empty"]
+    if stalled or (empty_s is not None and by_second):
+        measured.append(f"{empty_s} s empty")
     if longest_us is not None:
-        measured += [f"longest operation {latency(longest_us)}"]
+        measured.append(f"longest operation {latency(longest_us)}")
 
     return Outcome(
         warn_if(complaints), ", ".join(measured),
@@ -182,7 +183,7 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     )  # fmt: skip
 
 
-def _stalls_unknown(facts: RunFacts, profile: Profile) -> str:
+def _explain_unknown_stalls(facts: RunFacts, profile: Profile) -> str:
     if facts.rate_ops_s:
         return STALLS_BY_CHANCE.format(throughput=throughput(profile.stall_rate_least))
     return RATES_UNKNOWN

@@ -43,12 +43,14 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
 
     # Two at once could together do what neither may do alone.
     Team.objects.select_for_update().get(pk=team.pk)
-    for one in [purpose] if purpose else PURPOSES:
+    for affected in [purpose] if purpose else PURPOSES:
         problem = "It is no number."
         if math.isfinite(value):
-            problem = refusal(name, value, get_thresholds(team, one))
+            problem = refusal(name, value, get_thresholds(team, affected))
+        if problem and not purpose:
+            problem += f" (purpose {affected})"
         if problem:
-            raise ThresholdRefused(problem if purpose else f"{problem} (purpose {one})")
+            raise ThresholdRefused(problem)
 
     ThresholdOverride.objects.update_or_create(
         team=team, threshold=name, purpose=purpose, defaults={"value": value, "reason": reason, "changed_by": user}
@@ -60,7 +62,8 @@ def restore_default(team: Team, name: str, *, purpose: str) -> None:
     """Take the team's value away. Raises ThresholdRefused where the default does not fit the team's others."""
     Team.objects.select_for_update().get(pk=team.pk)
     ThresholdOverride.objects.filter(team=team, threshold=name, purpose=purpose).delete()
-    for one in [purpose] if purpose else PURPOSES:
-        now = get_thresholds(team, one)
-        if problem := refusal(name, getattr(now, name), now):
-            raise ThresholdRefused(f"The default does not fit your other thresholds of purpose {one}. {problem}")
+    for affected in [purpose] if purpose else PURPOSES:
+        thresholds = get_thresholds(team, affected)
+        problem = refusal(name, getattr(thresholds, name), thresholds)
+        if problem:
+            raise ThresholdRefused(f"The default does not fit your other thresholds of purpose {affected}. {problem}")

@@ -1,5 +1,6 @@
 """Thresholds of the validity checks: everybody in the team sees them, its admins replace them."""
 
+from collections import defaultdict
 from typing import Any
 
 from django import forms
@@ -60,24 +61,20 @@ def thresholds(request: HttpRequest) -> HttpResponse:
     purpose = request.GET.get("purpose")
     if purpose not in PURPOSES:
         purpose = Purpose.MEASURED
-    ours = get_thresholds(team, purpose)
-    default = profile(purpose)
+    team_profile, default_profile = get_thresholds(team, purpose), profile(purpose)
     stored = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
     overrides = {override.threshold: override for override in stored.order_by("purpose")}
-    context = {
-        "rows": [
-            {
-                "about": about,
-                "value": shown(name, getattr(ours, name)),
-                "default": shown(name, getattr(default, name)),
-                "override": overrides.get(name),
-            }
-            for name, about in THRESHOLDS.items()
-        ],
-        "purpose": purpose,
-        "purposes": Purpose.choices,
-    }
+    rows = [
+        {
+            "about": about,
+            "value": shown(name, getattr(team_profile, name)),
+            "default": shown(name, getattr(default_profile, name)),
+            "override": overrides.get(name),
+        }
+        for name, about in THRESHOLDS.items()
+    ]
+    context = {"rows": rows, "purpose": purpose, "purposes": Purpose.choices}
     return render(request, "runs/thresholds/list.html", context)
 
 
@@ -117,10 +114,11 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
 
 def _defaults(name: str) -> dict[str, list[str]]:
     """Each default value, with the purposes under which it is the one."""
-    found: dict[str, list[str]] = {}
+    purposes: defaultdict[str, list[str]] = defaultdict(list)
     for slug, label in Purpose.choices:
-        found.setdefault(shown(name, getattr(profile(slug), name)), []).append(str(label))
-    return found
+        default = shown(name, getattr(profile(slug), name))
+        purposes[default].append(str(label))
+    return dict(purposes)
 
 
 def _restore(request: HttpRequest, name: str, purpose: str) -> HttpResponse:
