@@ -38,9 +38,10 @@ import time
 from benchsite.local.demo.study import StudyEntry, plan_study
 from benchsite.accounts import membership, tokens
 from benchsite.accounts.models import User
-from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Node, Run
+from runs.models import Artifact, Cluster, Database, LoadGenerator, Machine, Matrix, Node, Run
 from runs.models.run import Status
 from runs.plans import submit
+from runs.results.artifacts import open_artifact
 user = User.objects.get(is_superuser=True)
 team = membership.make_team("Lab", user)
 cluster = Cluster.objects.create(team=team, name="Lab", provisioner="external")
@@ -61,6 +62,8 @@ while runs.exclude(status__in=Status.terminal()).exists():
     time.sleep(0.5)
 failed = runs.exclude(status=Status.SUCCEEDED).values_list("phase", "reason", "reason_detail")
 assert not failed, list(failed)
+samples = Artifact.objects.filter(run__in=runs.filter(phase="measure"), kind="host")
+assert any(b"node1_cores" in open_artifact(row) for row in samples), "the server on the generator's host is no server"
 print(tokens.make(team, user, name="lab", scopes=["runs:read"]), runs.get(phase="measure").pk)
 """
 

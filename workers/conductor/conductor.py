@@ -359,6 +359,7 @@ class Conductor:
         )
         for order in orders:
             order.run = self.run
+            order.order["servers"] = list(self.standing.server.nodes)
         ClientRun.objects.bulk_create(orders)
 
     def _clients(self) -> QuerySet[ClientRun]:

@@ -57,6 +57,7 @@ from workers.processes.process import (
     run_process,
     write_properties,
 )
+from workers.provision.listeners import find_servers
 from workers.systems.manifests import GO_YCSB, Manifest, ManifestError, find_binding
 
 log = logging.getLogger(__name__)
@@ -267,9 +268,18 @@ class Client:
             self.sampler = HostSampler(
                 service=os.getppid(),
                 registry=settings.GUARDED_DIR,
+                servers=self._find_servers(),
                 duration_s=self.order["duration_s"],
                 clock=self.clock,
             )
+
+    def _find_servers(self) -> list[int]:
+        """The main processes of servers under test that somebody else runs on this host."""
+        found: list[int] = []
+        with suppress(OSError, psutil.Error):
+            for host, port in self.order.get("servers", ()):
+                found += find_servers(host, port)
+        return found
 
     def _read_line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
