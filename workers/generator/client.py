@@ -275,11 +275,11 @@ class Client:
 
     def _find_servers(self) -> list[int]:
         """The main processes of servers under test that somebody else runs on this host."""
-        found: list[int] = []
+        process_ids: list[int] = []
         with suppress(OSError, psutil.Error):
             for host, port in self.order.get("servers", ()):
-                found += find_servers(host, port)
-        return found
+                process_ids += find_servers(host, port)
+        return process_ids
 
     def _read_line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
