@@ -45,19 +45,18 @@ def parse_tags(text: str) -> list[str]:
 @transaction.atomic
 def set_tags(run: Run, user: User, tags: Sequence[str]) -> None:
     """Replace a run's tags."""
-    locked = _locked([run])
-    if not locked or list(tags) == locked[0].tags:
-        return
-    old = locked[0].tags
-    Run.objects.filter(pk=run.pk).update(tags=list(tags))
-    _note([run.pk], "tags", user, old=", ".join(old)[:40], new=", ".join(tags)[:40], text=", ".join(tags))
+    for locked in _lock([run]):
+        if list(tags) != locked.tags:
+            Run.objects.filter(pk=run.pk).update(tags=list(tags))
+            old, new = ", ".join(locked.tags), ", ".join(tags)
+            _note([run.pk], "tags", user, old=old[:40], new=new[:40], text=new)
 
 
 @transaction.atomic
 def add_tags(runs: Iterable[Run], user: User, tags: Sequence[str]) -> int:
     """Add tags to several runs; how many of them did not have all of them."""
     changed = []
-    for run in _locked(runs):
+    for run in _lock(runs):
         missing = [tag for tag in tags if tag not in run.tags]
         if not missing:
             continue
@@ -73,7 +72,7 @@ def add_tags(runs: Iterable[Run], user: User, tags: Sequence[str]) -> int:
 
 def set_notes(run: Run, user: User, notes: str) -> None:
     """Replace a run's notes."""
-    notes = _notes(notes)
+    notes = _clean_notes(notes)
     with transaction.atomic():
         if Run.objects.filter(pk=run.pk).exclude(notes=notes).update(notes=notes):
             _note([run.pk], "notes", user)
@@ -81,48 +80,51 @@ def set_notes(run: Run, user: User, notes: str) -> None:
 
 def set_matrix_notes(matrix: Matrix, notes: str) -> None:
     """Replace a matrix's notes."""
-    Matrix.objects.filter(pk=matrix.pk).update(notes=_notes(notes))
+    Matrix.objects.filter(pk=matrix.pk).update(notes=_clean_notes(notes))
 
 
 def describe_sweep(sweep: Sweep, tags: Sequence[str], notes: str) -> None:
     """Replace a sweep's tags and notes."""
-    Sweep.objects.filter(pk=sweep.pk).update(tags=list(tags), notes=_notes(notes))
+    Sweep.objects.filter(pk=sweep.pk).update(tags=list(tags), notes=_clean_notes(notes))
 
 
 @transaction.atomic
 def exclude(runs: Iterable[Run], user: User, reason: str) -> int:
     """Leave runs out of points, comparisons and reports, with a reason that stays visible; how many are newly out."""
-    reason = _reason(reason, "Write down why the run is left out: its readers will ask.")
-    locked = _locked(runs)
-    if unfinished := [run.name for run in locked if run.status not in Status.terminal()]:
-        raise AnnotationRefused(f"“{unfinished[0]}” has not ended yet. Cancel it, or wait and exclude it then.")
-    fresh = [run.pk for run in locked if run.excluded_reason != reason]
-    Run.objects.filter(pk__in=fresh).update(excluded_reason=reason, excluded_by=user, excluded_at=timezone.now())
-    _note(fresh, "excluded", user, text=reason)
-    return len(fresh)
+    reason = _clean_reason(reason, "Write down why the run is left out: its readers will ask.")
+    newly_excluded = []
+    for run in _lock(runs):
+        if run.status not in Status.terminal():
+            raise AnnotationRefused(f"“{run.name}” has not ended yet. Cancel it, or wait and exclude it then.")
+        if run.excluded_reason != reason:
+            newly_excluded.append(run.pk)
+    Run.objects.filter(pk__in=newly_excluded).update(
+        excluded_reason=reason, excluded_by=user, excluded_at=timezone.now()
+    )
+    _note(newly_excluded, "excluded", user, text=reason)
+    return len(newly_excluded)
 
 
 @transaction.atomic
 def include(runs: Iterable[Run], user: User) -> int:
     """Include runs again; how many had been excluded."""
-    locked = _locked(runs)
-    if stand_ins := [run for run in locked if run.stand_in]:
-        raise AnnotationRefused(
-            f"“{stand_ins[0].name}” measured a {stand_ins[0].stand_in} and not the product: it stays excluded."
-        )
-    if with_faults := [run for run in locked if run.spec.get("faults")]:
-        raise AnnotationRefused(f"“{with_faults[0].name}” is a run with faults: it stays excluded.")
-    out = [run.pk for run in locked if run.excluded_reason]
-    Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
-    _note(out, "included", user)
-    return len(out)
+    locked = _lock(runs)
+    for run in locked:
+        if run.stand_in:
+            raise AnnotationRefused(f"“{run.name}” measured a {run.stand_in} and not the product: it stays excluded.")
+        if run.spec.get("faults"):
+            raise AnnotationRefused(f"“{run.name}” is a run with faults: it stays excluded.")
+    excluded = [run.pk for run in locked if run.excluded_reason]
+    Run.objects.filter(pk__in=excluded).update(excluded_reason="", excluded_by=None, excluded_at=None)
+    _note(excluded, "included", user)
+    return len(excluded)
 
 
 @transaction.atomic
 def override(run: Run, user: User, reason: str) -> None:
     """Let a rejected run count again in points, ceilings and comparisons; the reason goes wherever its numbers go."""
-    reason = _reason(reason, "Write down why the run counts although a check rejects it: its readers will ask.")
-    for locked in _locked([run]):
+    reason = _clean_reason(reason, "Write down why the run counts although a check rejects it: its readers will ask.")
+    for locked in _lock([run]):
         if locked.verdict != Verdict.REJECT:
             raise AnnotationRefused(f"No check rejects “{run.name}”: it counts without a reason.")
         if locked.verdict_override != reason:
@@ -134,14 +136,14 @@ def override(run: Run, user: User, reason: str) -> None:
 @transaction.atomic
 def withdraw_override(run: Run, user: User) -> None:
     """The verdict decides again."""
-    for locked in _locked([run]):
+    for locked in _lock([run]):
         if locked.verdict_override:
             Run.objects.filter(pk=run.pk).update(verdict_override="")
             _note([run.pk], "override_withdrawn", user)
             audit.note("override_withdrawn", team=locked.team, actor=user, subject=run.name)
 
 
-def _reason(text: str, missing: str) -> str:
+def _clean_reason(text: str, missing: str) -> str:
     reason = " ".join(_plain(text).split())
     if not reason:
         raise AnnotationRefused(missing)
@@ -150,7 +152,7 @@ def _reason(text: str, missing: str) -> str:
     return reason
 
 
-def _locked(runs: Iterable[Run]) -> list[Run]:
+def _lock(runs: Iterable[Run]) -> list[Run]:
     # In the order of the key, so that two people who mark overlapping runs at once cannot lock each other out.
     keys = [run.pk for run in runs]
     if len(keys) > MAX_AT_ONCE:
@@ -165,7 +167,7 @@ def _note(keys: Sequence[object], kind: str, user: User, *, old: str = "", new: 
     )
 
 
-def _notes(text: str) -> str:
+def _clean_notes(text: str) -> str:
     text = _plain(text.replace("\r\n", "\n")).strip()
     if len(text) > MAX_NOTES_LENGTH:
         raise AnnotationRefused(NOTES_TOO_LONG.format(limit=MAX_NOTES_LENGTH, length=len(text)))

@@ -40,7 +40,8 @@ def mark_storage() -> None:
     """Written by the site when it starts. A folder of an earlier release is closed for other accounts."""
     if not storage().exists(MARKER):
         storage().save(MARKER, ContentFile(b"Artifacts of a Benchsite.\n"))
-    if isinstance(folder := storage(), FileSystemStorage):
+    folder = storage()
+    if isinstance(folder, FileSystemStorage):
         with suppress(PermissionError):  # It belongs to another account, whose it is to close.
             Path(folder.location).chmod(0o700)
 
@@ -71,7 +72,7 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     if kind in TEXT_KINDS:
         content = redact(content.decode("utf-8", errors="replace")).encode()
     digest = hashlib.sha256(content).hexdigest()
-    keep_compressed(digest, ContentFile(_compressed(content)))
+    keep_compressed(digest, ContentFile(_compress(content)))
     return attach(run, kind, name, digest, len(content), client_run)
 
 
@@ -135,7 +136,7 @@ class Compressing:
         if self._writer is not None:
             self._writer.flush(zstandard.FLUSH_FRAME)
             return
-        self._file = io.BytesIO(_compressed(b"".join(self._waiting)))
+        self._file = io.BytesIO(_compress(b"".join(self._waiting)))
         self._waiting = []
 
     @property
@@ -153,19 +154,19 @@ class Compressing:
 
 def keep_compressed(digest: str, compressed: "File[bytes]") -> None:
     """Keep content that is redacted, hashed and compressed already, unless it is there."""
-    path = _path(digest)
+    path = _get_path(digest)
     if not storage().exists(path):
         _save_whole(path, compressed)
 
 
 def keep(digest: str, content: bytes) -> None:
     """Store content that is in memory and not compressed yet."""
-    path = _path(digest)
+    path = _get_path(digest)
     if not storage().exists(path):
-        _save_whole(path, ContentFile(_compressed(content)))
+        _save_whole(path, ContentFile(_compress(content)))
 
 
-def _compressed(content: bytes) -> bytes:
+def _compress(content: bytes) -> bytes:
     """By a compressor of this thread: to make one costs more than to compress a small file."""
     compressor: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
     if compressor is None:
@@ -204,30 +205,32 @@ class ContentGone(OSError):
 
 def lock(digest: str, *, shared: bool) -> None:
     """Until the end of this transaction the content of this hash is not removed; or, unshared, attached by nobody."""
-    function = "pg_advisory_xact_lock"
-    if shared:
-        function = "pg_advisory_xact_lock_shared"
+    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(%s)", [int(digest[:15], 16)])
+        cursor.execute(f"SELECT {function}(%s)", [_get_lock_number(digest)])
 
 
 def hold(digests: Iterable[str]) -> None:
     """The shared lock of all of these at once: what is kept afterwards is there until the transaction ends."""
-    numbers = [int(digest[:15], 16) for digest in sorted(set(digests))]
+    numbers = [_get_lock_number(digest) for digest in sorted(set(digests))]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(number) FROM unnest(%s::bigint[]) AS number", [numbers])
 
 
+def _get_lock_number(digest: str) -> int:
+    return int(digest[:15], 16)  # 60 bits: PostgreSQL takes signed 64
+
+
 def remove(digest: str) -> None:
     """Forget content. The caller holds its lock, and knows that nobody has it."""
-    storage().delete(_path(digest))
+    storage().delete(_get_path(digest))
 
 
 def attach(run: Run, kind: str, name: str, digest: str, size: int, client_run: ClientRun | None = None) -> Artifact:
     """Make content that is kept an artifact of this run. Raises ContentGone where it was removed meanwhile."""
     if connection.in_atomic_block:
         lock(digest, shared=True)
-    if not storage().exists(_path(digest)):
+    if not storage().exists(_get_path(digest)):
         raise ContentGone(f"the content of {name} was removed while it was attached: store it again")
 
     artifact, _ = Artifact.objects.update_or_create(
@@ -249,7 +252,7 @@ def open_artifact(artifact: Artifact) -> bytes:
 @contextmanager
 def opened(digest: str) -> Iterator[BinaryIO]:
     """The content as a stream, for what may be large. Reading its end raises ArtifactDamaged where it was changed."""
-    with storage().open(_path(digest)) as stored, _decompressed(stored) as content:
+    with storage().open(_get_path(digest)) as stored, _decompress(stored) as content:
         yield cast(BinaryIO, io.BufferedReader(_Checked(content, digest), CHUNK))
 
 
@@ -293,10 +296,10 @@ def chunks(digest: str) -> Iterator[bytes]:
     """The content piece by piece, so that it may be large. Raises OSError at once where it is gone, and ArtifactDamaged
     at its end where it was changed.
     """
-    stored = storage().open(_path(digest))
+    stored = storage().open(_get_path(digest))
 
     def pieces() -> Iterator[bytes]:
-        with stored, _decompressed(stored) as content:
+        with stored, _decompress(stored) as content:
             checked = _Checked(content, digest)
             while piece := checked.read(CHUNK):
                 yield piece
@@ -304,9 +307,9 @@ def chunks(digest: str) -> Iterator[bytes]:
     return pieces()
 
 
-def _decompressed(stored: Any) -> BinaryIO:
+def _decompress(stored: Any) -> BinaryIO:
     return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True))
 
 
-def _path(digest: str) -> str:
+def _get_path(digest: str) -> str:
     return f"{digest[:2]}/{digest[2:]}.zst"

@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Any, Final
 
 from django.db import IntegrityError, connection, transaction
@@ -96,7 +97,7 @@ class Selection(Collector):
 
     def blocked_runs(self) -> set[Any]:
         """Keys of the runs that have not ended, or that a row outside needs."""
-        needed = set(chain.from_iterable(map(_keys_of_runs, self.protected)))
+        needed = set(chain.from_iterable(map(_get_run_keys, self.protected)))
         return needed.intersection(self.keys(Run)) | {run.pk for run in self.unfinished_runs()}
 
 
@@ -112,11 +113,11 @@ def get_owner(row: Model) -> Model:
 def select_runs(runs: Iterable[Run]) -> Selection:
     """Runs, with the uploads and the uploaded curves of which they are all."""
     keys = [run.pk for run in runs]
+    selected = Run.objects.filter(pk__in=keys)
     others = Run.objects.exclude(pk__in=keys)
-    found = Run.objects.filter(pk__in=keys)
-    uploads = Upload.objects.filter(runs__in=found).exclude(runs__in=others).distinct()
-    sweeps = Sweep.objects.filter(runs__in=found, matrix=None).exclude(runs__in=others).distinct()
-    return Selection([*found.only("pk", "name", "team"), *uploads, *sweeps])
+    uploads = Upload.objects.filter(runs__in=selected).exclude(runs__in=others).distinct()
+    sweeps = Sweep.objects.filter(runs__in=selected, matrix=None).exclude(runs__in=others).distinct()
+    return Selection([*selected.only("pk", "name", "team"), *uploads, *sweeps])
 
 
 def select_matrix(matrix: Matrix, also: Iterable[Model] = ()) -> Selection:
@@ -150,20 +151,22 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             return None
 
         list(Run.objects.select_for_update().filter(pk__in=runs).values_list("pk"))
-        if needing := selection.blockers():
-            owners = {get_owner(row) for row in needing}
+        blockers = selection.blockers()
+        if blockers:
+            owners = {get_owner(row) for row in blockers}
             names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in owners)[:_NAMED])
             raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
 
-        audit_kind = "thing_deleted"
+        name, kind = str(root)[:200], str(root._meta.verbose_name)
+        audit_kind, audit_text = "thing_deleted", kind
         if isinstance(root, Run):
-            audit_kind = "run_deleted"
-        text = _describe(root) if isinstance(root, Run) else str(root._meta.verbose_name)
-        digests = _digests(selection)
+            audit_kind, audit_text = "run_deleted", _describe(root)
+            if len(runs) > 1:
+                name = f"{root} and {len(runs) - 1} more"
+        digests = _collect_digests(selection)
         content = artifacts.Compressing()
         for line in _dump(selection):
             content.write(line.encode() + b"\n")
-
         content.close()
         artifacts.keep_compressed(content.digest, content.compressed())
         try:
@@ -171,15 +174,16 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
         except IntegrityError as error:
             raise DeletionRefused(f"“{root}” is needed by what was added just now. Look at it again.") from error
 
-        others = 0
-        if isinstance(root, Run):
-            others = len(runs) - 1
         deletion = Deletion.objects.create(
-            team=team, name=f"{root} and {others} more" if others else str(root)[:200],
-            kind=str(root._meta.verbose_name), runs=len(runs), sha256=content.digest, digests=sorted(digests),
+            team=team,
+            name=name,
+            kind=kind,
+            runs=len(runs),
+            sha256=content.digest,
+            digests=sorted(digests),
             deleted_by=by,
-        )  # fmt: skip
-        audit.note(audit_kind, team=team, actor=by, subject=deletion.name, text=text)
+        )
+        audit.note(audit_kind, team=team, actor=by, subject=name, text=audit_text)
 
     return deletion
 
@@ -189,7 +193,8 @@ def delete_run(run: Run, by: User | None) -> Deletion | None:
     selection = select_runs([run])
     if not selection.keys(Run):
         return None
-    if refusal := explain_blocked(selection).get(run.pk):
+    refusal = explain_blocked(selection).get(run.pk)
+    if refusal is not None:
         raise refusal
     return delete(selection, by, run.team)
 
@@ -202,10 +207,11 @@ def explain_blocked(selection: Selection) -> dict[Any, DeletionRefused]:
         if run.status not in Status.terminal():
             reasons[run.pk] = DeletionRefused(f"“{run.name}” has not ended yet. Cancel it, or wait and delete it then.")
             continue
-        needing = [row for row in selection.protected if run.pk in _keys_of_runs(row)]
-        if later := next((row for row in needing if isinstance(row, Run)), None):
+        needing = [row for row in selection.protected if run.pk in _get_run_keys(row)]
+        later_run = next((row for row in needing if isinstance(row, Run)), None)
+        if later_run is not None:
             reasons[run.pk] = DeletionRefused(
-                f"“{run.name}” loaded the data of “{later}” and others. Delete those first."
+                f"“{run.name}” loaded the data of “{later_run}” and others. Delete those first."
             )
             continue
         names = ", ".join(sorted(map(str, needing)))
@@ -224,9 +230,10 @@ def restore(deletion: Deletion, by: User) -> None:
             with artifacts.opened(deletion.sha256) as content:
                 _insert(line.decode() for line in content)
         except IntegrityError as error:
+            _, _, detail = str(error).partition("DETAIL:")
             raise RestoreRefused(
                 f"“{deletion.name}” cannot be restored: what it needs is gone, or its name is taken. "
-                f"PostgreSQL says: {str(error).partition('DETAIL:')[2].strip() or error}"
+                f"PostgreSQL says: {detail.strip() or error}"
             ) from error
 
         audit.note("deletion_restored", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
@@ -264,11 +271,11 @@ def forget_content(digests: set[str]) -> None:
 @all_teams()
 def _has_content(digest: str) -> bool:
     restorable = Deletion.objects.filter(Q(sha256=digest) | Q(digests__contains=[digest]))
-    rows = (Artifact.objects.filter(sha256=digest), UploadedFile.objects.filter(sha256=digest), restorable)
-    return any(some.exists() for some in rows)
+    querysets = (Artifact.objects.filter(sha256=digest), UploadedFile.objects.filter(sha256=digest), restorable)
+    return any(queryset.exists() for queryset in querysets)
 
 
-def _digests(selection: Selection) -> set[str]:
+def _collect_digests(selection: Selection) -> set[str]:
     files = Artifact.objects.filter(pk__in=selection.keys(Artifact)).values_list("sha256", flat=True)
     uploaded = UploadedFile.objects.filter(pk__in=selection.keys(UploadedFile)).values_list("sha256", flat=True)
     return {*files, *uploaded} - {""}
@@ -278,17 +285,17 @@ def _describe(run: Run) -> str:
     return ", ".join(filter(None, [str(run.pk), run.system, run.mode, run.workload_name, run.commit]))
 
 
-def _keys_of_runs(row: Model) -> list[Any]:
+def _get_run_keys(row: Model) -> list[Any]:
     return [getattr(row, field.attname) for field in row._meta.concrete_fields if field.related_model is Run]
 
 
 def _batches(values: Iterable[Any]) -> Iterator[list[Any]]:
-    rest = iter(values)
-    while some := list(islice(rest, _ROWS_AT_ONCE)):
-        yield some
+    remaining = iter(values)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+        yield batch
 
 
-def _lost_references(selection: Selection) -> Iterator[tuple[str, str, str, list[Any]]]:
+def _list_lost_references(selection: Selection) -> Iterator[tuple[str, str, str, list[Any]]]:
     """Table, column, column of the key, keys of the rows whose reference becomes null."""
     updates: Any = selection.field_updates
     for (field, _), groups in updates.items():
@@ -302,10 +309,10 @@ def _dump(selection: Selection) -> Iterator[str]:
     with connection.cursor() as cursor:
         for model, rows in selection.data.items():
             table, key = model._meta.db_table, model._meta.pk.column
-            for some in _batches(row.pk for row in rows):
-                cursor.execute(f'SELECT row_to_json(t)::text FROM "{table}" t WHERE "{key}" = ANY(%s)', [some])
+            for keys in _batches(row.pk for row in rows):
+                cursor.execute(f'SELECT row_to_json(t)::text FROM "{table}" t WHERE "{key}" = ANY(%s)', [keys])
                 yield from (f"{table}\t{text}" for (text,) in cursor)
-        for table, column, key, keys in _lost_references(selection):
+        for table, column, key, keys in _list_lost_references(selection):
             cursor.execute(f'SELECT "{key}"::text, "{column}"::text FROM "{table}" WHERE "{key}" = ANY(%s)', [keys])
             yield from (f"={table}\t{json.dumps([column, key, *pair])}" for pair in cursor)
 
@@ -313,20 +320,19 @@ def _dump(selection: Selection) -> Iterator[str]:
 def _remove(selection: Selection) -> None:
     """In any order: constraints are checked at the end."""
     with connection.cursor() as cursor:
-        for table, column, key, keys in _lost_references(selection):
+        for table, column, key, keys in _list_lost_references(selection):
             cursor.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE "{key}" = ANY(%s)', [keys])
-        for model, rows in selection.data.items():
+        for model in selection.data:
             meta = model._meta
-            cursor.execute(
-                f'DELETE FROM "{meta.db_table}" WHERE "{meta.pk.column}" = ANY(%s)', [[row.pk for row in rows]]
-            )
+            query = f'DELETE FROM "{meta.db_table}" WHERE "{meta.pk.column}" = ANY(%s)'
+            cursor.execute(query, [selection.keys(model)])
     connection.check_constraints()
 
 
 def _insert(lines: Iterator[str]) -> None:
     """A column that was added since gets its default, one that was dropped is left out."""
     with connection.cursor() as cursor:
-        for table, group in groupby((line.split("\t", 1) for line in lines), key=lambda pair: pair[0]):
+        for table, group in groupby((line.split("\t", 1) for line in lines), key=itemgetter(0)):
             texts = (text for _, text in group)
             if table.startswith("="):
                 for column, key, row, value in map(json.loads, texts):
@@ -334,9 +340,10 @@ def _insert(lines: Iterator[str]) -> None:
                     cursor.execute(query, [value, row])
                 continue
             present = {column.name for column in connection.introspection.get_table_description(cursor, table)}
-            for some in _batches(texts):
-                columns = ", ".join(f'"{name}"' for name in json.loads(some[0]) if name in present)
+            for batch in _batches(texts):
+                # All rows of a table were dumped with the same columns.
+                columns = ", ".join(f'"{name}"' for name in json.loads(batch[0]) if name in present)
                 rows = f'json_populate_recordset(NULL::"{table}", %s::json)'
                 query = f'INSERT INTO "{table}" ({columns}) SELECT {columns} FROM {rows}'
-                cursor.execute(query, [f"[{','.join(some)}]"])
+                cursor.execute(query, [f"[{','.join(batch)}]"])
     connection.check_constraints()

@@ -38,7 +38,7 @@ def config_key(spec: RunSpec) -> str:
 
     The version, the commit, the client and the machines' facts are not in it: those are what a history is read for.
     """
-    says = [
+    parts = [
         spec["phase"],
         spec["system"],
         spec["database"]["name"],
@@ -50,11 +50,18 @@ def config_key(spec: RunSpec) -> str:
         spec["cluster"]["name"],
         len(spec["generators"]),
     ]
-    if open_load := spec["load"].get("open"):
-        says.append(open_load)
+    open_load = spec["load"].get("open")
+    if open_load:
+        parts.append(open_load)
     for group in list_groups(spec):
-        places = len(group["generators"])
-        says.append([group["name"], group["workload"]["properties"], group["load"], places, group["start_s"],
-                     group["length_s"]])  # fmt: skip
+        parts.append([
+            group["name"],
+            group["workload"]["properties"],
+            group["load"],
+            len(group["generators"]),
+            group["start_s"],
+            group["length_s"],
+        ])  # fmt: skip
 
-    return hashlib.sha256(json.dumps(says, separators=(",", ":")).encode()).hexdigest()[:32]
+    canonical = json.dumps(parts, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:32]

@@ -63,18 +63,20 @@ def fact_problem(name: str, value: object) -> str:
         return FACT_TOO_LONG.format(name=name, limit=MAX_TEXT_LENGTH)
     if not is_number(value):
         return NEITHER_TEXT_NOR_NUMBER.format(name=name)
-    if abs(value) <= MAX_NUMBER:
-        return ""
-
-    return NUMBER_TOO_LARGE.format(name=name)
+    if not _is_in_range(value):
+        return NUMBER_TOO_LARGE.format(name=name)
+    return ""
 
 
 def _are_pairs(value: object) -> bool:
     """When a clock was stepped and by how much, several times."""
     if not isinstance(value, list | tuple) or len(value) > MAX_CLOCK_STEPS:
         return False
-    numbers = [number for pair in value for number in (pair if isinstance(pair, list | tuple) else ())]
-    return len(numbers) == 2 * len(value) and all(is_number(number) and abs(number) <= MAX_NUMBER for number in numbers)
+    return all(isinstance(pair, list | tuple) and len(pair) == 2 and all(map(_is_in_range, pair)) for pair in value)
+
+
+def _is_in_range(value: object) -> bool:
+    return is_number(value) and abs(value) <= MAX_NUMBER
 
 
 def _are_server_codes(value: object) -> bool:
@@ -95,7 +97,8 @@ def checked_machine_facts(facts: Mapping[str, Any]) -> dict[str, dict[str, objec
     for name, entry in observed.items():
         if not isinstance(entry, Mapping) or "value" not in entry:
             raise ValueError(f'{name} is no {{"value": ...}}')
-        if problem := fact_problem(name, entry["value"]):
+        problem = fact_problem(name, entry["value"])
+        if problem:
             raise ValueError(problem)
     return {name: {"value": entry["value"], "how": "observed"} for name, entry in observed.items()}
 
@@ -103,7 +106,10 @@ def checked_machine_facts(facts: Mapping[str, Any]) -> dict[str, dict[str, objec
 def checked_client_facts(facts: dict[str, Any]) -> dict[str, Any]:
     """Raises ValueError for a wrong type or range."""
     for name, value in facts.items():
-        if value is not None and (problem := fact_problem(name, value)):
+        if value is None:
+            continue
+        problem = fact_problem(name, value)
+        if problem:
             raise ValueError(problem)
     return facts
 

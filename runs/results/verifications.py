@@ -30,13 +30,18 @@ def load_verifications(system: str) -> list[dict[str, Any]]:
 
 
 def _parse(entry: dict[str, Any]) -> dict[str, Any]:
-    checks: list[tuple[str, Any]] = []
-    for mode, results in entry["modes"].items():
-        checks += [(mode, check) for check in results]
+    counts: Counter[str] = Counter()
+    failures = []
+    for mode, checks in entry["modes"].items():
+        counts.update(str(check["status"]) for check in checks)
+        failures += [f"{mode}: {check['check']}: {check['detail']}" for check in checks if check["status"] == "failed"]
 
     version, how, nodes = str(entry["version"]), str(entry["how"]), int(entry.get("nodes", 1))
+    server = how
+    if nodes > 1:
+        server += f", {nodes} nodes"
     return {
-        "label": f"{version} ({how}{f', {nodes} nodes' if nodes > 1 else ''})",
+        "label": f"{version} ({server})",
         "version": version,
         "how": how,  # "real server", "vendor mock" or "wire stand-in"
         "nodes": nodes,
@@ -44,9 +49,7 @@ def _parse(entry: dict[str, Any]) -> dict[str, Any]:
         "driver": str(entry["driver"]),
         "started_by_benchsite": bool(entry["started_by_benchsite"]),
         "modes": list(entry["modes"]),
-        "counts": dict(Counter(str(check["status"]) for _, check in checks)),  # of all modes
-        "failures": [
-            f"{mode}: {check['check']}: {check['detail']}" for mode, check in checks if check["status"] == "failed"
-        ],
+        "counts": dict(counts),  # of all modes
+        "failures": failures,
         "not_tested": dict(entry.get("not_tested", {})),  # mode -> why this server could not have it
     }

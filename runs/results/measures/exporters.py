@@ -92,20 +92,24 @@ def write_samples(kinds: Mapping[str, str], at_s: Sequence[float], columns: Mapp
 def read_samples(text: str) -> list[SampledSeries]:
     """The series of such a file; counters as rates. None of what is no such file."""
     rows = list(csv.reader(io.StringIO(text)))
-    if len(rows) < 3 or rows[0][:1] != [AT] or len({len(row) for row in rows}) > 1:
+    if len(rows) < 3 or len({len(row) for row in rows}) > 1:
         return []
 
-    names, kinds = rows[:2]
+    names, kinds, *samples = rows
+    if names[:1] != [AT]:
+        return []
     try:
-        numbers = np.array([list(map(float, row)) for row in rows[2:]], dtype=np.float64)
+        numbers = np.array([list(map(float, sample)) for sample in samples], dtype=np.float64)
     except ValueError:
         return []
 
-    at_s = numbers[:, 0]
-    return [
-        SampledSeries(name, kind, at_s, compute_rate(at_s, values) if kind == COUNTER else values)
-        for name, kind, values in zip(names[1:], kinds[1:], numbers.T[1:], strict=True)
-    ]
+    at_s, *columns = numbers.T
+    series = []
+    for name, kind, values in zip(names[1:], kinds[1:], columns, strict=True):
+        if kind == COUNTER:
+            values = compute_rate(at_s, values)
+        series.append(SampledSeries(name, kind, at_s, values))
+    return series
 
 
 def compute_rate(at_s: Array, counts: Array) -> Array:
@@ -139,12 +143,15 @@ def pick_preset(series: Sequence[SampledSeries]) -> list[PickedLine]:
 
 
 def _add_up(preset: Preset, series: Iterable[SampledSeries]) -> Iterator[PickedLine]:
-    label, value = preset.without
+    excluded_label, excluded_value = preset.without
+    quantity, _, _ = preset.title.partition(" (")
     parts: dict[str, list[SampledSeries]] = defaultdict(list)
     for entry in series:
         labels = entry.labels
-        if not label or labels.get(label) != value:
-            parts[labels.get(preset.by, "") or preset.line or preset.title.partition(" (")[0]].append(entry)
+        if excluded_label and labels.get(excluded_label) == excluded_value:
+            continue
+        name = labels.get(preset.by) or preset.line or quantity
+        parts[name].append(entry)
     for name, entries in parts.items():
         values = np.array([entry.values for entry in entries])
         # A device that comes or goes leaves the others their sum.
@@ -155,13 +162,13 @@ def _add_up(preset: Preset, series: Iterable[SampledSeries]) -> Iterator[PickedL
 def search_series(series: Sequence[SampledSeries], words: str) -> list[PickedLine]:
     """Every series in whose text all of these words occur, a panel for each family."""
     sought = words.lower().split()
-    return [
-        PickedLine(
-            f"{entry.family} (1/s)" if entry.kind == COUNTER else entry.family,
-            ", ".join(entry.labels.values()) or entry.family,
-            entry.at_s,
-            entry.values,
-        )
-        for entry in series
-        if all(word in entry.text.lower() for word in sought)
-    ]
+    lines = []
+    for entry in series:
+        if not all(word in entry.text.lower() for word in sought):
+            continue
+        title = entry.family
+        if entry.kind == COUNTER:
+            title += " (1/s)"
+        name = ", ".join(entry.labels.values()) or entry.family
+        lines.append(PickedLine(title, name, entry.at_s, entry.values))
+    return lines

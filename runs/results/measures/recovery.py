@@ -49,12 +49,10 @@ def level_before(seconds: Floats, rate_ops_s: Floats, *, begin_s: float, end_s: 
     """The median of the whole seconds from `begin_s` to `end_s`, of the last 60 at most; None where there is none."""
     inside = (seconds >= begin_s - 0.5) & (seconds + 1 <= end_s + EPSILON_S) & np.isfinite(rate_ops_s)
     rates = rate_ops_s[inside][-MAX_LEVEL_S:]
-    level = 0.0
-    if rates.size:
-        level = float(np.median(rates))
-    if level > 0:
-        return level
-    return None
+    if not rates.size:
+        return None
+    level = float(np.median(rates))
+    return level if level > 0 else None
 
 
 def recoveries(
@@ -76,57 +74,55 @@ def recoveries(
     if not faults_s:
         return None
 
-    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=faults_s[0][0])
+    begins_s = [fault_begin_s for fault_begin_s, _ in faults_s]
+    level = level_before(seconds, rate_ops_s, begin_s=begin_s, end_s=begins_s[0])
     if level is None:
         return None
 
-    next_begins_s = [*(began_s for began_s, _ in faults_s[1:]), end_s]
+    ends = seconds + 1
     finite = np.isfinite(rate_ops_s)
     measured = []
-    for (fault_s, ended_s), next_s in zip(faults_s, next_begins_s, strict=True):
-        ends = seconds + 1
-        inside = finite & (ends > fault_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
-        lasted_s = None
-        if ended_s is not None:
-            lasted_s = ended_s - fault_s
-        after_s = ends[inside] - fault_s
-        measured.append(_recovery(after_s, rate_ops_s[inside], failed[inside], level, lasted_s, target_ops_s))
+    for (fault_begin_s, fault_end_s), next_s in zip(faults_s, [*begins_s[1:], end_s], strict=True):
+        inside = finite & (ends > fault_begin_s + EPSILON_S) & (ends <= next_s + EPSILON_S)
+        lasted_s = np.inf if fault_end_s is None else fault_end_s - fault_begin_s
+        after_s = ends[inside] - fault_begin_s
+        measured.append(_measure_recovery(after_s, rate_ops_s[inside], failed[inside], level, lasted_s, target_ops_s))
 
     return measured
 
 
-def _recovery(
+def _measure_recovery(
     after_s: Floats,
     rate: Floats,
     failed: Floats,
     level: float,
-    lasted_s: float | None,
+    lasted_s: float,
     target_ops_s: float | None,
 ) -> Recovery:
     low = rate < RECOVERED_SHARE * level
-    recovered = _recovered_at(low)
-    until, recovered_s = rate.size, None
+    recovered = _find_recovery(low)
+    recovered_s = None
     if recovered is not None:
-        until = recovered
         recovered_s = float(after_s[recovered]) if recovered else 0.0
 
-    limit = (target_ops_s or np.inf) * (1 + CATCH_UP_SHARE)
-    above = rate > limit
-    end_s = np.inf if lasted_s is None else lasted_s
-    is_behind = after_s >= end_s + 1 - EPSILON_S
+    catch_up = np.zeros(0)
+    if target_ops_s:
+        catch_up = rate[rate > target_ops_s * (1 + CATCH_UP_SHARE)] - target_ops_s
+    is_during = (after_s >= 1 - EPSILON_S) & (after_s <= lasted_s + EPSILON_S)
+    is_after = after_s >= lasted_s + 1 - EPSILON_S
 
     return Recovery(
         level_ops_s=level,
-        # Where it never fell below 90 %, the lowest second of all.
-        lowest_ops_s=float(rate[: until or rate.size].min(initial=level)),
+        # Where it never fell below 90 %, or never recovered, the lowest second of all.
+        lowest_ops_s=float(rate[: recovered or rate.size].min(initial=level)),
         below_s=int(low.sum()),
         errors=int(np.nansum(failed)),
-        first_success_s=_first_success_s(after_s, rate),
+        first_success_s=_find_first_success_s(after_s, rate),
         recovered_s=recovered_s,
-        catch_up_s=int(above.sum()),
-        catch_up_operations=float((rate[above] - target_ops_s).sum()) if target_ops_s else 0.0,
-        during_ops_s=_mean(rate[(after_s >= 1 - EPSILON_S) & (after_s <= end_s + EPSILON_S)]),
-        returning_ops_s=_mean(rate[is_behind][: _recovered_at(low[is_behind])]),
+        catch_up_s=catch_up.size,
+        catch_up_operations=float(catch_up.sum()),
+        during_ops_s=_mean(rate[is_during]),
+        returning_ops_s=_mean(rate[is_after][: _find_recovery(low[is_after])]),
     )
 
 
@@ -147,39 +143,39 @@ def find_return_s(
     """
     before = seconds + 1 <= began_s + EPSILON_S
     usual_us = p99_us[before & np.isfinite(p99_us)]
-    if not before.any() or not offered_ops_s[before].sum() or not usual_us.size:
+    offered_before = offered_ops_s[before].sum()
+    if not offered_before or not usual_us.size:
         return float("nan")
 
-    least = BACK_SHARE * goodput_ops_s[before].sum() / offered_ops_s[before].sum()
-    most_us = BACK_LATENCY * float(np.median(usual_us))
+    min_share = BACK_SHARE * goodput_ops_s[before].sum() / offered_before
+    max_us = BACK_LATENCY * float(np.median(usual_us))
     after = np.flatnonzero(seconds >= ended_s - EPSILON_S)
     for first in after[: max(after.size - BACK_S + 1, 0)].tolist():
         part = slice(first, first + BACK_S)
         offered = offered_ops_s[part].sum()
-        if offered and goodput_ops_s[part].sum() / offered >= least and np.nanmax(p99_us[part], initial=0) <= most_us:
+        is_fast = np.nanmax(p99_us[part], initial=0) <= max_us
+        if offered and is_fast and goodput_ops_s[part].sum() / offered >= min_share:
             return max(float(seconds[first] - ended_s), 0.0)
 
     return None
 
 
 def _mean(rate: Floats) -> float | None:
-    if rate.size:
-        return float(rate.mean())
-    return None
+    return float(rate.mean()) if rate.size else None
 
 
-def _recovered_at(low: npt.NDArray[np.bool_]) -> int | None:
+def _find_recovery(low: npt.NDArray[np.bool_]) -> int | None:
     """The first second from which none of SUSTAINED_S is low, after the first low one; 0 where none is low."""
     if not low.any():
         return 0
     for index in range(int(np.argmax(low)) + 1, low.size):
         following = low[index : index + SUSTAINED_S]
-        if not following.any() and (following.size == SUSTAINED_S):
+        if following.size == SUSTAINED_S and not following.any():
             return index
     return None
 
 
-def _first_success_s(after_s: Floats, rate: Floats) -> float | None:
+def _find_first_success_s(after_s: Floats, rate: Floats) -> float | None:
     empty = rate <= 0
     if not empty.any():
         return 0.0

@@ -8,6 +8,7 @@ doubling and refined by geometric means. Runs that confirm a load are never thos
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -102,30 +103,38 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
     more than `goal.width`, and no limit decided, the upper end runs again: each such run measures the capacity anew.
     """
     goal = goal or Goal()
-    verdicts = {load: classify(trials, load) for load in _loads(trials)}
     low, high = bracket(trials)
-    load: int | None
-    rule, load = Rule.DECIDE, next((load for load, verdict in verdicts.items() if verdict is None), None)
+    rule, load = _choose_target(probe_ops_s, trials, goal)
     if load is None:
-        failed = sum(verdict is False for verdict in verdicts.values())
-        rule, load = _narrowed(low, high, goal, round(goal.start_share * probe_ops_s), failed)
-
-    if load is None:
-        ends = [end for end in (high, low) if end is not None and _count(trials, end) < goal.confirmations]
-        rule, load = Rule.CONFIRM, next(iter(ends), None)
-
-    if load is None:
-        measured = _measured(probe_ops_s, trials)
-        is_narrow = max(measured) <= (1 + goal.width) * min(measured)
-        if is_narrow or _has_broken_limits(trials) or 1 + len(trials) >= goal.max_trials:
-            return Step(State.BRACKETED, Rule.END, low, high)
-        rule, load = Rule.CONFIRM, high
-        assert load is not None
-
+        return Step(State.BRACKETED, Rule.END, low, high)
     if low is None and load < max(MIN_SHARE * probe_ops_s, goal.min_load):
         return Step(State.NO_LOAD, Rule.END, low, high)
 
-    return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
+    return _limit_step(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
+
+
+def _choose_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal) -> tuple[Rule, int | None]:
+    """The next target and why it is tried; None where the bracket is narrow and confirmed."""
+    verdicts = {load: classify(trials, load) for load in _list_loads(trials)}
+    undecided = [load for load, verdict in verdicts.items() if verdict is None]
+    if undecided:
+        return Rule.DECIDE, undecided[0]
+
+    low, high = bracket(trials)
+    failed = sum(verdict is False for verdict in verdicts.values())
+    rule, load = _narrow_bracket(low, high, goal, round(goal.start_share * probe_ops_s), failed)
+    if load is not None:
+        return rule, load
+
+    for end in (high, low):
+        if end is not None and _count(trials, end) < goal.confirmations:
+            return Rule.CONFIRM, end
+
+    measured = _list_capacities(probe_ops_s, trials)
+    is_narrow = max(measured) <= (1 + goal.width) * min(measured)
+    if is_narrow or _has_broken_limits(trials) or 1 + len(trials) >= goal.max_trials:
+        return Rule.END, None
+    return Rule.CONFIRM, high
 
 
 def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> Step:
@@ -136,34 +145,36 @@ def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None) -> St
     neighbours of the best rung; `high` is None where throughput did not fall above it.
     """
     goal = goal or Goal()
-    values = {load: _selected(trials, load) for load in sorted(_loads(trials))}
+    values = {load: _get_selection_value(trials, load) for load in sorted(_list_loads(trials))}
     best = max(values, key=lambda load: values[load], default=None)
     if best is None:
         return Step(State.SEARCHING, Rule.START, None, None, max(start, goal.min_load))
 
     low = max((load for load in values if load < best), default=None)
     high = min((load for load in values if load > best), default=None)
-    spare = goal.max_trials - len(trials) - goal.confirmations
-    rule, load = _toward_peak(values, best, goal) if spare > 0 else (Rule.CONFIRM, None)
+    end_state = State.BRACKETED
+    rule, load = _approach_peak(values, best, goal)
+    if load is not None and len(trials) + goal.confirmations >= goal.max_trials:
+        # The trials that are left confirm the best load.
+        end_state, load = State.SPENT, None
     if load is None and values[best] == 0:
         return Step(State.NO_LOAD, Rule.END, None, min(values))
 
     if load is None and _count(trials, best) <= goal.confirmations:
         rule, load = Rule.CONFIRM, best
     if load is None:
-        state = State.BRACKETED
-        if spare <= 0 and _toward_peak(values, best, goal)[1]:
-            state = State.SPENT
-        return Step(state, Rule.END, low, high)
+        return Step(end_state, Rule.END, low, high)
 
-    return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials), goal)
+    return _limit_step(Step(State.SEARCHING, rule, low, high, load), len(trials), goal)
 
 
-def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Rule, int | None]:
+def _approach_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Rule, int | None]:
     """The load that brackets or refines the peak; None where it is located."""
-    lowest, *_, highest = (*values, max(values))
-    if values[best] == 0:  # No load has kept the limits so far.
-        return Rule.LOWER, max(lowest // 2, goal.min_load) if lowest > goal.min_load else None
+    lowest, highest = min(values), max(values)
+    if values[best] == 0 and lowest <= goal.min_load:  # No load has kept the limits so far.
+        return Rule.LOWER, None
+    if values[best] == 0:
+        return Rule.LOWER, max(lowest // 2, goal.min_load)
 
     if best == highest and not _has_flattened(values):
         doubled = min(2 * highest, goal.max_load or 2 * highest)
@@ -174,24 +185,28 @@ def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Ru
         return Rule.LOWER, max(lowest // 2, goal.min_load)
 
     loads = list(values)
-    at = loads.index(best)
+    position = loads.index(best)
     # The peak is rather on the side of the higher neighbour; just below one that broke a limit it may be higher still.
-    neighbours = [load for load in loads[max(at - 1, 0) : at + 2] if load != best]
+    neighbours = [load for load in loads[max(position - 1, 0) : position + 2] if load != best]
     for neighbour in sorted(neighbours, key=lambda load: values[load] or math.inf, reverse=True):
         below, above = sorted((best, neighbour))
         middle = round(math.sqrt(below * above))
-        if above / below > (FINE if values[neighbour] else 1 + goal.width) and middle not in (below, above):
+        fine_enough = FINE if values[neighbour] else 1 + goal.width
+        if above / below > fine_enough and middle not in (below, above):
             return Rule.BISECT, middle
 
     return Rule.CONFIRM, None
 
 
 def _has_flattened(values: Mapping[int, float]) -> bool:
-    last = [value for _, value in sorted(values.items())][-3:]
-    return len(last) == 3 and last[1] < MIN_GAIN * last[0] and last[2] < MIN_GAIN * last[1]
+    """Whether the last two doublings gained too little."""
+    if len(values) < 3:
+        return False
+    first, second, third = (values[load] for load in sorted(values)[-3:])
+    return second < MIN_GAIN * first and third < MIN_GAIN * second
 
 
-def _selected(trials: Sequence[Trial], load: int) -> float:
+def _get_selection_value(trials: Sequence[Trial], load: int) -> float:
     """By what a load is compared: its first trial's throughput; 0 where most of its trials broke a limit."""
     ran = [trial for trial in trials if trial.load == load]
     if 2 * sum(trial.sustained for trial in ran) >= len(ran):
@@ -199,7 +214,7 @@ def _selected(trials: Sequence[Trial], load: int) -> float:
     return 0.0
 
 
-def _limited(step: Step, trials: int, goal: Goal) -> Step:
+def _limit_step(step: Step, trials: int, goal: Goal) -> Step:
     """The end instead of the step, where it goes beyond what the clients can offer or there are no trials left."""
     assert step.next_load is not None
     if goal.max_load is not None and step.next_load > goal.max_load:
@@ -209,7 +224,7 @@ def _limited(step: Step, trials: int, goal: Goal) -> Step:
     return step
 
 
-def _narrowed(low: int | None, high: int | None, goal: Goal, start: int, failed: int) -> tuple[Rule, int | None]:
+def _narrow_bracket(low: int | None, high: int | None, goal: Goal, start: int, failed: int) -> tuple[Rule, int | None]:
     if low is None and high is not None:
         # Further down with every failure: a limit of latency may lie far below what the probe reached.
         return Rule.LOWER, round(high / goal.step ** (2 ** max(failed - 2, 0)))
@@ -223,7 +238,7 @@ def _narrowed(low: int | None, high: int | None, goal: Goal, start: int, failed:
 
 def bracket(trials: Sequence[Trial]) -> tuple[int | None, int | None]:
     """The highest target sustained below every failed one, and the lowest that failed; None where there is none."""
-    verdicts = {load: classify(trials, load) for load in _loads(trials)}
+    verdicts = {load: classify(trials, load) for load in _list_loads(trials)}
     high = min((load for load, verdict in verdicts.items() if verdict is False), default=None)
     sustained = [load for load, verdict in verdicts.items() if verdict and (high is None or load < high)]
     return max(sustained, default=None), high
@@ -238,11 +253,12 @@ def is_confirmed(probe_ops_s: float, trials: Sequence[Trial]) -> bool:
     low, high = bracket(trials)
     if low is None or high is None:
         return False
-    return min(_count(trials, low), _failures(probe_ops_s, trials, high)) >= CONFIRMATIONS
+    return min(_count(trials, low), _count_failures(probe_ops_s, trials, high)) >= CONFIRMATIONS
 
 
-def _failures(probe_ops_s: float, trials: Sequence[Trial], high: int) -> int:
-    return sum(trial.load >= high and not trial.sustained for trial in trials) + (probe_ops_s < SUSTAINED * high)
+def _count_failures(probe_ops_s: float, trials: Sequence[Trial], high: int) -> int:
+    failed = sum(trial.load >= high and not trial.sustained for trial in trials)
+    return failed + (probe_ops_s < SUSTAINED * high)
 
 
 def undecided_step(probe_ops_s: float, trials: Sequence[Trial]) -> Step | None:
@@ -252,12 +268,14 @@ def undecided_step(probe_ops_s: float, trials: Sequence[Trial]) -> Step | None:
     upper end of the bracket, where there is none or a single run shows it.
     """
     low, high = bracket(trials)
-    split = [load for load in _loads(trials) if classify(trials, load) is None and load < (high or math.inf)]
-    if split:
-        return Step(State.SEARCHING, Rule.DECIDE, low, high, min(split))
-    if low is not None and high is None:
+    undecided = [load for load in _list_loads(trials) if classify(trials, load) is None and load < (high or math.inf)]
+    if undecided:
+        return Step(State.SEARCHING, Rule.DECIDE, low, high, min(undecided))
+    if low is None:
+        return None
+    if high is None:
         return Step(State.SEARCHING, Rule.RAISE, low, high, round(STEP * low))
-    if low is not None and high is not None and _failures(probe_ops_s, trials, high) < CONFIRMATIONS:
+    if _count_failures(probe_ops_s, trials, high) < CONFIRMATIONS:
         return Step(State.SEARCHING, Rule.CONFIRM, low, high, high)
     return None
 
@@ -320,10 +338,10 @@ def peak_ops_s(trials: Sequence[Trial]) -> float | None:
 
 
 def _sustained_by_load(trials: Sequence[Trial]) -> dict[int, list[float]]:
-    runs: dict[int, list[float]] = {}
+    runs: defaultdict[int, list[float]] = defaultdict(list)
     for trial in trials:
         if trial.sustained:
-            runs.setdefault(trial.load, []).append(trial.throughput_ops_s)
+            runs[trial.load].append(trial.throughput_ops_s)
     return runs
 
 
@@ -334,7 +352,7 @@ def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
     the mean of a censored normal distribution of log throughput (Tobit, by EM). Its standard deviation is estimated
     with it, beginning from 3 % with the weight of four trials.
     """
-    measured = [math.log(ops_s) for ops_s in _measured(probe_ops_s, trials)]
+    measured = [math.log(ops_s) for ops_s in _list_capacities(probe_ops_s, trials)]
     reached = [math.log(trial.throughput_ops_s) for trial in trials if trial.sustained]
     standard = statistics.NormalDist()
     mean = statistics.fmean(measured)
@@ -361,7 +379,7 @@ def _has_broken_limits(trials: Sequence[Trial]) -> bool:
     return any(not trial.sustained and not trial.is_short for trial in trials)
 
 
-def _measured(probe_ops_s: float, trials: Sequence[Trial]) -> list[float]:
+def _list_capacities(probe_ops_s: float, trials: Sequence[Trial]) -> list[float]:
     """The throughputs where more was offered than the database can do, in ops/s."""
     return [probe_ops_s, *(trial.throughput_ops_s for trial in trials if trial.is_short)]
 
@@ -374,7 +392,7 @@ def _mean_above(z: float, standard: statistics.NormalDist) -> float:
     return z
 
 
-def _loads(trials: Sequence[Trial]) -> list[int]:
+def _list_loads(trials: Sequence[Trial]) -> list[int]:
     """In the order of their first trial."""
     return list(dict.fromkeys(trial.load for trial in trials))
 

@@ -29,9 +29,9 @@ class Drift:
 
     def exceeds(self, share: float, sigmas: float) -> bool:
         """Whether either is above `share`, and above what chance alone does (`sigmas` standard errors)."""
-        return abs(self.slope) > max(share, sigmas * self.slope_error) or abs(self.halves) > max(
-            share, sigmas * self.halves_error
-        )
+        slope_limit = max(share, sigmas * self.slope_error)
+        halves_limit = max(share, sigmas * self.halves_error)
+        return abs(self.slope) > slope_limit or abs(self.halves) > halves_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SteadyState:
     mean_kept: float
 
 
-def mser5(series: Sequence[float]) -> SteadyState | None:
+def mser5(series: Sequence[float] | npt.NDArray[np.float64]) -> SteadyState | None:
     """The cut that minimises the squared standard error of the mean of what is kept; None below four batches.
 
     At most half of the batches may be cut. MSER is blind to a late slow drift: `compute_drift` measures that.
@@ -65,10 +65,10 @@ def mser_statistics(means: npt.NDArray[np.float64], limit: int) -> npt.NDArray[n
     first: the difference of two large sums would have no digits left.
     """
     centred = means - means.mean()
-    kept = np.arange(means.size, means.size - limit - 1, -1, dtype=np.float64)
+    remaining = np.arange(means.size, means.size - limit - 1, -1, dtype=np.float64)
     sums = np.cumsum(centred[::-1])[::-1][: limit + 1]
     squares = np.cumsum(centred[::-1] ** 2)[::-1][: limit + 1]
-    return np.maximum(squares - sums**2 / kept, 0.0) / kept**2
+    return np.maximum(squares - sums**2 / remaining, 0.0) / remaining**2
 
 
 def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
@@ -82,24 +82,28 @@ def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
     half = values.size // 2
     first, second = float(values[:half].mean()), float(values[half:].mean())
     if mean == 0 or first == 0:
-        return Drift(0.0, 0.0, 0.0, 0.0)
+        return Drift(slope=0.0, slope_error=0.0, halves=0.0, halves_error=0.0)
 
-    slope = float(np.polyfit(np.arange(values.size, dtype=np.float64), values, 1)[0]) * values.size / mean
+    slope_per_s, _ = np.polyfit(np.arange(values.size, dtype=np.float64), values, 1)
+    slope = float(slope_per_s) * values.size / mean
+    halves = second / first - 1
     if batches < 4:
-        return Drift(slope, math.inf, second / first - 1, math.inf)
+        return Drift(slope=slope, slope_error=math.inf, halves=halves, halves_error=math.inf)
 
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
-    at = np.arange(batches, dtype=np.float64) - (batches - 1) / 2
-    left = means - means.mean() - float(at @ means / (at @ at)) * at
+    # The least-squares line through the means of the batches, whose positions are centred.
+    positions = np.arange(batches, dtype=np.float64) - (batches - 1) / 2
+    squares = float(positions @ positions)
+    residuals = means - means.mean() - float(positions @ means) / squares * positions
+    slope_error = math.sqrt(float(residuals @ residuals) / (batches - 2) / squares)
+    first_error = _compute_standard_error(means[: batches // 2])
+    second_error = _compute_standard_error(means[batches // 2 :])
 
     return Drift(
         slope=slope,
-        slope_error=math.sqrt(float(left @ left) / (batches - 2) / float(at @ at)) * batches / mean,
-        halves=second / first - 1,
-        halves_error=math.hypot(
-            _compute_standard_error(means[: batches // 2]), _compute_standard_error(means[batches // 2 :])
-        )
-        / first,
+        slope_error=slope_error * batches / mean,
+        halves=halves,
+        halves_error=math.hypot(first_error, second_error) / first,
     )
 
 
@@ -131,21 +135,23 @@ def suggest(
     Latencies are by operation; NaN where an interval has none.
     """
     rate = np.nan_to_num(np.asarray(rate_ops_s, dtype=np.float64))
-    series = {"throughput": rate}
-    for operation, values in p95_us.items():
-        filled = _filled(np.asarray(values, dtype=np.float64))
-        if filled is not None:
-            series[f"p95 of {operation}"] = filled
-
-    steady_parts = {name: steady for name, values in series.items() if (steady := mser5(values.tolist())) is not None}
-    if "throughput" not in steady_parts:
+    steady = mser5(rate)
+    if steady is None:
         return None
 
-    by, steady = max(steady_parts.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
+    latest = "throughput"
+    for operation, values in p95_us.items():
+        filled = _fill_gaps(np.asarray(values, dtype=np.float64))
+        by_latency = mser5(filled) if filled is not None else None
+        if by_latency is None:
+            continue
+        if (by_latency.at_limit, by_latency.truncate_s) > (steady.at_limit, steady.truncate_s):
+            latest, steady = f"p95 of {operation}", by_latency
+
     drift = compute_drift(rate[steady.truncate_s :])
     return Suggestion(
         cut_s=steady.truncate_s * interval_s,
-        by=by,
+        by=latest,
         at_limit=steady.at_limit,
         drift=max(drift.slope, drift.halves, key=abs),
     )
@@ -163,10 +169,10 @@ def extend_warmup(rate_ops_s: Sequence[float], p95_us: Sequence[float], *, warmu
     return min(max(warmup_s, suggestion.cut_s), warmup_s + settle_s)
 
 
-def _filled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+def _fill_gaps(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     """Gaps bridged by straight lines; None where there are too many of them."""
     finite = np.isfinite(values)
     if not values.size or (~finite).mean() > MAX_GAPS:
         return None
-    at = np.arange(values.size, dtype=np.float64)
-    return np.interp(at, at[finite], values[finite])
+    positions = np.arange(values.size, dtype=np.float64)
+    return np.interp(positions, positions[finite], values[finite])

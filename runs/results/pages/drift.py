@@ -26,9 +26,7 @@ class Drift:
     @property
     def floor(self) -> float | None:
         """As a share: repeats on this cluster differ by more in one case of twenty only."""
-        if self.noise:
-            return self.noise.limit
-        return None
+        return self.noise.limit if self.noise else None
 
     @property
     def above(self) -> bool:
@@ -43,16 +41,15 @@ def compute_drift(matrix: Matrix, measured: Sequence[Run]) -> Drift | None:
         return None
 
     bracket = next((run for run in reversed(brackets) if usable(run)), brackets[-1])
-    cell = get_cell(bracket)
-    firsts = sorted((r for r in measured if not r.is_bracket and get_cell(r) == cell), key=lambda run: run.repeat)
-    first = next((run for run in firsts if usable(run)), firsts[0] if firsts else None)
+    same_cell = [run for run in measured if not run.is_bracket and get_cell(run) == get_cell(bracket)]
+    # The first repeat with a number, else the first one.
+    first = min(same_cell, key=lambda run: (not usable(run), run.repeat), default=None)
     if first is None or not usable(first) or not usable(bracket):
-        return Drift(bracket, first, None, None)
+        return Drift(bracket=bracket, first=first, change=None, noise=None)
 
     assert first.throughput_ops_s is not None and bracket.throughput_ops_s is not None
-    return Drift(
-        bracket, first, drift(first.throughput_ops_s, bracket.throughput_ops_s), estimate_noise(matrix, bracket)
-    )
+    change = drift(first.throughput_ops_s, bracket.throughput_ops_s)
+    return Drift(bracket=bracket, first=first, change=change, noise=estimate_noise(matrix, bracket))
 
 
 def usable(run: Run) -> bool:
@@ -72,13 +69,11 @@ def estimate_noise(matrix: Matrix, bracket: Run) -> Repeatability | None:
         excluded_reason="", matrix__trial_of__isnull=True,
     ).exclude(Q(verdict=Verdict.REJECT, verdict_override="") | Q(matrix=matrix, is_bracket=True))  # fmt: skip
     cells: dict[tuple[object, ...], list[float]] = defaultdict(list)
-    for *cell, value in runs.order_by("-created_at").values_list(
-        "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
-    )[:MAX_RUNS]:
-        cells[tuple(cell)].append(value or 0.0)
+    columns = runs.order_by("-created_at").values_list("sweep_id", "threads", "target_ops_s", "throughput_ops_s")
+    for *cell, throughput_ops_s in columns[:MAX_RUNS]:
+        cells[tuple(cell)].append(throughput_ops_s or 0.0)
 
-    finding = repeatability(cells.values())
-    if finding and finding.cells >= MIN_CELLS:
-        return finding
-
-    return None
+    noise = repeatability(cells.values())
+    if noise is None or noise.cells < MIN_CELLS:
+        return None
+    return noise

@@ -44,12 +44,14 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
     `problem` says why the settings cannot be rendered; it is empty where they can.
     """
     record = mode.durability
-    acked = record.replicas_acked
+    copies = "none"
+    if record.replicas_acked:
+        copies = f"{record.replicas_acked}, {ACKS[record.replica_ack]}"
     row: Row = {
         "mode": mode,
         "durability": record,
         "ack": ACKS[record.ack],
-        "copies": f"{acked}, {ACKS[record.replica_ack]}" if acked else "none",
+        "copies": copies,
         "reads": READS[record.reads],
         "window": _loss_window(record),
     }
@@ -61,14 +63,16 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
 
     # What is part of a URL is shown by itself, without the address.
     client = {**system.check_binding_properties(properties), **client, **mode.client_properties}
-    address = system.binding.endpoint.addresses
-    secret = set(secret_properties(system))
-    shown = {name: HIDDEN if name in secret else value for name, value in client.items() if name not in address}
+    addresses = system.binding.endpoint.addresses
+    client = {name: value for name, value in client.items() if name not in addresses}
+    for name in secret_properties(system):
+        if name in client:
+            client[name] = HIDDEN
 
     return {
         **row,
         "server": lines(server, mode.server_settings, settings),
-        "client": lines(shown, mode.client_properties, properties),
+        "client": lines(client, mode.client_properties, properties),
         "problem": "",
     }
 
@@ -76,12 +80,12 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
 def _loss_window(record: Durability) -> str:
     if record.loss_window_s is None:
         return "unbounded"
-    worst = ""
+    if not record.loss_window_s:
+        return "0 s"
+    window = f"{formatting.exact(record.loss_window_s)} s"
     if record.worst_loss_window_s:
-        worst = f" (worst {formatting.exact(record.worst_loss_window_s)} s)"
-    if record.loss_window_s:
-        return f"{formatting.exact(record.loss_window_s)} s{worst}"
-    return "0 s"
+        window += f" (worst {formatting.exact(record.worst_loss_window_s)} s)"
+    return window
 
 
 def lines(

@@ -70,44 +70,61 @@ def applied_faults_by_run(runs: Sequence[Run]) -> dict[Run, list[AppliedFault]]:
 
 def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[UnpackedSeries]) -> list[AppliedFault]:
     records = run.evidence.get("faults") or ()
-    begin_at = None
+    window_begin_at = None
+    recovery_by_begin: dict[float, Recovery] = {}
     if cut and cut["window_from"]:
-        begin_at = cut["window_from"].timestamp()
-    applied = [record for record in records if record["began_at"] is not None]
-    measures: list[Recovery] | None = None
-    if cut and begin_at is not None and series:
-        base_s = min(stored.base_s for stored in series)
-        seconds, rate, failed = _totals(series, base_s)
-        # The clients begin their seconds when they have started, a little after the instant that they agreed on.
-        late_s = begin_at - cut["warmup_s"] - base_s
-        if 0 < late_s < 1:
-            seconds += late_s
-        measures = recoveries(
-            seconds,
-            rate,
-            failed,
-            [
-                (record["began_at"] - base_s, None if record["ended_at"] is None else record["ended_at"] - base_s)
-                for record in applied
-            ],
-            begin_s=begin_at - base_s,
-            end_s=begin_at + cut["window_s"] - base_s,
-            target_ops_s=run.target_ops_s,
-        )
+        window_begin_at = cut["window_from"].timestamp()
+        applied = [record for record in records if record["began_at"] is not None]
+        recovery_by_begin = _measure_recoveries(run, cut, series, applied)
 
-    by_begin = dict(zip([record["began_at"] for record in applied], measures or (), strict=False))
-    return [
-        AppliedFault(
+    faults = []
+    for number, record in enumerate(records, 1):
+        began_at, began_s = record["began_at"], None
+        if began_at is not None and window_begin_at is not None:
+            began_s = began_at - window_begin_at
+        fault = AppliedFault(
             number=number,
             fault=record["fault"],
-            began_at=record["began_at"],
+            began_at=began_at,
             ended_at=record["ended_at"],
-            began_s=None if begin_at is None or record["began_at"] is None else record["began_at"] - begin_at,
+            began_s=began_s,
             error=record["error"],
-            recovery=by_begin.get(record["began_at"]),
+            recovery=recovery_by_begin.get(began_at),
         )
-        for number, record in enumerate(records, 1)
-    ]
+        faults.append(fault)
+    return faults
+
+
+def _measure_recoveries(
+    run: Run, cut: Mapping[str, Any], series: Sequence[UnpackedSeries], applied: Sequence[Mapping[str, Any]]
+) -> dict[float, Recovery]:
+    """By the begin of each fault that was applied; empty where no seconds tell."""
+    if not series:
+        return {}
+
+    base_s = min(stored.base_s for stored in series)
+    begin_s = cut["window_from"].timestamp() - base_s
+    seconds, rate, failed = _sum_operations(series, base_s)
+    # The clients begin their seconds when they have started, a little after the instant that they agreed on.
+    late_s = begin_s - cut["warmup_s"]
+    if 0 < late_s < 1:
+        seconds += late_s
+    faults_s = []
+    for record in applied:
+        ended_s = None if record["ended_at"] is None else record["ended_at"] - base_s
+        faults_s.append((record["began_at"] - base_s, ended_s))
+    measures = recoveries(
+        seconds,
+        rate,
+        failed,
+        faults_s,
+        begin_s=begin_s,
+        end_s=begin_s + cut["window_s"],
+        target_ops_s=run.target_ops_s,
+    )
+    if measures is None:
+        return {}
+    return {record["began_at"]: measure for record, measure in zip(applied, measures, strict=True)}
 
 
 def get_overload(run: Run, cut: MeasurementSet) -> dict[str, float | None] | None:
@@ -126,26 +143,32 @@ def get_overload(run: Run, cut: MeasurementSet) -> dict[str, float | None] | Non
         return None
 
     base_s = min(stored.base_s for stored in series)
-    seconds, goodput_ops_s, _ = _totals(series, base_s)
+    seconds, goodput_ops_s, _ = _sum_operations(series, base_s)
     offered_ops_s = np.array([counts.get(round(base_s + second), Count()).offered for second in seconds], dtype=float)
-    began_s, ended_s = (cut.window_from.timestamp() - base_s + second for second in overload)
+    began_s, ended_s = overload
+    window_s = cut.window_from.timestamp() - base_s
     return_s = find_return_s(
-        seconds, goodput_ops_s, offered_ops_s, _worst_p99(series, seconds, base_s), began_s=began_s, ended_s=ended_s
+        seconds,
+        goodput_ops_s,
+        offered_ops_s,
+        _find_worst_p99(series, seconds, base_s),
+        began_s=window_s + began_s,
+        ended_s=window_s + ended_s,
     )
-    return {"began_s": overload[0], "ended_s": overload[1], "return_s": return_s}
+    return {"began_s": began_s, "ended_s": ended_s, "return_s": return_s}
 
 
-def _worst_p99(series: Sequence[UnpackedSeries], seconds: Floats, base_s: float) -> Floats:
+def _find_worst_p99(series: Sequence[UnpackedSeries], seconds: Floats, base_s: float) -> Floats:
     """The highest p99 (µs) of the response times of each second's operations; NaN without any."""
     worst = np.full(seconds.size, np.nan)
     for stored in series:
         if stored.kind == "response" and stored.points.size:
-            at = np.searchsorted(seconds, stored.points["second"] + round(stored.base_s - base_s))
-            worst[at] = np.fmax(worst[at], stored.points["p99_us"])
+            rows = np.searchsorted(seconds, stored.points["second"] + round(stored.base_s - base_s))
+            worst[rows] = np.fmax(worst[rows], stored.points["p99_us"])
     return worst
 
 
-def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Floats, Floats]:
+def _sum_operations(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Floats, Floats]:
     """Seconds since `base_s`, and of each the successful operations per second and the failed ones, of all operations.
 
     Service and response times are of the same operations, so one kind counts. A read-modify-write counts once.
@@ -158,11 +181,13 @@ def _totals(series: Sequence[UnpackedSeries], base_s: float) -> tuple[Floats, Fl
     seconds = np.unique(np.concatenate(begins)) if begins else np.array([], dtype=np.int64)
     rate, failed = np.zeros(seconds.size), np.zeros(seconds.size)
     for stored, begin in zip(parts, begins, strict=True):
-        at = np.searchsorted(seconds, begin)
-        sign = 1.0
+        rows = np.searchsorted(seconds, begin)
+        rates = np.nan_to_num(stored.points["rate_ops_s"])
         if stored.operation == COMPOSITE:
-            sign = -1.0
-        rate[at] += sign * np.nan_to_num(stored.points["rate_ops_s"])
-        failed[at] += 0 if stored.operation == COMPOSITE else stored.points["failed"]
+            # The read and the update in it are counted by their own names.
+            rate[rows] -= rates
+        else:
+            rate[rows] += rates
+            failed[rows] += stored.points["failed"]
 
     return seconds.astype(float), rate, failed

@@ -6,7 +6,7 @@ are the same.
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
@@ -49,55 +49,54 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
     model = type(rows[0])
     # What the first row leaves to the database, all of them do.
     first = vars(rows[0])
-    left = frozenset(
-        field.attname
-        for field in model._meta.concrete_fields
-        if hasattr(value := first[field.attname], "resolve_expression")
-        or (value is None and isinstance(field, AutoField))
-    )
-    statement, columns, values, filled = _statement(model, left)
+    omitted = frozenset(field.attname for field in model._meta.concrete_fields if _is_generated(field, first))
+    statement, columns, read_values, filled = _build_statement(model, omitted)
     for row in rows:
         for field in filled:
             setattr(row, field.attname, field.pre_save(row, True))
 
-    documents = [dict(zip(columns, values(row), strict=True)) for row in rows]
-    for column, write in _written(model):
-        if column in columns:
-            for document in documents:
-                document[column] = write(document[column])
+    documents = [dict(zip(columns, read_values(row), strict=True)) for row in rows]
+    for column, write in _get_writers(model):
+        if column not in columns:
+            continue
+        for document in documents:
+            document[column] = write(document[column])
 
     return statement, _JSON.encode(documents)
 
 
+def _is_generated(field: "Field[Any, Any]", values: Mapping[str, Any]) -> bool:
+    """Whether the database makes the value: of a key, or by an expression."""
+    value = values[field.attname]
+    return hasattr(value, "resolve_expression") or (value is None and isinstance(field, AutoField))
+
+
 @lru_cache(maxsize=128)
-def _statement(
-    model: type[Model], left: frozenset[str]
+def _build_statement(
+    model: type[Model], omitted: frozenset[str]
 ) -> tuple[str, list[str], Callable[[Model], tuple[Any, ...]], list["Field[Any, Any]"]]:
     """The statement, the columns of its document, what reads them off a row, and what is filled in before."""
-    fields = [concrete_field for concrete_field in model._meta.concrete_fields if concrete_field.attname not in left]
-    quoted = connection.ops.quote_name
-    names = ", ".join(quoted(str(column.column)) for column in fields)
-    table = quoted(model._meta.db_table)
+    fields = [field for field in model._meta.concrete_fields if field.attname not in omitted]
+    columns = [str(field.column) for field in fields]
+    quote = connection.ops.quote_name
+    names, table = ", ".join(map(quote, columns)), quote(model._meta.db_table)
     statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
     # Most kinds of fields only give what stands in the row.
     filled = [field for field in fields if type(field).pre_save is not Field.pre_save]
 
-    return (
-        statement,
-        [str(column.column) for column in fields],
-        attrgetter(*(column.attname for column in fields)),
-        filled,
-    )
+    return statement, columns, attrgetter(*(field.attname for field in fields)), filled
 
 
 @lru_cache(maxsize=128)
-def _written(model: type[Model]) -> list[tuple[str, Write]]:
+def _get_writers(model: type[Model]) -> list[tuple[str, Write]]:
     """The columns whose values stand otherwise in the document, where JSON alone would not know how."""
-    return [
-        (str(concrete_field.column), _hexadecimal if isinstance(concrete_field, BinaryField) else _number)
-        for concrete_field in model._meta.concrete_fields
-        if isinstance(concrete_field, BinaryField | FloatField)
-    ]
+    writers: list[tuple[str, Write]] = []
+    for field in model._meta.concrete_fields:
+        if isinstance(field, BinaryField):
+            writers.append((str(field.column), _hexadecimal))
+        elif isinstance(field, FloatField):
+            writers.append((str(field.column), _number))
+    return writers
 
 
 def _hexadecimal(value: Any) -> str | None:

@@ -70,6 +70,10 @@ class GroupResult(TypedDict):
 def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult]) -> GroupResult:
     """The stored result of a group."""
     group, merged = collected.group, collected.merged
+    stored_findings = []
+    for finding in findings:
+        fields = {name: getattr(finding, name) for name in FINDING_FIELDS}
+        stored_findings.append({"check_id": finding.check_id, **fields})
     result: GroupResult = {
         "name": group["name"],
         "measured": group["measured"],
@@ -84,18 +88,17 @@ def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult
         "measurements": [],
         "curve": _build_curve(collected.series),
         "verdict": compute_verdict(finding.severity for finding in findings)["verdict"],
-        "findings": [
-            {"check_id": finding.check_id, **{name: getattr(finding, name) for name in FINDING_FIELDS}}
-            for finding in findings
-        ],
+        "findings": stored_findings,
     }
-    if merged is not None:
-        fields = set_fields(merged)
-        result["from_s"], result["to_s"] = merged.window.from_s, merged.window.to_s
-        result["numbers"] = {name: fields[name] for name in NUMBERS}
-        columns = (*OPERATION_FIELDS, "latency_kind", *COLUMNS)
-        rows = measurement_rows(MeasurementSet(), merged)
-        result["measurements"] = [{name: getattr(row, name) for name in columns} for row in rows]
+    if merged is None:
+        return result
+
+    numbers = set_fields(merged)
+    result["numbers"] = {name: numbers[name] for name in NUMBERS}
+    result["from_s"], result["to_s"] = merged.window.from_s, merged.window.to_s
+    columns = (*OPERATION_FIELDS, "latency_kind", *COLUMNS)
+    for row in measurement_rows(MeasurementSet(), merged):
+        result["measurements"].append({name: getattr(row, name) for name in columns})
 
     return result
 
@@ -104,22 +107,21 @@ def read_group_facts(results: Iterable[Mapping[str, Any]]) -> tuple[GroupFacts, 
     """The facts about the groups for the checks of the run."""
     facts = []
     for result in results:
-        operations, failed = result["numbers"].get("operations", 0), result["numbers"].get("failed", 0)
-        worst = [
+        numbers = result["numbers"]
+        complaints = [
             (finding["severity"], finding["check_id"], finding["title"])
             for finding in result["findings"]
             if finding["severity"] in ("warn", "reject")
         ]
-        facts.append(
-            GroupFacts(
-                name=result["name"],
-                is_measured=result["measured"],
-                problem=result["problem"],
-                share=result["numbers"].get("window_s", 0.0) / (result["planned_s"] or 1.0),
-                succeeded=operations - failed,
-                findings=tuple(worst),
-            )
+        group_facts = GroupFacts(
+            name=result["name"],
+            is_measured=result["measured"],
+            problem=result["problem"],
+            share=numbers.get("window_s", 0.0) / (result["planned_s"] or 1.0),
+            succeeded=numbers.get("operations", 0) - numbers.get("failed", 0),
+            findings=tuple(complaints),
         )
+        facts.append(group_facts)
 
     return tuple(facts)
 
@@ -129,7 +131,8 @@ def _build_curve(series: Sequence[Series]) -> Curve | None:
     if not service:
         return None
     fitting = [part.interval_s for part in service if part.points.size <= MAX_CURVE_POINTS]
-    interval_s = min(fitting) if fitting else max(part.interval_s for part in service)
+    coarsest = max(part.interval_s for part in service)
+    interval_s = min(fitting, default=coarsest)
     parts = [part for part in service if part.interval_s == interval_s]
     seconds = np.unique(np.concatenate([part.points["second"] for part in parts]))
     rate = np.zeros(seconds.size)

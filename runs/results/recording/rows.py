@@ -82,28 +82,33 @@ def set_row(
 
 def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     """The numbers of a whole run, by their columns in MeasurementSet."""
+    arrivals = {}
+    if isinstance(merged, MergedRun) and merged.arrivals:
+        arrivals = merged.arrivals.as_dict()
     return {
-        **_window(merged),
-        **_copied(merged, RUN_FIELDS),
+        **_describe_window(merged),
+        **_copy_fields(merged, RUN_FIELDS),
         "operations": merged.total_operations,
-        "arrivals": merged.arrivals.as_dict() if isinstance(merged, MergedRun) and merged.arrivals else {},
+        "arrivals": arrivals,
         "failed": merged.failed_operations,
-        "clients": [_client(client) for client in merged.clients],
+        "clients": [_describe_client(client) for client in merged.clients],
     }
 
 
 def measurement_rows(measurement_set: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
     """The rows of a set's operations, not yet stored."""
-    return [
-        Measurement(
+    rows = []
+    for operation in merged.operations:
+        percentiles = _exact(operation) if isinstance(operation, MergedOperation) else _bounded(operation)
+        row = Measurement(
             measurement_set_id=measurement_set.pk,
             latency_kind=operation.kind,
-            **_copied(operation, OPERATION_FIELDS),
+            **_copy_fields(operation, OPERATION_FIELDS),
             returns=dict(operation.returns),
-            **(_exact(operation) if isinstance(operation, MergedOperation) else _bounded(operation)),
+            **percentiles,
         )
-        for operation in merged.operations
-    ]
+        rows.append(row)
+    return rows
 
 
 def finding_rows(measurement_set: MeasurementSet, findings: Iterable[CheckResult]) -> list[Finding]:
@@ -113,13 +118,13 @@ def finding_rows(measurement_set: MeasurementSet, findings: Iterable[CheckResult
             measurement_set_id=measurement_set.pk,
             algorithm_version=measurement_set.algorithm_version,
             check_id=result.check_id,
-            **_copied(result, FINDING_FIELDS),
+            **_copy_fields(result, FINDING_FIELDS),
         )
         for result in findings
     ]
 
 
-def _copied(values: object, names: Iterable[str]) -> dict[str, Any]:
+def _copy_fields(values: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(values, name) for name in names}
 
 
@@ -157,7 +162,7 @@ def series_rows(run: Run, series: Iterable[UnpackedSeries], reader_version: int)
     ]
 
 
-def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+def _describe_window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     window = merged.window
     if window is None:
         return {}
@@ -170,25 +175,24 @@ def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     }
 
 
-def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if name in client.__slots__}
-    evidence = {}
+def _describe_client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
+    fields = _copy_fields(client, [name for name in CLIENT_FIELDS if name in client.__slots__])
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            fields[name] = dict(value)
     if client.evidence is not None:
-        evidence = {"evidence": client.evidence.as_dict()}
-    steps = {}
+        fields["evidence"] = client.evidence.as_dict()
     if isinstance(client, MergedClient) and client.clock_steps:
-        steps = {"clock_steps": client.clock_steps}
-    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
-    return {**plain, **evidence, **steps}
+        fields["clock_steps"] = client.clock_steps
+    return fields
 
 
 def _exact(operation: MergedOperation) -> dict[str, Any]:
     """The percentiles of its histogram, with the upper bounds of what they may be in the long run."""
-    highest = operation.upper_bounds_us.items()
-    return {
-        **{column: operation.percentiles_us[percentile] for column, percentile in COLUMNS.items()},
-        "upper_bounds": {f"p{percentile:g}": value for percentile, value in highest if value is not None},
-    }
+    columns = {column: operation.percentiles_us[percentile] for column, percentile in COLUMNS.items()}
+    upper_bounds_us = operation.upper_bounds_us.items()
+    upper_bounds = {f"p{percentile:g}": value for percentile, value in upper_bounds_us if value is not None}
+    return {**columns, "upper_bounds": upper_bounds}
 
 
 def _bounded(operation: SummarisedOperation) -> dict[str, Any]:

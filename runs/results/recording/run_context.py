@@ -1,6 +1,7 @@
 """What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
@@ -25,34 +26,48 @@ _COLLECTING = "TOTAL_GC_TIME_% "
 # Measured runs that others may be compared with.
 USABLE: Final = Q(phase=Phase.MEASURE, status=Status.SUCCEEDED) & ~Q(verdict=Verdict.REJECT)
 
-
 # The lowest rung of a sweep over targets, by its first repeat: its target, and the mean service time in µs.
 LowestRung = tuple[int, float | None]
 
 
 def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
     """Read from the rows of the run; `clients` are with their generators' machines and their artifacts."""
-    generators = {client.number: client.load_generator for client in clients if client.load_generator}
-    cores = {
-        client.number: len(client.order.get("cpus", ())) or int(g.machine.facts.get("cores", {}).get("value", 0))
-        for client in clients
-        if (g := client.load_generator)
-    }
-    collecting = {client.number: _gc_share(read_summary(client)) for client in clients}
+    machines: dict[int, str] = {}
+    cores: dict[int, int] = {}
+    gc_shares: dict[int, float] = {}
+    for client in clients:
+        if client.load_generator:
+            machine = client.load_generator.machine
+            machines[client.number] = machine.name
+            usable_cpus = len(client.order.get("cpus", ()))
+            core_count = usable_cpus or int(machine.facts.get("cores", {}).get("value", 0))
+            if core_count:
+                cores[client.number] = core_count
+        gc_share = _get_gc_share(read_summary(client))
+        if gc_share is not None:
+            gc_shares[client.number] = gc_share
+
+    lowest_us = open_load = None
+    if run.sweep_id and run.target_ops_s:
+        lowest_us = low_latency_us(run, lowest_rungs([run.sweep_id]))
+    if spec["load"]["target_ops_s"]:
+        open_load = spec["load"].get("open")
 
     return Surroundings(
         client_on_database_host=shared_machine(spec),
-        divided_cpus=_divided_cpus(run),
-        machines={number: g.machine.name for number, g in generators.items()},
-        cores={number: core for number, core in cores.items() if core},
-        cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
-        clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
-        gc_shares={number: share for number, share in collecting.items() if share is not None},
-        low_latency_us=low_latency_us(run, lowest_rungs([run.sweep_id])) if run.sweep_id and run.target_ops_s else None,
+        divided_cpus=_count_divided_cpus(run),
+        machines=machines,
+        cores=cores,
+        cpu_percent={client.number: client.cpu_percent for client in clients if client.cpu_percent is not None},
+        clock_offsets_s={
+            client.number: client.clock_offset_s for client in clients if client.clock_offset_s is not None
+        },
+        gc_shares=gc_shares,
+        low_latency_us=lowest_us,
         probe=_find_probe(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
-        open_load=spec["load"].get("open") if spec["load"]["target_ops_s"] else None,
+        open_load=open_load,
         mode_stated=bool(run.evidence.get("mode_stated")),
         background_work=run.evidence.get("settled", {}).get("pending", {}),
         has_faults=bool(spec.get("faults")),
@@ -69,19 +84,21 @@ def _count_inserted(run: Run) -> InsertedRecords | None:
     present = run.evidence.get("inserted_records")
     if present is None:
         return None
-    inserted, inserts, deleted, deletes = (
-        sum(int(client.facts.get(name, 0)) for client in run.client_runs.all())
-        for name in ("inserted", "inserts", "deleted", "deletes")
+    totals: Counter[str] = Counter()
+    for client in run.client_runs.all():
+        for name in ("inserted", "inserts", "deleted", "deletes"):
+            totals[name] += int(client.facts.get(name, 0))
+    return InsertedRecords(
+        inserted=(totals["inserted"], totals["inserts"]),
+        deleted=(totals["deleted"], totals["deletes"]),
+        present=present,
     )
-    return InsertedRecords((inserted, inserts), (deleted, deletes), present)
 
 
-def _divided_cpus(run: Run) -> tuple[int, int] | None:
+def _count_divided_cpus(run: Run) -> tuple[int, int] | None:
     """How many CPUs of one machine servers and clients had each; None where they were not divided."""
     cpus = run.evidence.get("cpus")
-    if cpus:
-        return (len(cpus["servers"]), len(cpus["clients"]))
-    return None
+    return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
 
 
 def read_summary(client: ClientRun) -> Summary | None:
@@ -105,10 +122,11 @@ def read_clock_steps(client: ClientRun) -> tuple[float, list[ClockStep]]:
     return stepped_s, [ClockStep(step.at_s + stepped_s, step.by_s) for step in steps if step.at_s >= started_s]
 
 
-def _gc_share(summary: Summary | None) -> float | None:
+def _get_gc_share(summary: Summary | None) -> float | None:
     """The part of its run time that a client's JVM collected garbage."""
-    process = summary.process if summary else {}
-    return next((percent / 100 for name, percent in process.items() if name.startswith(_COLLECTING)), None)
+    if summary is None:
+        return None
+    return next((percent / 100 for name, percent in summary.process.items() if name.startswith(_COLLECTING)), None)
 
 
 def low_latency_us(run: Run, lowest: Mapping[UUID | None, LowestRung]) -> float | None:
@@ -126,23 +144,23 @@ def lowest_rungs(sweeps: Iterable[UUID]) -> dict[UUID | None, LowestRung]:
     lowest = runs.order_by("sweep_id", "target_ops_s", "repeat").distinct("sweep_id").only("sweep", "target_ops_s")
     rungs: dict[UUID | None, LowestRung] = {}
     for run in lowest.prefetch_related(Prefetch("measurement_sets", current)):
-        for rows in run.measurement_sets.all():
-            rungs[run.sweep_id] = run.target_ops_s or 0, mean_service_us(get_service_times(rows.measurements.all()))
+        for measurement_set in run.measurement_sets.all():
+            mean_us = mean_service_us(get_service_times(measurement_set.measurements.all()))
+            rungs[run.sweep_id] = run.target_ops_s or 0, mean_us
     return rungs
 
 
 def get_service_times(measurements: Iterable[Measurement]) -> list[OperationFacts]:
     """Stored service times, as the checks see them."""
-    return [
-        OperationFacts(
-            row.operation,
-            ok=row.ok,
-            mean_us=row.mean_us,
-            percentiles_us={99.0: row.p99_us if row.p99_us is not None else row.bounds.get("p99", [None])[0]},
-        )
-        for row in measurements
-        if row.latency_kind == LatencyKind.SERVICE and row.operation != COMPOSITE
-    ]
+    times = []
+    for row in measurements:
+        if row.latency_kind != LatencyKind.SERVICE or row.operation == COMPOSITE:
+            continue
+        p99_us = row.p99_us
+        if p99_us is None and "p99" in row.bounds:
+            p99_us, _ = row.bounds["p99"]
+        times.append(OperationFacts(row.operation, ok=row.ok, mean_us=row.mean_us, percentiles_us={99.0: p99_us}))
+    return times
 
 
 def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
@@ -153,7 +171,7 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
     if run.spec["load"].get("groups"):
         return None
 
-    same = Run.objects.exclude(spec__load__has_key="groups").filter(
+    same_load = Run.objects.exclude(spec__load__has_key="groups").filter(
         USABLE,
         team=run.team_id,
         sweep__database=sweep.database_id,
@@ -163,10 +181,9 @@ def _find_probe(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
         target_ops_s=None,
         throughput_ops_s__isnull=False,
     )
-    counted = same.exclude(pk=run.pk).annotate(clients=Count("client_runs"))
-    larger = counted.filter(clients__gte=math.ceil(profile.probe_clients * clients))
+    others = same_load.exclude(pk=run.pk).annotate(clients=Count("client_runs"))
+    larger = others.filter(clients__gte=math.ceil(profile.probe_clients * clients))
     probe = larger.order_by("-finished_at").first()
-    if probe:
-        return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0)
-
-    return None
+    if probe is None:
+        return None
+    return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0)

@@ -57,13 +57,13 @@ def collect(run: Run) -> Collected:
     clients = select_group(all_clients, "")
     if spec["client"]["flavour"] == GO_FLAVOUR:
         # go-ycsb has left its warm-up out, and no histograms that could be cut.
-        files = tuple(_reports(client) for client in clients)
+        files = tuple(_read_report(client) for client in clients)
         summarised = summarised_run(RunFiles(cast(YcsbPhase, spec["phase"]), files))
         assert summarised is not None  # None is for clients with histograms.
         return Collected(summarised, summarised.series, clients=clients)
 
     cut, window = _build_cut(spec), spec["window"]
-    logs = [_logs(client) for client in clients]
+    logs = [_list_logs(client) for client in clients]
     if run.phase == Phase.MEASURE and "settle_s" in window:
         cut = _find_settled_cut(merge_logs(logs, Cut(window["warmup_s"]), _start_s(run)), window)
     collected = merge_logs(logs, cut, _start_s(run))
@@ -79,9 +79,7 @@ def _build_cut(spec: RunSpec) -> Cut:
 
 
 def _start_s(run: Run) -> float | None:
-    if run.starts_at:
-        return run.starts_at.timestamp()
-    return None
+    return run.starts_at.timestamp() if run.starts_at else None
 
 
 def _collect_group(
@@ -91,14 +89,14 @@ def _collect_group(
 
     One that stands from the beginning is cut as the ladder.
     """
-    own, clients = build_group_spec(spec, group), select_group(all_clients, group["name"])
+    group_spec, clients = build_group_spec(spec, group), select_group(all_clients, group["name"])
     if group["start_s"] is not None:
-        cut = _build_cut(own)
+        cut = _build_cut(group_spec)
     try:
-        merged, series = ingest([_logs(client) for client in clients], cut, base_s=_start_s(run))
-        return CollectedGroup(group, own, clients, add_arrivals(merged, clients), series)
+        merged, series = ingest([_list_logs(client) for client in clients], cut, base_s=_start_s(run))
+        return CollectedGroup(group, group_spec, clients, add_arrivals(merged, clients), series)
     except YcsbError as error:
-        return CollectedGroup(group, own, clients, problem=str(error))
+        return CollectedGroup(group, group_spec, clients, problem=str(error))
 
 
 def _find_settled_cut(whole: Collected, window: WindowSpec) -> Cut:
@@ -146,19 +144,17 @@ def complete(run: Run) -> None:
     Raises Incomplete with everything that is missing, TransitionRefused where the run was no such run any more, and
     OSError or YcsbError where the output cannot be read.
     """
-    if missing := missing_evidence(run):
+    missing = missing_evidence(run)
+    if missing:
         raise Incomplete("; ".join(missing))
 
     collected = collect(run)
     late = Max("client_runs__output_stored_at") - F("finished_at")
     late_by = Run.objects.annotate(late=late).get(pk=run.pk).late
-    # The previous release did not write down when output was stored.
-    late_s = 0
-    if late_by is not None:
-        late_s = max(0, round(late_by.total_seconds()))
     when = "stored in time"
-    if late_s:
-        when = f"stored {late_s} s late"
+    # The previous release did not write down when output was stored.
+    if late_by is not None and round(late_by.total_seconds()) > 0:
+        when = f"stored {round(late_by.total_seconds())} s late"
     with transaction.atomic():
         findings = _write(run, collected, run.evidence.get("rows"))
         lifecycle.complete(
@@ -178,8 +174,8 @@ def missing_evidence(run: Run) -> list[str]:
     missing = missing_output(run)
     if run.status != Status.FAILED or run.reason not in lifecycle.INFRASTRUCTURE:
         missing.append(NOT_BROKEN_BY_INFRASTRUCTURE)
-    for when in () if run.evidence.get("mode_stated") else ("before", "after"):
-        if not run.evidence.get(when, {}).get("in_force"):
+    for when in ("before", "after"):
+        if not run.evidence.get("mode_stated") and not run.evidence.get(when, {}).get("in_force"):
             missing.append(MODE_NOT_READ_BACK.format(when=when))
     if run.phase == Phase.LOAD and run.evidence.get("rows") is None:
         missing.append(RECORDS_NOT_COUNTED)
@@ -189,24 +185,24 @@ def missing_evidence(run: Run) -> list[str]:
 def missing_output(run: Run) -> list[str]:
     """For each client whose output is not complete: which client, where it ran, and which files are missing."""
     clients = get_clients(run)
-    is_go = cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR
+    if not clients:
+        return [NO_CLIENT_STARTED]
+
     output = OUTPUT_FILES
-    if is_go:
+    if cast(RunSpec, run.spec)["client"]["flavour"] == GO_FLAVOUR:
         output = {"stdout": "stdout.txt"}
     lines = []
     for client in clients:
-        if client.state != ClientRun.State.FINISHED:
-            kinds = {artifact.kind for artifact in client.artifacts.all()}
-            files = [name for kind, name in output.items() if kind not in kinds] or ["its result"]
-            place = ""
-            if client.load_generator:
-                place = f" on {client.load_generator.name}"
-            lines.append(f"client {client.number}{place}: {', '.join(files)}")
+        if client.state == ClientRun.State.FINISHED:
+            continue
+        label = f"client {client.number}"
+        if client.load_generator:
+            label += f" on {client.load_generator.name}"
+        kinds = {artifact.kind for artifact in client.artifacts.all()}
+        files = [name for kind, name in output.items() if kind not in kinds] or ["its result"]
+        lines.append(f"{label}: {', '.join(files)}")
 
-    if clients:
-        return lines
-
-    return [NO_CLIENT_STARTED]
+    return lines
 
 
 def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:
@@ -270,30 +266,33 @@ def _judge_group(run: Run, collected: CollectedGroup) -> list[CheckResult]:
     return [finding for finding in findings if finding.check_id != "V39"]
 
 
-def _reports(client: ClientRun) -> ClientFiles:
+def _read_report(client: ClientRun) -> ClientFiles:
     """The last report of go-ycsb. Raises YcsbError where there is none."""
     for artifact in client.artifacts.all():
-        if artifact.kind == "stdout":
-            runs = read_file(artifact.name, io.BytesIO(artifacts.open_artifact(artifact)))[0].runs
-            if runs:
-                # Its own run time has the warm-up in it; what it counts has not.
-                total = runs[-1].operations.get("TOTAL")
-                measured_ms = None
-                if total and total.count and total.rate_ops_s:
-                    measured_ms = total.count / total.rate_ops_s * 1000
-                return ClientFiles(client.number, (artifact.name,), replace(runs[-1], runtime_ms=measured_ms), ())
+        if artifact.kind != "stdout":
+            continue
+        reports, *_ = read_file(artifact.name, io.BytesIO(artifacts.open_artifact(artifact)))
+        if not reports.runs:
+            continue
+        report = reports.runs[-1]
+        # Its own run time has the warm-up in it; what it counts has not.
+        total = report.operations.get("TOTAL")
+        measured_ms = None
+        if total and total.count and total.rate_ops_s:
+            measured_ms = total.count / total.rate_ops_s * 1000
+        return ClientFiles(client.number, (artifact.name,), replace(report, runtime_ms=measured_ms), ())
     raise YcsbError(f"Client {client.number} left no report of go-ycsb.")
 
 
-def _logs(client: ClientRun) -> ClientLogs:
+def _list_logs(client: ClientRun) -> ClientLogs:
     stepped_s, steps = read_clock_steps(client)
+    logs = []
+    for artifact in client.artifacts.all():
+        if artifact.kind == "hdr":
+            logs.append(LogSource(partial(artifacts.chunks, artifact.sha256), PurePath(artifact.name).stem))
     return ClientLogs(
         number=client.number,
-        logs=[
-            LogSource(partial(artifacts.chunks, artifact.sha256), PurePath(artifact.name).stem)
-            for artifact in client.artifacts.all()
-            if artifact.kind == "hdr"
-        ],
+        logs=logs,
         summary=read_summary(client),
         clock_offset_s=(client.clock_offset_s or 0.0) - stepped_s,
         clock_steps=steps,

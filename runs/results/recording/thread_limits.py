@@ -52,8 +52,9 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
     changed = 0
     for finding, run in zip(findings, runs, strict=True):
         profile = profiles[run.team_id, run.purpose]
+        measured, _, _ = finding.measured.partition(REFERENCE_RUNG)
         outcome = beside_lowest_rung(
-            finding.measured.partition(REFERENCE_RUNG)[0],
+            measured,
             get_service_times(finding.measurement_set.measurements.all()),
             run.threads,
             run.target_ops_s or 0,
@@ -61,12 +62,13 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
             profile,
         )
         result = THREAD_LIMIT.finding(outcome, str(THREAD_LIMIT.limits), profile)
-        changed += _replaced(finding, finding_rows(finding.measurement_set, [result])[0])
+        (row,) = finding_rows(finding.measurement_set, [result])
+        changed += _replace_finding(finding, row)
 
     return changed
 
 
-def _replaced(stored: Finding, fresh: Finding) -> bool:
+def _replace_finding(stored: Finding, fresh: Finding) -> bool:
     """Whether the finding changed; not where its run was cut again meanwhile."""
     if not any(of_findings([stored], [fresh])):
         return False

@@ -1,9 +1,11 @@
 """Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from datetime import datetime
+from itertools import chain, islice
 from typing import Final, cast
 
 from django.db import transaction
@@ -63,7 +65,9 @@ def insert_runs(
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in reads.members.values() if member.sha256]
     intervals = chain.from_iterable(run.collected.intervals.values() for run in runs)
-    artifacts.hold([*(member.sha256 for member in members), *(content.digest for content in intervals)])
+    digests = [member.sha256 for member in members]
+    digests += [content.digest for content in intervals]
+    artifacts.hold(digests)
     for member in members:
         # It lies under its hash, so it does no harm when nothing comes of it.
         if member.content is not None:
@@ -74,14 +78,18 @@ def insert_runs(
 
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
-    rows = [_run(upload, metadata, item, sweeps[item.stated.phase], repeats) for item in runs]
-    ends = [get_times(item.collected.merged)[1] for item in runs]
+    rows, ends = [], []
+    for uploaded in runs:
+        began, ended = get_times(uploaded.collected.merged)
+        rows.append(_build_run(upload, metadata, uploaded, sweeps[uploaded.stated.phase], repeats, began))
+        ends.append((rows[-1], ended))
     actor = ""
     if runs:
         actor = runs[0].spec["stated"]["by"]
-    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=actor)
-    fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
-    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads), after(rows))
+    events = lifecycle.ended(ends, actor=actor)
+    new_sweeps = [sweep for sweep in sweeps.values() if sweep._state.adding]
+    numbers, clients = _build_numbers(rows, runs), _build_clients(rows, runs, reads)
+    insert_together(*before, new_sweeps, rows, events, *numbers, *clients, after(rows))
     return rows
 
 
@@ -89,31 +97,35 @@ class _Repeats:
     """Which repeat of its rung a run is, unless somebody said so."""
 
     def __init__(self, joined: Collection[uuid.UUID]) -> None:
-        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {}
+        self._last: dict[tuple[uuid.UUID, int, int | None], int] = {}
         if not joined:
             return
         rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
-        self._most = {
-            (rung["sweep"], rung["threads"], rung["target_ops_s"]): rung["most"]
-            for rung in rungs.annotate(most=Max("repeat")).order_by()
-        }
+        for rung in rungs.annotate(last=Max("repeat")).order_by():
+            self._last[rung["sweep"], rung["threads"], rung["target_ops_s"]] = rung["last"]
 
     def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
         rung = sweep.pk, threads, target_ops_s
-        most = self._most.get(rung, 0)
-        repeat = stated or most + 1
-        self._most[rung] = max(repeat, most)
+        last = self._last.get(rung, 0)
+        repeat = stated or last + 1
+        self._last[rung] = max(repeat, last)
         return repeat
 
 
-def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+def _build_run(
+    upload: Upload,
+    metadata: RunMetadata,
+    uploaded: UploadedRun,
+    sweep: Sweep,
+    repeats: _Repeats,
+    began: datetime | None,
+) -> Run:
     load = uploaded.spec["load"]
     threads, target_ops_s = load["threads"], load["target_ops_s"]
     repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
     target = ""
     if target_ops_s:
         target = f" @{target_ops_s}"
-    began, _ = get_times(uploaded.collected.merged)
 
     return Run(
         team_id=upload.team_id,
@@ -145,60 +157,63 @@ def _run(upload: Upload, metadata: RunMetadata, uploaded: UploadedRun, sweep: Sw
     )
 
 
-def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
+def _build_numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
     """Rows of sets, operations, findings and series."""
     sets: list[Model] = []
     operations: list[Model] = []
     findings: list[Model] = []
     series: list[Model] = []
     for run, uploaded in zip(rows, runs, strict=True):
-        measurement_set = set_row(run, 1, uploaded.collected.merged)
+        merged = uploaded.collected.merged
+        measurement_set = set_row(run, 1, merged)
         sets.append(measurement_set)
-        operations += measurement_rows(measurement_set, uploaded.collected.merged)
+        operations += measurement_rows(measurement_set, merged)
         findings += finding_rows(measurement_set, uploaded.findings)
-        series += series_rows(run, uploaded.collected.series, uploaded.collected.merged.reader_version)
+        series += series_rows(run, uploaded.collected.series, merged.reader_version)
     return sets, operations, findings, series
 
 
-def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> tuple[list[ClientRun], list[Artifact]]:
+def _build_clients(
+    rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads
+) -> tuple[list[ClientRun], list[Artifact]]:
     """The clients, and whatever they left, as artifacts."""
     clients: list[ClientRun] = []
-    left: list[Artifact] = []
+    outputs: list[Artifact] = []
     formats = {file.name: file.format for file in reads.files}
     for run, uploaded in zip(rows, runs, strict=True):
-        for client in uploaded.files.clients:
-            clients.append(_client(run, client))
+        for files in uploaded.files.clients:
+            client = _build_client(run, files)
+            clients.append(client)
             # Of two whose long names end alike the last one has the name, as on disk.
-            members = {
-                (KINDS.get(formats.get(name) or "", "summary"), name[-MAX_ARTIFACT:]): reads.members[name]
-                for name in client.names
-            }
-            left += [
-                _artifact(run, kind, name, member.sha256, member.size, clients[-1])
-                for (kind, name), member in members.items()
-            ]
+            members = {}
+            for name in files.names:
+                kind = KINDS.get(formats.get(name) or "", "summary")
+                members[kind, name[-MAX_ARTIFACT:]] = reads.members[name]
+            for (kind, name), member in members.items():
+                outputs.append(_build_artifact(run, kind, name, member.sha256, member.size, client))
         for name, content in uploaded.collected.intervals.items():
             artifacts.keep_compressed(content.digest, content.compressed())
-            left.append(_artifact(run, INTERVALS, name, content.digest, content.size))
+            outputs.append(_build_artifact(run, INTERVALS, name, content.digest, content.size))
 
-    return clients, left
+    return clients, outputs
 
 
-def _client(run: Run, client: ClientFiles) -> ClientRun:
+def _build_client(run: Run, client: ClientFiles) -> ClientRun:
     summary = client.summary
     if summary is None:
         return client_row(run, client.number, {}, finished_at=run.finished_at)
-    properties = dict(list(summary.properties.items())[:MAX_PROPERTIES])
+    properties = dict(islice(summary.properties.items(), MAX_PROPERTIES))
     stated = {"threads": read_hints([summary]).threads or 0, "properties": properties}
     command = list(split_command(summary.command))
     return client_row(run, client.number, stated, finished_at=run.finished_at, command=command)
 
 
-def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:
+def _build_artifact(
+    run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None
+) -> Artifact:
     return Artifact(
-        team_id=run.team_id, run_id=run.pk, client_run_id=client.pk if client is not None else None, kind=kind,
-        name=name, sha256=digest, size=size,
-    )  # fmt: skip
+        team_id=run.team_id, run_id=run.pk, client_run=client, kind=kind, name=name, sha256=digest, size=size
+    )
 
 
 def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
@@ -219,7 +234,7 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
 def judged_runs(upload: Upload, metadata: RunMetadata, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
     """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
     profile = get_thresholds(upload.team_id, metadata.purpose)
-    return [_judged(upload, metadata, run, groups[run.index], reads, profile) for run in metadata.runs]
+    return [_judge(upload, metadata, run, groups[run.index], reads, profile) for run in metadata.runs]
 
 
 def save_runs(
@@ -234,8 +249,10 @@ def save_runs(
 
     The caller holds the transaction.
     """
-    phases = {run.stated.phase for run in runs}
-    sweeps: dict[str, Sweep] = {phase: _sweep(upload, metadata, runs, phase) for phase in phases}
+    by_phase: defaultdict[str, list[UploadedRun]] = defaultdict(list)
+    for run in runs:
+        by_phase[run.stated.phase].append(run)
+    sweeps = {phase: _find_sweep(upload, metadata, phase_runs, phase) for phase, phase_runs in by_phase.items()}
     return insert_runs(upload, metadata, runs, sweeps, reads, before, after)
 
 
@@ -248,28 +265,33 @@ def collect(run: Run) -> Collected:
     return merge_upload(groups[run.position], reads, cast(RunSpec, run.spec))
 
 
-def _judged(
+def _judge(
     upload: Upload, metadata: RunMetadata, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
 ) -> UploadedRun:
-    by = ""
+    uploader = ""
     if upload.user:
-        by = upload.user.get_username()
-    spec = build_spec(metadata, run, files, upload_id=str(upload.pk), by=by)
+        uploader = upload.user.get_username()
+    spec = build_spec(metadata, run, files, upload_id=str(upload.pk), by=uploader)
     collected = merge_upload(files, reads, spec)
-    return UploadedRun(run, files, collected, spec, tuple(judge_by(profile, spec, collected.merged, collected.series)))
+    findings = judge_by(profile, spec, collected.merged, collected.series)
+    return UploadedRun(stated=run, files=files, collected=collected, spec=spec, findings=tuple(findings))
 
 
-def _sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], phase: str) -> Sweep:
-    """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
+def _find_sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], phase: str) -> Sweep:
+    """The curve that these runs of one phase are points of: the chosen one, or a new one, which is stored with its
+    runs. Loads have curves of their own.
+    """
     if phase == Phase.MEASURE and metadata.sweep:
         return Sweep.objects.select_for_update().get(pk=metadata.sweep, team=upload.team_id, matrix=None)
 
     label = "load"
     if phase == Phase.MEASURE:
         label = metadata.workload.short_name
-    throttled = any(run.stated.target_ops_s for run in runs if run.stated.phase == phase)
+    ladder = Matrix.Ladder.THREADS
+    if any(run.stated.target_ops_s for run in runs):
+        ladder = Matrix.Ladder.TARGET
 
-    return Sweep(  # stored with its runs
+    return Sweep(
         team_id=upload.team_id,
         workload_id=metadata.workload.id or None,
         phase=phase,
@@ -277,8 +299,8 @@ def _sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRun], p
         system=metadata.system,
         mode=metadata.mode,
         purpose=metadata.purpose,
-        ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
+        ladder=ladder,
         tags=metadata.tags,
         notes=metadata.notes,
-        **sweep_columns(next(uploaded.spec for uploaded in runs if uploaded.stated.phase == phase)),
+        **sweep_columns(runs[0].spec),
     )
