@@ -43,10 +43,8 @@ STAND_INS = "{runs} against {kinds} not drawn: such a server is not the product.
 
 # --- figures/ceilings.py ---
 
-CEILINGS = (
-    "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated; of targets up to the next "
-    "one, which failed"
-)
+CEILINGS = "Highest throughput of each sweep; lines are intervals"
+INTERVALS = "With repeats a line is the 95 % interval; with targets it ends at the next target, which failed"
 INTERVAL_CUT = "An interval that is not drawn to its end states it behind the value"
 FACTOR_ALONE = "÷ is the factor of these runs alone"
 SINGLE_RUNS = "Single runs do not show which side is best: {factor}"
@@ -72,9 +70,7 @@ LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not dra
 
 ANY_NUMBER_OF_WRITES = "any number of writes"
 LOST_NONE = "lost none in {cuts}: at most {share} lose any (95 %)"
-CEILING_OVER_LOSS = (
-    "Throughput ceiling of each sweep over the oldest acknowledged write that a power cut of one node takes"
-)
+CEILING_OVER_LOSS = "Highest throughput over the oldest acknowledged write that a power cut of one node takes"
 FILLED_AND_HOLLOW = (
     "Filled points: measured on a volatile disk, the line runs from median to maximum; hollow points: the record of "
     "the mode"
@@ -112,10 +108,8 @@ NO_SECOND_STORED = "No second of this run is stored."
 
 # --- figures/scalability.py ---
 
-GAIN_OF_SIZES = (
-    "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
-    "cluster's throughput as there are times its nodes"
-)
+SIZES = "Highest throughput of each cluster size"
+IDEAL_GAIN = "100 % of the ideal gain is as many times the smallest cluster's throughput as there are times its nodes"
 ONE_SIZE = (
     "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several sizes, "
     "and choose all of their sweeps."

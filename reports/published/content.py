@@ -36,6 +36,7 @@ class FrozenFigure(TypedDict):
     title: str
     says: str  # how to read it
     caption: str
+    conditions: NotRequired[list[list[str]]]  # term and sentence; older revisions have them in their captions
     notes: list[str]
     empty: str  # what is said instead of a picture
     height_px: int  # 0: the ordinary height

@@ -3,6 +3,7 @@
 from typing import Final, cast
 
 from benchsite.core.table import Table
+from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.published.content import Cells, FrozenFigure, build_table
@@ -29,6 +30,7 @@ def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigu
         "title": title,
         "says": says,
         "caption": sheet.caption,
+        "conditions": [[term, text] for term, text in sheet.conditions],
         "notes": list(sheet.notes),
         "empty": sheet.empty,
         "height_px": 0 if sheet.empty else sheet.height_px,
@@ -52,8 +54,16 @@ class ReportFigure(Figure):
         return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))
 
     @property
+    def remarks(self) -> list[Remark]:
+        return []
+
+    @property
     def caption(self) -> str:
         return self.figure["caption"]
+
+    @property
+    def conditions(self) -> list[Remark]:
+        return [(term, text) for term, text in self.figure.get("conditions", [])]
 
     @property
     def table(self) -> Table:

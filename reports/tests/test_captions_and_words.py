@@ -2,10 +2,23 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import MachineFacts, Progress, Setup, Standing, describe_durability
-from reports.compare.figures.captions import caption, collect_notes, list_conditions, machine_sentence
+from reports.compare.figures.captions import MAX_WORDS, caption, collect_notes, list_conditions, machine_sentence
+from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.ladder import LadderFigure
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.loss import LossFigure
+from reports.compare.figures.overlay import overlays
+from reports.compare.figures.percentiles import PercentilesFigure, SweepsPercentilesFigure
+from reports.compare.figures.run_series import Event, RunSeriesFigure, Window
+from reports.compare.figures.scalability import ScalabilityFigure
+from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
 from reports.compare.figures.theme import get_labels
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
 from reports.tests.rendering import ceiling_sentence, knee_sentence, rendered
@@ -53,9 +66,9 @@ def test_caption_states_runs_window_and_kind():
     text = caption([curve()], kind="service")
 
     assert text.replace("\u202f", " ") == (
-        "n = 1 run per point, so no interval · 10 s measured after 2 s of warm-up · service time."
+        "n = 1 run per point, so no interval. 10 s measured after 2 s of warm-up. Service time."
     )
-    assert "response time" in caption([curve()], kind="response")
+    assert "Response time" in caption([curve()], kind="response")
     assert caption([curve(points=[])]) == ""
 
 
@@ -81,11 +94,11 @@ def test_the_caption_admits_what_is_missing():
         point(16, 300.0, worst_finding="V05 warn: short."),
     ]
     text = caption([curve(points=points)])
-    assert "only 1 of 2 clients merged at 1 point" in text
-    assert "durability mode not read back at 1 point" in text
+    assert "Only 1 of 2 clients merged at 1 point" in text
+    assert "Durability mode not read back at 1 point" in text
     assert "1 run rejected and 1 run left out by a person" in text
-    assert "checks complain at 2 points" in text
-    assert len(text.replace(" ·", "").split()) <= 35
+    assert "Checks complain at 2 points" in text
+    assert len(text.split()) <= 35
     conditions = dict(list_conditions([curve(points=points)], "service"))
     assert conditions["Repeats"].startswith("n = 1 to 3 runs per point: median, band from least to most")
     assert conditions["Checks"].startswith("Worst finding V03 reject: the client was the limit")
@@ -146,11 +159,65 @@ def test_equal_sides_differ_in_nothing():
 
 
 def test_points_without_throughput_are_counted():
-    assert "no throughput at 2 points" in caption([curve(points=[point(2, 0.0), point(4, 0.0), point(8, 9.0)])])
-    assert "no throughput" not in caption([curve()])
+    assert "No throughput at 2 points" in caption([curve(points=[point(2, 0.0), point(4, 0.0), point(8, 9.0)])])
+    assert "No throughput" not in caption([curve()])
 
 
 def test_sides_with_equal_names_use_their_figure_labels():
     first, second = curve(workload="A"), curve(workload="B")
     (workload, *_) = differences([first, second], get_labels([first, second]))
     assert [labels for _, labels in workload.sides] == [("Redis 7.0 · always · A",), ("Redis 7.0 · always · B",)]
+
+
+def doubtful(database, mode, factor, **changes):
+    """A side of a short ladder with all that a caption admits."""
+    points = [
+        point(2, 100.0 * factor, throughput_ops_s=Spread(100.0 * factor, 40.0, 300.0 * factor, 3, (30.0, 900.0))),
+        point(4, 0.0, clients_merged=1, mode_verified=False, rejected=1, excluded=("noise",), worst_finding="V05"),
+        point(8, 300.0 * factor, overridden=("known",), worst_finding="V03"),
+    ]
+    return curve(database, mode, points, stand_ins=("mock",), **changes)
+
+
+DOUBTFUL = [
+    doubtful(f"Database number {number} on a cluster of a long name", mode, number + 1)
+    for number in range(3)
+    for mode in ("off", "always")
+]
+FIGURES = {
+    "ceilings": CeilingsFigure(DOUBTFUL, published=overlays(("thumbtack-2013",))),
+    "ladder": LadderFigure(DOUBTFUL),
+    "latency": LatencyFigure(DOUBTFUL, Choice(load_ops_s=1e6, zoom=True), overlays(("thumbtack-2013",))),
+    "loss": LossFigure(DOUBTFUL),
+    "percentiles of a run": PercentilesFigure.of("run", DOUBTFUL[0].points[0]),
+    "percentiles": SweepsPercentilesFigure(DOUBTFUL),
+    "scalability": ScalabilityFigure(DOUBTFUL),
+    "sweeps over time": SweepsOverTimeFigure(DOUBTFUL, {}, operation="READ"),
+    "run series": RunSeriesFigure(
+        "run",
+        [],
+        Window(2.0, 12.0, None),
+        band=(np.array([0.0]), np.array([1.0]), np.array([2.0])),
+        events=[Event(second, f"the primary of the replica set changed to member {second}") for second in range(9)],
+        faults=[(number, 3.0, 4.0, "pause of one node") for number in range(1, 6)],
+        offered=(np.array([0.0]), np.array([1.0]), np.array([2.0])),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_caption_of_every_figure_has_at_most_35_words(name):
+    figure = FIGURES[name]
+    answer = figure.answer(theme="light", narrow=False)
+    sentences = [answer["caption"], *(text for _, text in answer["conditions"])]
+
+    assert 0 < len(answer["caption"].split()) <= MAX_WORDS
+    for _, text in figure.remarks:
+        assert text.rstrip(".") in " ".join(sentences)
+
+
+def test_caption_says_first_what_is_amiss():
+    figure = CeilingsFigure(DOUBTFUL)
+
+    assert "At least: the ladder is too short" in figure.caption and "6 runs against a mock" in figure.caption
+    assert {"Checks", "Marks"} < dict(figure.conditions).keys()

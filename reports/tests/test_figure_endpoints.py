@@ -10,7 +10,7 @@ from django.urls import reverse
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-KEYS = {"figure", "caption", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
+KEYS = {"figure", "caption", "conditions", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
 COMPARED = ["ceilings", "latency", "percentiles", "over-time", "scalability", "loss"]
 
 

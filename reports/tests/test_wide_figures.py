@@ -155,7 +155,9 @@ def test_bars_state_the_cost_of_durability():
     figure = CeilingsFigure([slow, fast, unknown])
     texts = [note["text"] for note in figure.draw(FRAMES[0])["layout"]["annotations"]]
     assert sum(f"0.40{TIMES} of off (n = 1)" in text for text in texts) == 1
-    assert f"{TIMES} of a mode" in figure.caption and f"{TIMES} of a mode" not in CeilingsFigure([slow]).caption
+    assert (
+        f"{TIMES} of a mode" in dict(figure.remarks)["Factors"] and not dict(CeilingsFigure([slow]).remarks)["Factors"]
+    )
     rows = [dict(zip(figure.table.columns, row, strict=True)) for row in figure.table.rows]
     shares = {row["mode"]: row["of the weakest durability (%)"] for row in rows}
     assert shares == {"always": pytest.approx(40.0), "off": None, "strange": None}
@@ -187,7 +189,8 @@ def test_a_wide_interval_is_cut_and_its_end_is_stated():
     assert drawn["layout"]["xaxis"]["range"][1] < 5 * bar["x"][0]
     assert bar["error_x"]["array"][0] == pytest.approx(bar["x"][0], rel=1e-3)
     assert sum(", to " in note["text"] for note in drawn["layout"]["annotations"]) == 1
-    assert INTERVAL_CUT in figure.caption and INTERVAL_CUT not in CeilingsFigure([curve()]).caption
+    intervals = [dict(each.remarks)["Intervals"] for each in (figure, CeilingsFigure([curve()]))]
+    assert intervals == [INTERVAL_CUT, ""]
 
 
 def test_own_bars_begin_on_the_axis_beside_published_numbers():

@@ -76,8 +76,9 @@
     const isMenu = "menu" in figure.dataset;
     state.twin = isMenu ? figure.querySelector("details") : make("details", "figure__table");
     if (plot.id) state.twin.id = `${plot.id}-table`;
-    if (!isMenu) state.twin.append(make("summary", "", "Table"));
-    state.twin.append(make("div", "table-wrap"));
+    if (!isMenu) state.twin.append(make("summary", "", "Details and table"));
+    state.conditions = make("dl", "kv kv--fold");
+    state.twin.append(state.conditions, make("div", "table-wrap"));
     state.twin.addEventListener("toggle", () => state.twin.open && state.json && fillTable(state));
     figure.querySelector(".figure__fallback")?.remove();
     figure.prepend(plot);
@@ -264,6 +265,9 @@
   async function show(figure, state, json) {
     const drawing = json.figure?.data?.length && window.benchsiteView ? window.benchsiteView(figure, json.figure) : json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
+    state.conditions.replaceChildren(
+      ...(json.conditions || []).flatMap(([term, text]) => [make("dt", "", term), make("dd", "", text)]),
+    );
     if ("height" in json) figure.style.setProperty("--figure-height", json.height ? json.height + "px" : "");
     state.json = json;
     fillTable(state);

@@ -1,6 +1,6 @@
 """The line under each figure, made by itself, and the sentences that a figure must carry."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from benchsite.core import formatting
@@ -29,6 +29,8 @@ from reports.compare.messages import (
 )
 from runs.catalog.measured_losses import find_contradiction
 
+Remark = tuple[str, str]  # a term, and a sentence with or without its full stop
+
 KIND_SAYS = {"service": "service time", "response": "response time"}
 KIND_HELP = {
     "service": "Service time: latency from the call to the answer",
@@ -38,7 +40,7 @@ REPEATS = "Repeats"
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
 MAX_MACHINES = 3  # that are named
 MAX_STATED = 3  # sides that are named
-MAX_WORDS = 35
+MAX_WORDS = 35  # of a caption
 DEMONSTRATION = "Demonstration: too short to publish"
 
 
@@ -106,32 +108,63 @@ def _uneven(curves: Sequence[Curve]) -> str:
     return f"Uneven ladder{more}: {uneven[0]}"
 
 
+def compose_caption(remarks: Iterable[Remark]) -> tuple[str, list[Remark]]:
+    """The sentences that `MAX_WORDS` have room for, the first before others, and the remarks that are left."""
+    sentences, left = [], []
+    room = MAX_WORDS
+    for term, text in remarks:
+        if not text:
+            continue
+        sentence = f"{text.rstrip('.')}."
+        words = len(sentence.split())
+        if words > room:
+            left.append((term, sentence))
+            continue
+        sentences.append(sentence)
+        room -= words
+    return " ".join(sentences), left
+
+
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
-    """Repeats, window, kind of latency and what is amiss, cut to what fits; `list_conditions` has everything."""
+    """What is amiss, repeats, window and kind of latency; `list_conditions` has everything."""
+    return compose_caption([*list_doubts(curves), *list_basics(curves, kind)])[0]
+
+
+def list_doubts(curves: Sequence[Curve]) -> list[Remark]:
+    """What is amiss with the points."""
     points = collect_points(curves)
+    stand_ins = [("Stand-ins", stand_in_sentence(curves))]
     if not points:
-        return stand_in_sentence(curves)
+        return stand_ins
 
     # How many points have no throughput: no ceiling or knee is made of them.
     none = sum(point.throughput_ops_s.median <= 0 for point in points)
     findings = sum(bool(point.worst_finding) for point in points)
-    parts = [
-        _repeats(points),
-        _window(points),
-        KIND_SAYS[kind] if kind else "",
-        stand_in_sentence(curves).rstrip("."),
-        f"no throughput at {formatting.counted(none, 'point')}" if none else "",
-        f"checks complain at {formatting.counted(findings, 'point')}" if findings else "",
-        _clients(points) if _is_partial(points) else "",
-        "" if all(point.mode_verified for point in points) else _modes(points),
-        _left_out(points),
+    remarks = [
+        *stand_ins,
+        ("Throughput", f"no throughput at {formatting.counted(none, 'point')}" if none else ""),
+        ("Checks", f"checks complain at {formatting.counted(findings, 'point')}" if findings else ""),
+        ("Clients", _clients(points) if _is_partial(points) else ""),
+        ("Durability mode", "" if all(point.mode_verified for point in points) else _modes(points)),
+        ("Left out", _left_out(points)),
     ]
-    while len(" ".join(parts).split()) > MAX_WORDS:
-        del parts[0]
-    return " · ".join(part for part in parts if part) + "."
+    return [(term, _capitalise(text)) for term, text in remarks]
 
 
-def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]:
+def list_basics(curves: Sequence[Curve], kind: str = "") -> list[Remark]:
+    """Repeats, window, and the kind of latency where there is one."""
+    points = collect_points(curves)
+    if not points:
+        return []
+    latency = _capitalise(KIND_SAYS[kind]) if kind else ""
+    return [(REPEATS, _repeats(points)), ("Window", _window(points)), ("Latency", latency)]
+
+
+def _capitalise(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def list_conditions(curves: Sequence[Curve], kind: str) -> list[Remark]:
     """Term and sentence of every condition that all figures of a page share."""
     points = collect_points(curves)
     if not points:
@@ -151,7 +184,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[tuple[str, str]]
         ("Ladders", _uneven(curves)),
     ]
     # "n = 3" stays as statisticians write it.
-    capitalised = (text if term == REPEATS else f"{text[:1].upper()}{text[1:]}" for term, text in conditions)
+    capitalised = (text if term == REPEATS else _capitalise(text) for term, text in conditions)
     return [(term, f"{text.rstrip('.')}.") for (term, _), text in zip(conditions, capitalised, strict=True) if text]
 
 

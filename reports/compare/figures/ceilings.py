@@ -19,7 +19,8 @@ from reports.compare.curves import Curve, find_newest_look, in_order
 from reports.compare.durability_costs import DurabilityCost, durability_costs
 from reports.compare.figures import bars, captions
 from reports.compare.figures.bars import Bar, bars_figure, by_value
-from reports.compare.figures.figure import CurvesFigure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
 from reports.compare.figures.overlay import (
     NAMED,
@@ -47,6 +48,7 @@ from reports.compare.messages import (
     COST_OF_WEAKEST,
     FACTOR_ALONE,
     INTERVAL_CUT,
+    INTERVALS,
     JUDGED_AT_LOOK,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
@@ -86,17 +88,19 @@ class CeilingsFigure(CurvesFigure):
         )
 
     @property
-    def caption(self) -> str:
-        return sentences(
-            CEILINGS,
-            interval_sentence(self.curves, self.published),
-            self.shown_sentence,
-            *status_sentences(self.curves),
-            best_sentence(self.among),
-            cost_sentence(self.among),
-            captions.caption(self.curves),
-            published_said(self.published),
-        )
+    def remarks(self) -> list[Remark]:
+        return [
+            ("Bars", CEILINGS),
+            *(("Ceilings", text) for text in status_sentences(self.curves)),
+            ("Published", published_said(self.published)),
+            *captions.list_doubts(self.curves),
+            ("Sides", self.shown_sentence),
+            ("Marks", best_sentence(self.among)),
+            ("Factors", cost_sentence(self.among)),
+            ("Intervals", interval_sentence(self.curves, self.published)),
+            *captions.list_basics(self.curves),
+            ("Lines", INTERVALS),
+        ]
 
     @property
     def table(self) -> Table:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from benchsite.core.formatting import listed
 from benchsite.core.table import Columns, Table
 from reports.compare.curves import Curve
-from reports.compare.figures.captions import collect_notes, stand_in_sentence
+from reports.compare.figures.captions import Remark, collect_notes, compose_caption, stand_in_sentence
 from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
@@ -34,7 +34,17 @@ class Figure(ABC):
 
     @property
     @abstractmethod
-    def caption(self) -> str: ...
+    def remarks(self) -> Sequence[Remark]:
+        """Terms and sentences, the most important first; empty sentences count for nothing."""
+
+    @property
+    def caption(self) -> str:
+        return compose_caption(self.remarks)[0]
+
+    @property
+    def conditions(self) -> list[Remark]:
+        """The remarks that the caption has no room for."""
+        return compose_caption(self.remarks)[1]
 
     @property
     @abstractmethod
@@ -76,6 +86,7 @@ class Figure(ABC):
         return {
             "figure": figure,
             "caption": self.caption,
+            "conditions": self.conditions,
             "table": self.table.as_dict(),
             "empty": self.empty,
             "live": self.live,
@@ -84,7 +95,8 @@ class Figure(ABC):
 
     def data(self) -> dict[str, Any]:
         """The JSON twin: what the picture says, without how it looks."""
-        return {"name": self.name, "caption": self.caption, "notes": list(self.notes), **self.table.as_dict()}
+        words = {"caption": self.caption, "conditions": self.conditions, "notes": list(self.notes)}
+        return {"name": self.name, **words, **self.table.as_dict()}
 
 
 class CurvesFigure(Figure):
@@ -137,13 +149,6 @@ STANDING: Final[Columns] = {
     "not counted because": lambda row: STANDING_SAYS[row.point.standing],
     "rejected, counted because": lambda row: "; ".join(row.point.overridden),
 }
-
-
-def sentences(*parts: str) -> str:
-    kept = [part.rstrip(".") for part in parts if part]
-    if not kept:
-        return ""
-    return ". ".join(kept) + "."
 
 
 def named(reason: str, curves: Sequence[Curve]) -> str:

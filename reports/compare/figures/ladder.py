@@ -11,6 +11,7 @@ from typing import Final
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Point, collect_points, in_order
 from reports.compare.figures import captions, points as marks
+from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
@@ -75,8 +76,8 @@ class LadderFigure(CurvesFigure):
         return {"data": data + _keys(drawn, frame), "layout": layout}
 
     @property
-    def caption(self) -> str:
-        return captions.caption(self.curves)
+    def remarks(self) -> list[Remark]:
+        return [*captions.list_doubts(self.curves), *captions.list_basics(self.curves)]
 
     @property
     def table(self) -> Table:

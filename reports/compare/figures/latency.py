@@ -12,7 +12,8 @@ from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points, in_order
 from reports.compare.figures import captions, points as marks
-from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
 from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves
 from reports.compare.figures.layout import (
@@ -96,19 +97,21 @@ class LatencyFigure(CurvesFigure):
         return {"data": data, "layout": layout}
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         # That the asked load is not in the picture, where it lies far beyond what was measured.
         load_ops_s = self.choice.load_ops_s
         highest = max((point.throughput_ops_s.median for point in collect_counted_points(self.curves)), default=0.0)
-        return sentences(
-            ZOOMED if self.choice.zoom else "",
-            self.shown_sentence,
-            captions.caption(self.curves, kind=self.choice.kind),
-            ""
-            if not load_ops_s or load_ops_s <= highest * TOO_FAR
-            else LOAD_FAR_BEYOND.format(load=formatting.throughput(load_ops_s)),
-            published_said(drawn_with_latency(self.published)),
-        )
+        beyond = ""
+        if load_ops_s and load_ops_s > highest * TOO_FAR:
+            beyond = LOAD_FAR_BEYOND.format(load=formatting.throughput(load_ops_s))
+        return [
+            ("Load", beyond),
+            ("Published", published_said(drawn_with_latency(self.published))),
+            *captions.list_doubts(self.curves),
+            ("Sides", self.shown_sentence),
+            ("Axes", ZOOMED if self.choice.zoom else ""),
+            *captions.list_basics(self.curves, self.choice.kind),
+        ]
 
     @property
     def table(self) -> Table:

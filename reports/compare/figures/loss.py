@@ -11,7 +11,8 @@ from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
-from reports.compare.figures.figure import SIDE, CurvesFigure, named, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import SIDE, CurvesFigure, named
 from reports.compare.figures.labels import Box, Label, pixels, place
 from reports.compare.figures.layout import (
     Frame,
@@ -215,16 +216,17 @@ class LossFigure(CurvesFigure):
         return {"data": [*intervals, *points, *_keys(self.sides, steps, frame)], "layout": layout}
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         placed = {side.curve.sweep_id for side in self.sides}
-        return sentences(
-            CEILING_OVER_LOSS,
-            FILLED_AND_HOLLOW,
-            DOTTED_LINE if self.frontier else "",
-            named(NOT_PLACED, [c for c in self.curves if c.sweep_id not in placed]),
-            *status_sentences(self.curves),
-            captions.caption(self.curves),
-        )
+        return [
+            ("Points", CEILING_OVER_LOSS),
+            ("Left out", named(NOT_PLACED, [c for c in self.curves if c.sweep_id not in placed])),
+            *(("Ceilings", text) for text in status_sentences(self.curves)),
+            *captions.list_doubts(self.curves),
+            ("Filled and hollow", FILLED_AND_HOLLOW),
+            ("Dotted line", DOTTED_LINE if self.frontier else ""),
+            *captions.list_basics(self.curves),
+        ]
 
     @property
     def table(self) -> Table:

@@ -12,7 +12,8 @@ from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Operation, Point, in_order
 from reports.compare.figures import captions, points as marks
-from reports.compare.figures.figure import RUNG as RUNG_COLUMNS, SIDE, CurvesFigure, Figure, named, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import RUNG as RUNG_COLUMNS, SIDE, CurvesFigure, Figure, named
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, cut, escaped, rounded, scatter
 from reports.compare.figures.theme import Look, looks
 from reports.compare.messages import (
@@ -26,6 +27,7 @@ from reports.compare.messages import (
     UP_TO_LOAD,
 )
 
+PERCENTILES: Final = "Percentiles"
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 COLUMNS: Final[Columns] = {
     "operation": "distribution.operation",
@@ -115,13 +117,11 @@ class PercentilesFigure(Figure):
         return drawn_percentiles(drawn, frame)
 
     @property
-    def caption(self) -> str:
-        return sentences(
-            FROM_SUMMARIES
-            if any(distribution.bounds for distribution in self.distributions)
-            else PERCENTILES_OF_WINDOW,
-            self.merged,
-        )
+    def remarks(self) -> list[Remark]:
+        origin = PERCENTILES_OF_WINDOW
+        if any(distribution.bounds for distribution in self.distributions):
+            origin = FROM_SUMMARIES
+        return [(PERCENTILES, origin), ("Clients", self.merged)]
 
     @property
     def table(self) -> Table:
@@ -317,8 +317,8 @@ class SweepsPercentilesFigure(CurvesFigure):
         return figure
 
     @property
-    def caption(self) -> str:
-        # It speaks of nothing but the points that are drawn.
+    def remarks(self) -> list[Remark]:
+        # They speak of nothing but the points that are drawn.
         only = [replace(curve, points=(point,)) for curve, point, _ in self.drawn]
         have = {curve.sweep_id for curve, _ in self.chosen}
         # Where the percentiles come from.
@@ -330,12 +330,13 @@ class SweepsPercentilesFigure(CurvesFigure):
         if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
 
-        return sentences(
-            self.sentence,
-            named("without such a rung", [curve for curve in self.curves if curve.sweep_id not in have]),
-            origin,
-            captions.caption(only, kind=self.kind),
-        )
+        return [
+            ("Loads", self.sentence),
+            ("Left out", named("without such a rung", [curve for curve in self.curves if curve.sweep_id not in have])),
+            *captions.list_doubts(only),
+            (PERCENTILES, origin),
+            *captions.list_basics(only, self.kind),
+        ]
 
     @property
     def table(self) -> Table:

@@ -12,7 +12,8 @@ from benchsite.core import formatting
 from benchsite.core.table import Cell, Table
 from reports.compare.analysis.downsample import thinned
 from reports.compare.curves import COMPOSITE
-from reports.compare.figures.figure import Figure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import (
     Frame,
     Layout,
@@ -177,21 +178,21 @@ class RunSeriesFigure(Figure):
         return {"data": data, "layout": layout}
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
         faults = ", ".join(f"{number} {name}" for number, _, _, name in self.faults)
         happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
 
-        return sentences(
-            CLIENTS_MERGED_PER.format(every=self.every),
-            MEASURED_SECONDS.format(begin=begin, end=end) if self.window.end_s else "",
-            P99_BY_ITSELF.format(every=self.every),
-            FAULT_BANDS.format(faults=faults) if faults else "",
-            OFFERED_AND_DROPPED if self.offered is not None else "",
-            f"Beside the ladder: {', '.join(name for name, *_ in self.groups)}" if self.groups else "",
-            SECONDS_BAND if self.band is not None else "",
-            f"Happened meanwhile: {happened}" if happened else "",
-        )
+        return [
+            ("Intervals", CLIENTS_MERGED_PER.format(every=self.every)),
+            ("Window", MEASURED_SECONDS.format(begin=begin, end=end) if self.window.end_s else ""),
+            ("Events", f"Happened meanwhile: {happened}" if happened else ""),
+            ("Faults", FAULT_BANDS.format(faults=faults) if faults else ""),
+            ("Groups", f"Beside the ladder: {', '.join(name for name, *_ in self.groups)}" if self.groups else ""),
+            ("Band", SECONDS_BAND if self.band is not None else ""),
+            ("Offered", OFFERED_AND_DROPPED if self.offered is not None else ""),
+            ("p99", P99_BY_ITSELF.format(every=self.every)),
+        ]
 
     @property
     def table(self) -> Table:

@@ -13,12 +13,13 @@ from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.scalability import Scalability, score
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
-from reports.compare.figures.figure import CurvesFigure, named, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import CurvesFigure, named
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
-from reports.compare.messages import GAIN_OF_SIZES, LOOK_FOR_DIFFERENCES, ONE_SIZE
+from reports.compare.messages import IDEAL_GAIN, LOOK_FOR_DIFFERENCES, ONE_SIZE, SIZES
 from reports.sizing.analysis import per_node
 
 SUPER_LINEAR = "more than the nodes account for"
@@ -170,13 +171,15 @@ class ScalabilityFigure(CurvesFigure):
         return {"data": data + keys, "layout": layout}
 
     @property
-    def caption(self) -> str:
-        return sentences(
-            GAIN_OF_SIZES,
-            named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes]),
-            *status_sentences(self.curves),
-            captions.caption(self.curves),
-        )
+    def remarks(self) -> list[Remark]:
+        return [
+            ("Lines", SIZES),
+            ("Left out", named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes])),
+            *(("Ceilings", text) for text in status_sentences(self.curves)),
+            *captions.list_doubts(self.curves),
+            *captions.list_basics(self.curves),
+            ("Gain", IDEAL_GAIN),
+        ]
 
     @property
     def table(self) -> Table:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from benchsite.core import formatting
 from benchsite.core.table import Cell, Table
 from reports.compare.analysis.downsample import thinned
-from reports.compare.figures.figure import Figure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import (
     Frame,
     PlotlyFigure,
@@ -115,14 +116,14 @@ class ServerMetricsFigure(Figure):
         return {"data": data, "layout": layout}
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         still = ", ".join(
             dict.fromkeys(line.title.partition(" (")[0] for line in self.still if line.title not in self.panels)
         )
-        return sentences(
-            SERVER_SERIES.format(subject=self.subject),
-            f"0 throughout: {still}" if still else "",
-        )
+        return [
+            ("Samples", SERVER_SERIES.format(subject=self.subject)),
+            ("Zero", f"0 throughout: {still}" if still else ""),
+        ]
 
     @property
     def table(self) -> Table:

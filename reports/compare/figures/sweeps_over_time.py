@@ -10,7 +10,8 @@ from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.analysis.downsample import thinned
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
-from reports.compare.figures.figure import SIDE, CurvesFigure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import SIDE, CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, coordinates, escaped, scatter
 from reports.compare.figures.run_series import OverTime
 from reports.compare.figures.theme import Look, looks
@@ -58,14 +59,15 @@ class SweepsOverTimeFigure(CurvesFigure):
         return {"data": [trace for _, traces in lines for trace in traces], "layout": layout}
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         every = sorted({series.interval_s for series in self.series.values()})
         interval = " to ".join(formatting.duration(seconds) for seconds in every)
-        return sentences(
-            AT_OWN_CEILINGS_OVER_TIME.format(interval=interval),
-            self.shown_sentence,
-            captions.caption(self.curves),
-        )
+        return [
+            ("Runs", AT_OWN_CEILINGS_OVER_TIME.format(interval=interval)),
+            ("Sides", self.shown_sentence),
+            *captions.list_doubts(self.curves),
+            *captions.list_basics(self.curves),
+        ]
 
     @property
     def table(self) -> Table:

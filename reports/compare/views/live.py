@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from benchsite.accounts.permissions import team_required
 from benchsite.core import formatting
 from reports.compare.analysis.downsample import thinned
+from reports.compare.figures.captions import Remark
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, scatter
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
 from reports.compare.messages import LIVE_VIEW_GONE, NO_CLIENT_YET, NO_LIVE_VIEW
@@ -53,8 +54,8 @@ class LiveFigure(RunSeriesFigure):
         return figure
 
     @property
-    def caption(self) -> str:
-        return CAPTION
+    def remarks(self) -> list[Remark]:
+        return [("Live", CAPTION)]
 
     @property
     def empty(self) -> str:

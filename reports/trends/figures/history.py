@@ -12,7 +12,8 @@ import numpy as np
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.analysis.downsample import MAX_POINTS, thinned
-from reports.compare.figures.figure import Figure, sentences
+from reports.compare.figures.captions import Remark
+from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import (
     Frame,
     Layout,
@@ -101,7 +102,7 @@ class HistoryFigure(Figure):
         return self.history.points[index].at.isoformat(timespec="seconds")
 
     @property
-    def caption(self) -> str:
+    def remarks(self) -> list[Remark]:
         """The meaning of a point, what was left out, and the rule of reported changes."""
         history = self.history
         repeats = [point.n for point in history.points if point.n]
@@ -110,22 +111,26 @@ class HistoryFigure(Figure):
         if most > fewest:
             n = f"{fewest} to {most}"
         label = history.metric.label
-        parts = [
-            f"{label[:1].upper()}{label[1:]}: each point is the median of the runs of one commit, or of one matrix or "
-            f"day where no commit is known; n = {n}"
-        ]
+        left_out = ""
         if history.left_out == 1:
-            parts.append("1 run does not count and is hollow")
+            left_out = "1 run does not count and is hollow"
         elif history.left_out:
-            parts.append(f"{history.left_out} runs do not count and are hollow")
+            left_out = f"{history.left_out} runs do not count and are hollow"
+        unmeasured = ""
         if history.unmeasured:
-            parts.append(f"{formatting.counted(history.unmeasured, 'run')} did not measure this")
-        min_magnitude = formatting.percent(history.metric.rule.min_magnitude)
-        parts.append(f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, at least {min_magnitude}")
+            unmeasured = f"{formatting.counted(history.unmeasured, 'run')} did not measure this"
+        too_short = ""
         if history.course.too_short:
-            parts.append(f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes")
-
-        return sentences(*parts)
+            too_short = f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"
+        min_magnitude = formatting.percent(history.metric.rule.min_magnitude)
+        return [
+            ("Points", f"{label[:1].upper()}{label[1:]}: each point is the median of one commit's runs; n = {n}"),
+            ("Changes", too_short),
+            ("Left out", left_out),
+            ("Not measured", unmeasured),
+            ("Rule", f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, at least {min_magnitude}"),
+            ("No commit", "Where no commit is known, a point is of one matrix or day"),
+        ]
 
     @property
     def table(self) -> Table:
