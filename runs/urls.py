@@ -71,6 +71,7 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
     path("<uuid:pk>/replace/", matrix.matrix_replace, name="matrix-replace"),
+    path("<uuid:pk>/lengthen/", matrix.matrix_lengthen, name="matrix-lengthen"),
     path("<uuid:pk>/accept/", matrix.matrix_accept, name="matrix-accept"),
     path("<uuid:pk>/add-repeats/", matrix.matrix_add_repeats, name="matrix-add-repeats"),
     path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),

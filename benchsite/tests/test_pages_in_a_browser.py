@@ -6,6 +6,8 @@ import pytest
 from django.urls import reverse
 
 from benchsite.tests.browser import chromium, site
+from runs.models import LoadGenerator
+from runs.tests.factories import make_database, make_workload
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 
@@ -118,6 +120,22 @@ def test_it_previews_a_matrix_while_it_is_chosen(site):
     page.get_by_role("button", name="leave out").first.click()
     assert page.locator("input[name=exclude_reason]").first.evaluate("box => box === document.activeElement")
     page.wait_for_load_state("networkidle")
+    assert not site.complaints
+
+
+def test_matrix_of_two_databases_takes_four_clicks(site, team):
+    """From the home page to its runs in the queue: in their modes, under two workloads, over the ladder as it is."""
+    LoadGenerator.objects.filter(pk=site.world.generator.pk).update(enabled=False)  # It has no clients.
+    cluster = site.world.cluster
+    make_database(team=team, name="PostgreSQL", system="postgresql", cluster=cluster)
+    make_workload(team=team, name="Reads", short_name="C")
+    page = site.open()
+    page.goto(site.url, wait_until="networkidle")
+    page.get_by_role("link", name="New matrix").click()
+    page.get_by_role("button", name="One mode for each loss, of all databases").click()
+    page.get_by_role("button", name="All workloads").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.get_by_text("is in the queue.").wait_for()
     assert not site.complaints
 
 

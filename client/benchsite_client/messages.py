@@ -217,6 +217,7 @@ def describe_preview(preview: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{preview['runs']} measured runs and {preview['loads']} loads, about {preview['hours']:.2f} h (predicted)",
         *(f"problem: {problem['pointer']}: {problem['detail']}" for problem in preview["problems"]),
+        *(f"rejected by {row['code']}: {row['detail']}" for row in preview.get("rejections", ())),
         *(f"warning: {warning}" for warning in preview["warnings"]),
     ]
     return [*lines, *(f"{cell['database']} {cell['mode']} {cell['workload']}" for cell in preview["cells"])]

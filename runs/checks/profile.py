@@ -112,6 +112,13 @@ class Profile:
     overridden: frozenset[str] = frozenset()  # the thresholds that the team replaced
     _filled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    @property
+    def min_window_s(self) -> float:
+        """The shortest window that V05 does not reject; 0 where this purpose lets it reject none."""
+        if "V05" in self.at_most:
+            return 0.0
+        return self.duration_reject_s
+
     def filled(self, text: str) -> str:
         """The text with its thresholds, which stand in it by their names in braces."""
         if text not in self._filled:  # A comparison of sixty sides has 1,770 pairs with the same limits.

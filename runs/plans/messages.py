@@ -165,6 +165,10 @@ RUNS_SPLIT = (
 PROFILE_LONGER = (
     "The profile lasts {length}, and {measured} of it are measured: measure {seconds} seconds for all of it."
 )
+WINDOW_TOO_SHORT = (
+    "The check V05 will reject {which}: {measured} are measured, and it needs {least}. Rejected runs count in no "
+    "curve, comparison or report. Measure {least} or more, or choose the purpose tuning, which shows shapes."
+)
 RUNS_WITH_FAULTS = "Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
 ONE_REPEAT = "{repeats} repeat gives no interval: three show a difference, five are fit to publish."
 NO_BLOCKS = (

@@ -13,6 +13,7 @@ from benchsite.core.formatting import counted
 from runs import builds
 from runs.catalog import OwnMode, count_copies, count_servers, load_catalog
 from runs.checks.facts import fact, parse_number
+from runs.checks.short_windows import find_min_window_s
 from runs.models import Cluster, Database, LoadGenerator, Matrix, Phase, Run, Status, Workload
 from runs.plans.faults import KINDS
 from runs.plans.messages import (
@@ -179,6 +180,7 @@ class Plan(PlanColumns):
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = {}
     overheads: Mapping[tuple[str, str], Overhead] = {}  # (database, mode), from a trial run
+    min_window_s: int = 0  # V05 rejects a shorter one under the team's thresholds
 
     @property
     def clients(self) -> int:
@@ -273,6 +275,7 @@ def build_plan(
         exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
         overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
+        min_window_s=find_min_window_s(matrix.team_id, matrix.purpose),
     )
 
 

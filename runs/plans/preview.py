@@ -26,7 +26,7 @@ from runs.catalog import (
 )
 from runs.models import Database
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
-from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand, measure_s
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.groups import describe_plan_group, list_group_problems
 from runs.plans.messages import (
@@ -53,6 +53,7 @@ from runs.plans.messages import (
     RUNS_WITH_FAULTS,
     SEARCH_WITHOUT_PROFILE,
     TOO_FEW_COPIES,
+    WINDOW_TOO_SHORT,
 )
 from runs.plans.operation_limit import Prediction, limit_message
 from runs.plans.plan import (
@@ -94,8 +95,19 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejection:
+    """A check that will reject runs of the plan, whatever they measure; `field` with `remedy` as its value mends it."""
+
+    check_id: str
+    field: str
+    message: str
+    remedy: int
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     problems: tuple[Problem, ...]
+    rejections: tuple[Rejection, ...]
     warnings: tuple[str, ...]
     cells: tuple[Cell, ...]
     runs: int  # measured runs, without the bracket
@@ -154,6 +166,7 @@ def preview(plan: Plan) -> Preview:
         orders = _other_orders(plan, expansion)
     return Preview(
         problems=tuple(problems),
+        rejections=tuple(_find_rejections(plan, measured)),
         warnings=(
             *_warnings(plan, measured),
             *_profile_warnings(plan),
@@ -555,6 +568,18 @@ def _profile_warnings(plan: Plan) -> Iterator[str]:
             measured=duration(plan.min_measure_s),
             seconds=math.ceil(plan.profile[-1][0]),
         )
+
+
+def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Rejection]:
+    short = [run for run in runs if measure_s(plan, run.target_ops_s) < plan.min_window_s]
+    if not short:
+        return
+    which = "every run"
+    if len(short) < len(runs):
+        which = f"{len(short)} of {counted(len(runs), 'run')}"
+    least, measured = duration(plan.min_window_s), duration(plan.min_measure_s)
+    message = WINDOW_TOO_SHORT.format(which=which, measured=measured, least=least)
+    yield Rejection("V05", "min_measure_s", message, plan.min_window_s)
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:

@@ -26,6 +26,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.accounts.models import User
+from runs.checks.short_windows import select_too_short
 from runs.models import (
     ClientRun,
     Conductor,
@@ -457,7 +458,8 @@ def run_at(
 def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool = False) -> int:
     """Run again what has not succeeded and has not been run again since; answers how many runs that makes.
 
-    `skipped`: those beyond the ceiling, all the same. `rejected`: instead those that a check rejects.
+    `skipped`: those beyond the ceiling, all the same. `rejected`: instead those that a check rejects, but none whose
+    window is too short for V05, which would reject it again.
     """
     Matrix.objects.select_for_update(no_key=True).get(pk=matrix.pk)  # Of two requests at once one finds nothing.
     reasons = Q(reason=Reason.BEYOND_CEILING) if skipped else ~Q(reason__in=Reason.skipped())
@@ -467,6 +469,7 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool 
     ).filter(reasons)  # fmt: skip
     if rejected:
         missing = rejected_runs(matrix).filter(reruns__isnull=True)
+        missing = missing.exclude(pk__in=select_too_short(missing, matrix.team_id).values("pk"))
     runs = [_run_again(run, user) for run in missing.order_by("position")]
     refuse_more_queued_runs(matrix.team)
     return len(runs)

@@ -24,6 +24,13 @@ MODE_NOT_READ_BACK = "the durability mode was not read back {when} the clients r
 RECORDS_NOT_COUNTED = "the records were not counted after the load"
 NO_CLIENT_STARTED = "no client was started"
 
+# --- views/run.py ---
+
+WINDOW_TOO_SHORT = (
+    "Nothing was queued: V05 rejects the window of “{run}” however often it is measured. Here its matrix can be "
+    "measured with a longer one."
+)
+
 # --- views/run_list.py ---
 
 NO_RUN_SELECTED = "No run is selected: select runs first."
@@ -33,4 +40,8 @@ RUNS_EXCLUDED = "{changed} of {runs} runs are now excluded. They stay visible, w
 RUNS_INCLUDED = "{changed} of {runs} runs count again."
 NOTHING_QUEUED = "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
 RUNS_QUEUED_AGAIN = "{changed} of {runs} runs are in the queue again."
+WINDOWS_TOO_SHORT = (
+    "{runs} left out: V05 rejects their windows however often they are measured. The page of their matrix measures it "
+    "with longer ones."
+)
 CHOOSE_ACTION = "Choose an action for the selected runs."

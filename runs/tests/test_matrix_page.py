@@ -77,7 +77,21 @@ def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
     (cell,) = get_page(sweep.matrix).rows[0].cells
     assert cell.throughput_ops_s == 200.0
     assert [mark.word for mark in cell.marks] == ["pass", "pass", "pass", "excluded"]
-    assert cell.word == "4 of 4 repeats measured"
+    assert cell.word == "3 of 4 repeats count" and not cell.is_rejected
+
+
+def test_cell_of_rejected_repeats_is_marked(client_in, sweep):
+    for repeat, throughput in enumerate((100.0, 300.0), start=1):
+        make_run(sweep, repeat=repeat, throughput=throughput, verdict="reject")
+    (cell,) = get_page(sweep.matrix).rows[0].cells
+    assert (cell.throughput_ops_s, cell.is_rejected, cell.share) == (200.0, True, 0.0)
+    assert cell.word == "0 of 2 repeats count, 2 rejected"
+    assert "matrix__value--rejected" in get_text(client_in.get(url(sweep.matrix)))
+
+    make_run(sweep, repeat=3, throughput=50.0)
+    make_run(sweep, repeat=4, throughput=70.0, verdict="reject", verdict_override="the laptop was idle")
+    (cell,) = get_page(sweep.matrix).rows[0].cells
+    assert (cell.throughput_ops_s, cell.is_rejected, cell.word) == (60.0, False, "2 of 4 repeats count, 2 rejected")
 
 
 def test_predicts_the_end_from_observed_durations(sweep):
@@ -97,7 +111,7 @@ def test_cell_counts_the_repeats_that_succeeded(sweep):
     make_run(sweep, repeat=3, status="cancelled")
     make_run(sweep, repeat=4, status="cancelled", rerun_of=failed)
     (cell,) = get_page(sweep.matrix).rows[0].cells
-    assert cell.word == "1 of 3 repeats measured"
+    assert cell.word == "1 of 3 repeats counts"
 
 
 def test_the_rung_of_a_target_ladder_is_its_target(team):
@@ -194,7 +208,7 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     assert "Resume (3 measured runs left)" in get_text(client_in.get(url(matrix)))
     page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
     assert "Queued: 3 measured runs, and the load phases" in page
-    assert "1 of 4 runs succeeded" in page and "3 run again after failing or being cancelled" in page
+    assert "1 of 4 runs succeeded" in page and "3 that failed or were cancelled, and queued again, left out" in page
     assert matrix.runs.count() == 7
     assert get_progress([matrix])[matrix.pk].counts["total"] == 4
     assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))

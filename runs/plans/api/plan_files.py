@@ -51,6 +51,7 @@ class MisfitAnswer(Schema):
     )
     role: str = Field(validation_alias="about")
     detail: str = Field(validation_alias="text")
+    code: str = Field("", description="Of a note: the check that will reject runs of the plan, such as V05.")
 
 
 class FitAnswer(Schema):

@@ -7,6 +7,7 @@ from typing import Literal
 from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.checks import THRESHOLDS, profile
+from runs.checks.short_windows import find_min_window_s
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Cluster, Database, LoadGenerator, Machine, Provisioner
 from runs.plans import Plan, PlannedRun, expand, preview
@@ -33,13 +34,16 @@ class Misfit:
     tone: Literal["stop", "note"]
     about: str  # a role, or empty
     text: str
+    code: str = ""  # of a check that will reject runs
 
 
 def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     """Everything at once, those that stop it first."""
     all_ = [*_roles_lacking(file, chosen), *_clusters(file, chosen), *_databases(file, chosen), *_site(file, chosen)]
     if not any(misfit.tone == "stop" for misfit in all_):
-        all_ += [Misfit("stop", "", problem.message) for problem in preview(plan_on(file, chosen)).problems]
+        planned_here = preview(plan_on(file, chosen))
+        all_ += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
+        all_ += [Misfit("note", "", check.message, check.check_id) for check in planned_here.rejections]
         if twice := twice_the_same(_runs(file)):
             all_.append(Misfit("stop", "", twice))
     return tuple(sorted(all_, key=lambda misfit: misfit.tone != "stop"))
@@ -57,9 +61,12 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
             binding_properties={**database.binding_properties, **secrets},
             **read_cluster(chosen.clusters[database.cluster_id], database.system, database.flavour),
         )
+    min_window_s = 0
+    for cluster in chosen.clusters.values():
+        min_window_s = find_min_window_s(cluster.team_id, file.matrix.purpose)
     generators = tuple(replace(read_generator(chosen.generators[role]), name=role) for role in file.generators)
     entries = tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries)
-    return bare.model_copy(update={"entries": entries, "generators": generators})
+    return bare.model_copy(update={"entries": entries, "generators": generators, "min_window_s": min_window_s})
 
 
 def _roles_lacking(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:

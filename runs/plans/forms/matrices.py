@@ -62,9 +62,8 @@ class DatabaseChoice:
 
         Empty where that is no choice.
         """
-        offered = [mode for mode in self.modes if not mode.mode.replicas_needed and not mode.mode.no_client]
         first: dict[str, ModeChoice] = {}
-        for mode in offered:
+        for mode in self._single_node_modes:
             loss_s = mode.mode.durability.loss_window_s
             loss = "any"
             if loss_s is not None:
@@ -74,7 +73,20 @@ class DatabaseChoice:
             return {}
         return {mode.mode.slug: mode.value for mode in first.values()}
 
+    @property
+    def representative_modes(self) -> list[str]:
+        """The values of these modes, or of the first mode where there is no such choice."""
+        first = [mode.value for mode in self._single_node_modes[:1]]
+        return list(self.one_of_each_loss.values()) or first
 
+    @property
+    def _single_node_modes(self) -> list[ModeChoice]:
+        return [mode for mode in self.modes if not mode.mode.replicas_needed and not mode.mode.no_client]
+
+
+ALL = "all"  # in the place of a database's key
+SET_WINDOW = "set-min_measure_s"
+PRESSES = {"pick", "pick-workloads", SET_WINDOW}  # the names of buttons that fill in fields
 EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads")
 
 
@@ -116,8 +128,8 @@ class MatrixForm(GeneratorsForm):
         if self.extension:
             kwargs["initial"] |= self.extension.initial()
         super().__init__(*args, **kwargs)
-        if "pick" in self.data:
-            self.data = self._pick_modes(self.data["pick"])
+        if PRESSES & self.data.keys():
+            self.data = self._press_buttons()
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         for name in EMPTY_MEANS_DEFAULT:
@@ -166,18 +178,24 @@ class MatrixForm(GeneratorsForm):
             "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
         }
 
-    def _pick_modes(self, key: str) -> QueryDict:
-        """What was sent, with one mode for each loss of this database in place of its others."""
+    def _press_buttons(self) -> QueryDict:
+        """What was sent, with what the pressed button fills in."""
         posted: QueryDict = self.data.copy()  # type: ignore[attr-defined]
-        picked = [
-            database_choice(database, set()).one_of_each_loss.values()
-            for database in self.databases
-            if str(database.pk) == key
-        ]
-        others = [value for value in posted.getlist("entries") if not value.startswith(f"{key}:")]
-        if picked:
-            posted.setlist("entries", [*others, *picked[0]])
+        if "pick" in posted:
+            posted.setlist("entries", self._pick_modes(str(posted["pick"]), posted.getlist("entries")))
+        if "pick-workloads" in posted:
+            posted.setlist("workloads", [str(workload.pk) for workload in self.team_workloads])
+        if SET_WINDOW in posted:
+            posted["min_measure_s"] = str(posted[SET_WINDOW])
         return posted
+
+    def _pick_modes(self, key: str, values: list[str]) -> list[str]:
+        """The entries with one mode for each loss of this database, or of all, in place of its others."""
+        for database in self.databases:
+            picked = database_choice(database, set()).representative_modes
+            if picked and key in (ALL, str(database.pk)):
+                values = [*(value for value in values if not value.startswith(f"{database.pk}:")), *picked]
+        return values
 
     @property
     def database_choices(self) -> list[DatabaseChoice]:
@@ -196,6 +214,17 @@ class MatrixForm(GeneratorsForm):
     def folded_needs_attention(self) -> bool:
         """Whether a field of the folded part was refused."""
         return any(field.errors for field in self.folded)
+
+    @property
+    def labelled_errors(self) -> list[tuple[str, str]]:
+        """Each with the label of its field; empty for those of the whole form."""
+        labelled: list[tuple[str, str]] = []
+        for name, messages in self.errors.items():
+            label = ""
+            if name in self.fields:
+                label = str(self[name].label)
+            labelled += [(label, str(message)) for message in messages]
+        return labelled
 
     @property
     def entry_options(self) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from runs.checks.short_windows import find_min_window_s, select_too_short
 from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
@@ -31,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One rung of one sweep: all its repeats, and the median of those that count."""
+    """One rung of one sweep: all its repeats, and the median of those that count, or of the rejected if none does."""
 
     rung: int
     runs: tuple[Run, ...]
@@ -39,9 +40,17 @@ class GridCell:
     share: float = 0.0  # of the matrix's highest throughput, for the bar in the cell
 
     @property
+    def counting(self) -> list[Run]:
+        return [run for run in self.runs if run.status == Status.SUCCEEDED and counts(run)]
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether its number is of rejected repeats alone."""
+        return not self.counting and self.throughput_ops_s is not None
+
+    @property
     def throughput_ops_s(self) -> float | None:
-        """The median of the repeats that are not excluded."""
-        return _median(self.runs)
+        return _median(self.counting or self.runs)
 
     @property
     def passed_ops_s(self) -> float | None:
@@ -56,7 +65,7 @@ class GridCell:
 
     @property
     def word(self) -> str:
-        """The badge's word, or for several repeats how many were measured of those that no later run replaced."""
+        """The badge's word, or for several repeats how many count of those that no later run replaced."""
         if len(self.runs) == 1:
             return get_mark(self.runs[0]).word
         replaced = {run.rerun_of_id for run in self.runs}
@@ -66,7 +75,12 @@ class GridCell:
         )
         if not expected:
             return "skipped"
-        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {expected} repeats measured"
+        counting = len(self.counting)
+        verb = "counts" if counting == 1 else "count"
+        text = f"{counting} of {expected} repeats {verb}"
+        if rejected := sum(mark.word == Verdict.REJECT for mark in self.marks):
+            text = f"{text}, {rejected} rejected"
+        return text
 
     @property
     def marks(self) -> list[Mark]:
@@ -77,6 +91,11 @@ class GridCell:
         if len(self.runs) != 1:
             return None
         return self.runs[0]
+
+
+def counts(run: Run) -> bool:
+    """Whether the points of a figure may use the run once it has succeeded."""
+    return not run.excluded_reason and (run.verdict != Verdict.REJECT or run.counts_although_rejected)
 
 
 def _median(runs: Iterable[Run]) -> float | None:
@@ -103,6 +122,14 @@ class GridRow:
         return max((c.passed_ops_s for c in self.cells if c and c.passed_ops_s is not None), default=None)
 
 
+class TooShort(NamedTuple):
+    """Rejected runs with a window that V05 rejects however often it is measured, and what a longer one would cost."""
+
+    runs: int
+    min_window_s: int
+    seconds: float  # of the whole plan with that window
+
+
 class MatrixPage(NamedTuple):
     """Everything the page of a submitted matrix shows."""
 
@@ -124,6 +151,7 @@ class MatrixPage(NamedTuple):
     skipped: int  # beyond the ceiling, and nobody has asked for them since
     saved_s: float
     rejected: int  # runs that do not count and were not run again
+    too_short: TooShort | None  # of these
     nothing_counts: bool
     rejections: Sequence[Any]
 
@@ -144,11 +172,13 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
     succeeded = [run for run in measured if run.status == Status.SUCCEEDED and not run.excluded_reason]
-    counted = [run for run in succeeded if run.verdict != Verdict.REJECT or run.counts_although_rejected]
+    counted = [run for run in succeeded if counts(run)]
     rejected = {run.pk for run in succeeded} - {run.pk for run in counted} - again
     rejections: Sequence[Any] = ()
+    too_short = None
     if rejected:
         rejections = count_rejections(rejected_runs(matrix).filter(reruns__isnull=True))
+        too_short = _find_too_short(matrix, runs)
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = chain.from_iterable(row.cells for row in rows)
     return MatrixPage(
@@ -175,9 +205,21 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
         rejected=len(rejected),
+        too_short=too_short,
         nothing_counts=not counted,
         rejections=rejections,
     )
+
+
+def _find_too_short(matrix: Matrix, runs: Iterable[Run]) -> TooShort | None:
+    rejected = select_too_short(rejected_runs(matrix).filter(reruns__isnull=True), matrix.team_id).count()
+    if not rejected:
+        return None
+    min_window_s = find_min_window_s(matrix.team_id, matrix.purpose)
+    planned = [run for run in runs if run.rerun_of_id is None]
+    measured = sum(run.phase == Phase.MEASURE for run in planned)
+    longer_s = measured * (min_window_s - matrix.min_measure_s)
+    return TooShort(rejected, min_window_s, sum(run.expected_s for run in planned) + longer_s)
 
 
 def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -229,7 +271,7 @@ def _rows(
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
         reasons[_axes(left_out)][left_out.rung] = left_out.reason
-    highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
+    highest = max((run.throughput_ops_s or 0 for run in measured if counts(run)), default=0)
     order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
         database = sweep.database.name if sweep.database else sweep.database_name
@@ -255,5 +297,7 @@ def _cell(rung: int, runs: list[Run], not_run: str, highest: float) -> GridCell 
         return None
     repeats = tuple(sorted(runs, key=lambda run: run.repeat))
     bare = GridCell(rung, repeats, "" if runs else not_run)
-    throughput = bare.throughput_ops_s
-    return GridCell(rung, repeats, bare.not_run, throughput / highest if throughput and highest else 0.0)
+    share = 0.0
+    if bare.counting and highest:
+        share = (bare.throughput_ops_s or 0.0) / highest
+    return GridCell(rung, repeats, bare.not_run, share)

@@ -1,5 +1,6 @@
 """The page of a submitted matrix: the grid filling in, and what can be done with it."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -8,9 +9,10 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.models import Role
+from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import get_user, team_required
 from benchsite.core.formatting import counted
+from runs.checks.short_windows import find_min_window_s
 from runs.models import Matrix, Phase, Run, RunEvent, Status
 from runs.plans import PlanError, start_trial, submit
 from runs.plans.pages.matrix import matrix_page
@@ -108,8 +110,7 @@ def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     failed = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE, status=Status.FAILED, reruns__isnull=True)
     try:
         with transaction.atomic():
-            copy = clone(matrix, name=f"{matrix.name[:MAX_COPIED_NAME]}, corrected", by=user)
-            submit(copy, user)
+            copy = _submit_copy(matrix, user, "corrected")
             RunEvent.objects.bulk_create(
                 RunEvent(run=run, kind=REPLACED, new=str(copy.pk), actor=user.get_username(), text=f"By “{copy.name}”.")
                 for run in failed
@@ -119,6 +120,30 @@ def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
         return redirect("matrix", pk=pk)
 
     messages.success(request, "Submitted with the settings of today. The runs that failed name this matrix.")
+    return redirect("matrix", pk=copy.pk)
+
+
+def _submit_copy(matrix: Matrix, user: User, suffix: str, **changes: Any) -> Matrix:
+    """The same plan with `changes`. Raises PlanError; the caller holds the transaction."""
+    copy = clone(matrix, name=f"{matrix.name[:MAX_COPIED_NAME]}, {suffix}", by=user, **changes)
+    submit(copy, user)
+    return copy
+
+
+@team_required("POST", role=Role.RUNNER)
+def matrix_lengthen(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Submits the same plan with the shortest window that V05 does not reject."""
+    matrix = _matrix_or_404(pk)
+    seconds = max(find_min_window_s(matrix.team, matrix.purpose), matrix.min_measure_s)
+    try:
+        with transaction.atomic():
+            window = {"min_measure_s": seconds, "max_measure_s": seconds}
+            copy = _submit_copy(matrix, get_user(request), f"{seconds} s", **window)
+    except PlanError as error:
+        messages.error(request, f"Nothing was submitted. {error}")
+        return redirect("matrix", pk=pk)
+
+    messages.success(request, f"Submitted: the same plan, measured for {seconds} s.")
     return redirect("matrix", pk=copy.pk)
 
 

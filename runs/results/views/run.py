@@ -5,15 +5,18 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.text import get_valid_filename
 
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
+from runs.checks.short_windows import is_too_short
 from runs.models import Artifact, Run, Status
 from runs.queue import lifecycle, live
 from runs.queue.pages.queue import queue, silent_parts
 from runs.results import annotations
 from runs.results.artifacts import chunks
+from runs.results.messages import WINDOW_TOO_SHORT
 from runs.results.pages.run import estimate_run_progress, get_clients, get_run_events, run_page
 from runs.results.recording.recut import RecutRefused, choose_set, recut
 from runs.results.views.row_actions import row_action
@@ -54,7 +57,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
         "tags": ", ".join(run.tags),
     }
     if ended:
-        return context | {"page": run_page(run)}
+        return context | {"page": run_page(run), "too_short": is_too_short(run)}
 
     running = run.status == Status.RUNNING
     return context | {
@@ -90,6 +93,9 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if run.status not in Status.terminal():
         messages.info(request, f"“{run.name}” has not ended yet: it can be run again afterwards.")
         return redirect("run", pk=pk)
+    if is_too_short(run):
+        messages.error(request, WINDOW_TOO_SHORT.format(run=run.name))
+        return redirect(f"{reverse('matrix', args=[run.matrix_id])}#rejections")
     again = lifecycle.run_again(run, get_user(request))
     messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{run.name}” stays as it is.")
     return redirect("run", pk=again.pk)

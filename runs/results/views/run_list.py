@@ -13,9 +13,11 @@ from django.urls import reverse
 from benchsite.accounts.limits import LimitReached
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
+from benchsite.core.formatting import counted
 from benchsite.core.table import Columns, or_empty
+from runs.checks.short_windows import select_too_short
 from runs.identifiers import parse_uuid
-from runs.models import LatencyKind, Run, Status, Verdict
+from runs.models import LatencyKind, Matrix, Run, Status, Verdict
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.messages import (
@@ -26,6 +28,7 @@ from runs.results.messages import (
     RUNS_INCLUDED,
     RUNS_QUEUED_AGAIN,
     RUNS_TAGGED,
+    WINDOWS_TOO_SHORT,
     WRITE_A_TAG,
 )
 from runs.results.pages.lists import export, get_page
@@ -43,6 +46,8 @@ from runs.results.pages.run_list import (
     with_rejections,
 )
 from runs.results.views import deletion
+
+MAX_SHORT_MATRICES = 3  # of those with windows that are too short, named beside the button
 
 
 def _describe_rejections(run: Run) -> str:
@@ -110,16 +115,22 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
     offer_choices(chosen, team)
     rejections: Sequence[Any] = ()
-    again = uploaded = 0
+    again = uploaded = short = 0
+    short_matrices = Matrix.objects.none()
     if chosen.values["verdict"] == Verdict.REJECT:
         rejections = count_rejections(runs)
         again, uploaded = count_sources(runs)
+        too_short = select_too_short(runs, team).order_by()
+        short = too_short.count()
+        short_matrices = Matrix.objects.filter(pk__in=too_short.values("matrix"))[:MAX_SHORT_MATRICES]
     context = {
         "filter": chosen,
         "page": page,
         "rejections": rejections,
-        "again": again,
+        "again": again - short,
         "uploaded": uploaded,
+        "short": short,
+        "short_matrices": short_matrices,
         "hides_rows": not page.object_list and Run.objects.exists(),
     }
     return render(request, "runs/runs.html", context)
@@ -157,12 +168,14 @@ def _back(request: HttpRequest) -> str:
     return reverse("runs") + (query and f"?{query}")
 
 
-@team_required("POST", role=Role.RUNNER)
+@team_required("GET", "POST", role=Role.RUNNER)
 def runs_bulk(request: HttpRequest) -> HttpResponseBase:
-    """Tag or exclude the selected runs, or ask whether to delete them.
+    """Tag or exclude the selected runs, or ask whether to delete them. Loaded again, that question is the list.
 
     Keys of another team's runs match nothing, like keys of no run at all.
     """
+    if request.method == "GET":
+        return redirect("runs")
     if request.POST.get("action") == "delete" and has_role(request, Role.ADMIN):
         return deletion.ask(request, deletion.ticked(request))
     try:
@@ -193,6 +206,21 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         ended = [run for run in runs if run.source == Run.Source.SCHEDULED and run.status in Status.terminal()]
         if not ended:
             raise annotations.AnnotationRefused(NOTHING_QUEUED)
-        return RUNS_QUEUED_AGAIN.format(changed=lifecycle.run_all_again(ended, user), runs=len(runs))
+        return _run_again(ended, request, len(runs))
 
     raise annotations.AnnotationRefused(CHOOSE_ACTION)
+
+
+def _run_again(ended: list[Run], request: HttpRequest, selected: int) -> str:
+    """All but those that V05 would reject again. Raises AnnotationRefused where these are all."""
+    rows = Run.objects.filter(pk__in=[run.pk for run in ended])
+    short = set(select_too_short(rows, get_team(request)).values_list("pk", flat=True))
+    left_out = WINDOWS_TOO_SHORT.format(runs=counted(len(short), "run"))
+    going = [run for run in ended if run.pk not in short]
+    if not going:
+        raise annotations.AnnotationRefused(left_out)
+
+    text = RUNS_QUEUED_AGAIN.format(changed=lifecycle.run_all_again(going, get_user(request)), runs=selected)
+    if short:
+        text = f"{text} {left_out}"
+    return text
