@@ -36,6 +36,7 @@ database_urls: Patterns = [
     path("<uuid:pk>/edit/", databases.database_edit, name="database-edit"),
     path("<uuid:pk>/delete/", databases.database_delete, name="database-delete"),
     path("<uuid:pk>/modes/<slug:base>/copy/", databases.own_mode_add, name="own-mode-add"),
+    path("<uuid:pk>/modes/<slug:mode>/edit/", databases.own_mode_edit, name="own-mode-edit"),
     path("<uuid:pk>/modes/<slug:mode>/delete/", databases.own_mode_delete, name="own-mode-delete"),
 ]
 

@@ -165,7 +165,7 @@ def test_second_put_writes_no_row(operator, rack):
          "#/own_modes/always", "Write this name as always-stated."),
         ("databases", {"system": "redis", "cluster": "rack", "own_modes": {
             "a-stated": {**OWN_MODE, "durability": {**RECORD, "replicas_acked": "most"}}}},
-         "#/own_modes/a-stated/durability/ack", "replicas_acked is a number, quorum or all"),
+         "#/own_modes/a-stated/durability/replicas_acked", "are a number, quorum or all"),
         ("workloads", {"short_name": "A"}, "#/properties", "Write at least recordcount and one proportion"),
         ("workloads", {"short_name": "a b", "properties": {"recordcount": 1, "readproportion": 1}}, "#/short_name",
          "Use 1 to 12 letters"),

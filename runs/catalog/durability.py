@@ -7,9 +7,13 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 
 from benchsite.core.formatting import exact
 from runs.catalog.messages import (
+    COPIES_ANSWER_NOTHING,
     LOSES_ANY_NUMBER,
     LOSES_LAST_SECONDS,
     LOSES_NOTHING,
+    LOSS_WITHOUT_COPY,
+    NO_NUMBER_OF_COPIES,
+    SLOW_DISK_LOSES_MORE,
     SLOW_DISK_LOSS,
 )
 
@@ -41,6 +45,14 @@ _READS: dict[Reads, str] = {
 }
 
 
+class RecordRefused(ValueError):
+    """No such promise can be kept; `field` is the one to change, and the message names it in words."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
 class Durability(BaseModel):
     """How far a write has come when it is acknowledged.
 
@@ -62,18 +74,18 @@ class Durability(BaseModel):
     @classmethod
     def _check_replicas(cls, replicas: object) -> object:
         if replicas not in ("quorum", "all") and type(replicas) is not int:
-            raise ValueError("replicas_acked is a number, quorum or all")
+            raise RecordRefused("replicas_acked", NO_NUMBER_OF_COPIES)
         return replicas
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.replicas_acked == 0 and self.replica_ack != "none":
-            raise ValueError("replica_ack says what other copies had done, but replicas_acked is 0")
+            raise RecordRefused("replica_ack", COPIES_ANSWER_NOTHING)
         worst = self.worst_loss_window_s
         if worst is not None and not (self.loss_window_s and self.loss_window_s < worst):
-            raise ValueError("worst_loss_window_s is a number of seconds above a loss_window_s that is not 0")
+            raise RecordRefused("worst_loss_window_s", SLOW_DISK_LOSES_MORE)
         if self.loss_window_s == 0 and self.ack != "disk" and not self._elsewhere:
-            raise ValueError("loss_window_s is 0, but neither the disk nor another copy has the write")
+            raise RecordRefused("loss_window_s", LOSS_WITHOUT_COPY)
         return self
 
     @property
@@ -104,14 +116,15 @@ class Durability(BaseModel):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Durability":
-        """The record that `as_dict` wrote. Raises ValueError for anything else."""
+        """The record that `as_dict` wrote. Raises RecordRefused for anything else."""
         try:
             return cls.model_validate({name: value for name, value in record.items() if name != "survives"})
         except ValidationError as error:
             fault = error.errors()[0]
             if fault["type"] == "value_error":
-                raise ValueError(str(fault["ctx"]["error"])) from None
-            raise ValueError(f"{fault['loc'][0]}: {fault['msg']}") from None
+                raise fault["ctx"]["error"] from None
+            field = str(fault["loc"][0])
+            raise RecordRefused(field, f"{field}: {fault['msg']}") from None
 
     def sentence(self) -> str:
         """The record in plain words, for pages."""

@@ -14,6 +14,15 @@ HADOOP_VARIABLE = "{name} must not contain ${{: Hadoop replaces ${{NAME}} by var
 
 # --- durability.py ---
 
+NO_NUMBER_OF_COPIES = "other copies that have answered are a number, quorum or all"
+COPIES_ANSWER_NOTHING = "no other copy has answered, so none has the write: choose nothing, or state how many answer"
+SLOW_DISK_LOSES_MORE = (
+    "a slow disk loses more than a usual one, where that loses some seconds: state more of them, or leave it empty"
+)
+LOSS_WITHOUT_COPY = (
+    "a power failure loses writes that neither the disk nor another copy has: state how many seconds, or leave it "
+    "empty for any number"
+)
 LOSES_ANY_NUMBER = "A power failure of one node may lose any number of acknowledged writes."
 LOSES_NOTHING = "A power failure of one node loses no acknowledged write."
 SLOW_DISK_LOSS = ", {seconds} s where the disk is slow"
@@ -57,6 +66,9 @@ NO_FACT_VALUE = "{name}: write a value of 1 to 200 printable characters."
 
 MODE_NAME_BEGINS_WITH_LETTER = "Begin the name with a letter, such as always-tuned."
 MODE_UNCHANGED = "This is {slug} itself: change a setting or the record."
+OWN_MODE_STAYS = "{slug} stays: {user} uses it. {remedy}"
+DELETE_MATRICES_FIRST = "Delete its matrices first, or add another mode."
+SAVE_A_COPY = "Save what you changed under another name."
 OWN_MODE_TAKEN = "{database} has an own mode {slug} already: choose another name."
 TOO_MANY_OWN_MODES = "A database has at most {limit} own modes: delete one first."
 OWN_MODE_DOES_NOT_FIT = "The own mode {slug} does not fit: {error} Delete it first."

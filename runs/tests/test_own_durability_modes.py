@@ -58,8 +58,10 @@ def test_page_shows_copied_mode_as_stated(database):
     [
         ({"server_settings": "appendfsink=no"}, "appendfsync"),
         ({"client_properties": "redis.password=x"}, "No durability mode decides redis.password"),
-        ({"ack": "memory", "loss_window_s": "0"}, "neither the disk nor another copy has the write"),
-        ({"replicas_acked": "most"}, "replicas_acked is a number, quorum or all"),
+        ({"ack": "memory", "loss_window_s": "0"}, "A power failure loses writes that neither"),
+        ({"worst_loss_window_s": "0.5"}, "A slow disk loses more than a usual one"),
+        ({"replicas_acked": "most"}, "Other copies that have answered are a number, quorum or all."),
+        ({"replicas_acked": "0", "replica_ack": "disk"}, "No other copy has answered"),
         ({"name": "7"}, "Begin the name with a letter"),
         ({"server_settings": "maxmemory=1GB"}, "maxmemory is decided by the durability mode"),
     ],
@@ -130,6 +132,29 @@ def test_used_mode_stays_and_unused_one_is_deleted():
     client.post(address)
     database.refresh_from_db()
     assert database.own_modes == {}
+
+
+def test_unused_mode_is_edited_in_its_place(database):
+    copy_mode(database)
+    client, address = browser(database.team), reverse("own-mode-edit", args=[database.pk, SLUG])
+    page = client.get(address).content.decode()
+    assert f"Edit {SLUG}" in page and 'value="always-rewrite"' in page and "appendfsync=always" in page
+    client.post(address, sent(name="Always slow", worst_loss_window_s="", loss_window_s="2", ack="os_buffer"))
+    database.refresh_from_db()
+    assert list(database.own_modes) == ["always-slow-stated"]
+    assert database.own_modes["always-slow-stated"]["durability"]["loss_window_s"] == 2
+
+
+def test_used_mode_is_copied_and_stays_as_it_was():
+    matrix = with_own_mode()
+    database = matrix.entries.get(mode=SLUG).database
+    own = database.own_modes[SLUG]
+    client, address = browser(matrix.team), reverse("own-mode-edit", args=[database.pk, SLUG])
+    assert f"the matrix “{matrix.name}” uses it" in client.get(address).content.decode()
+    assert "has an own mode" in refusal(client.post(address, sent()))
+    client.post(address, sent(name="Another"))
+    database.refresh_from_db()
+    assert database.own_modes[SLUG] == own and "another-stated" in database.own_modes
 
 
 def test_another_system_is_refused_while_own_modes_are_there(database):

@@ -12,10 +12,13 @@ from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyEr
 from runs.catalog.durability import ACKS, READS
 from runs.catalog.forms.fields import IN_USE, DescribedForm, PropertiesField, name_field
 from runs.catalog.messages import (
+    DELETE_MATRICES_FIRST,
     MODE_NAME_BEGINS_WITH_LETTER,
     MODE_UNCHANGED,
     OWN_MODE_DOES_NOT_FIT,
+    OWN_MODE_STAYS,
     OWN_MODE_TAKEN,
+    SAVE_A_COPY,
     TOO_MANY_OWN_MODES,
 )
 from runs.models import Database, Deployment, MatrixEntry
@@ -26,7 +29,11 @@ FIELDS = ("ack", "replicas_acked", "replica_ack", "reads", "loss_window_s", "wor
 
 
 class OwnModeForm(DescribedForm):
-    """`base` is the copied mode of `system`, as the client of the database reaches it, without own modes."""
+    """`base` is the copied mode of `system`, as the client of the database reaches it, without own modes.
+
+    It begins with the record and the settings of the own mode `copied`, where there is one, and the mode that is saved
+    takes the place of the own mode `replaced`.
+    """
 
     name = name_field(
         MAX_SLUG_LENGTH - len(STATED_SUFFIX),
@@ -39,7 +46,7 @@ class OwnModeForm(DescribedForm):
     replica_ack = forms.ChoiceField(label="They have it", choices=[(ack, ACK_TEXTS[ack]) for ack in ACKS])
     reads = forms.ChoiceField(label="Reads come from", choices=[(reads, READ_TEXTS[reads]) for reads in READS])
     loss_window_s = forms.FloatField(
-        label="A power failure may lose, s",
+        label="A power failure of one node may lose, s",
         required=False,
         min_value=0,
         help_text="Seconds of acknowledged writes; 0: none; empty: unbounded.",
@@ -50,11 +57,25 @@ class OwnModeForm(DescribedForm):
     )
     client_properties = PropertiesField(rows=4, help_text="name=value, one per line.")
 
-    def __init__(self, *args: Any, database: Database, system: System, base: Mode, **kwargs: Any) -> None:
-        self.database, self.system, self.base = database, system, base
-        record = base.durability.model_dump()
-        settings = {"server_settings": base.server_settings, "client_properties": base.client_properties}
-        kwargs["initial"] = {**record, **settings}
+    def __init__(
+        self,
+        *args: Any,
+        database: Database,
+        system: System,
+        base: Mode,
+        copied: OwnMode | None = None,
+        replaced: str = "",
+        **kwargs: Any,
+    ) -> None:
+        self.database, self.system, self.base, self.replaced = database, system, base, replaced
+        settings: dict[str, Any] = {
+            "durability": base.durability.model_dump(),
+            "server_settings": base.server_settings,
+            "client_properties": base.client_properties,
+        }
+        settings |= copied or {}
+        name = replaced.removesuffix(STATED_SUFFIX)
+        kwargs["initial"] = {**settings, **settings["durability"], "name": name}
         super().__init__(*args, **kwargs)
 
     def clean_replicas_acked(self) -> int | str:
@@ -87,8 +108,7 @@ class OwnModeForm(DescribedForm):
             system.check_binding_properties(self.database.binding_properties)
         except PropertyError as error:
             for name, message in error.problems.items():
-                field = {"durability": "ack"}.get(name, name)
-                self.add_error(field if field in self.fields else None, message)
+                self.add_error(name if name in self.fields else None, message)
 
         if (
             not self.errors
@@ -104,16 +124,31 @@ class OwnModeForm(DescribedForm):
 
     @transaction.atomic
     def save(self) -> str:
-        """Store the mode; answers its slug. Raises ValidationError where the name is taken or there are too many."""
+        """Store the mode; answers its slug. Raises ValidationError where the name is taken, there are too many, or
+        something uses the one that it replaces.
+        """
         database = Database.objects.select_for_update().get(pk=self.database.pk)
         slug: str = self.cleaned_data["name"]
-        if slug in database.own_modes:
+        if self.replaced and (user := find_user(database, self.replaced)):
+            raise ValidationError(OWN_MODE_STAYS.format(slug=self.replaced, user=user, remedy=SAVE_A_COPY), IN_USE)
+        others = {name: own for name, own in database.own_modes.items() if name != self.replaced}
+        if slug in others:
             raise ValidationError({"name": OWN_MODE_TAKEN.format(database=database.name, slug=slug)})
-        if len(database.own_modes) >= MAX_OWN_MODES:
+        if len(others) >= MAX_OWN_MODES:
             raise ValidationError(TOO_MANY_OWN_MODES.format(limit=MAX_OWN_MODES))
-        database.own_modes = {**database.own_modes, slug: self.own}
+        database.own_modes = {**others, slug: self.own}
         database.save(update_fields=["own_modes"])
         return slug
+
+
+def find_user(database: Database, slug: str) -> str:
+    """What has the own mode, in words; empty where nothing has."""
+    entry = MatrixEntry.objects.filter(database=database, mode=slug).select_related("matrix").first()
+    if entry is not None:
+        return f"the matrix “{entry.matrix.name}”"
+    if Deployment.objects.filter(database=database, mode=slug).exists():
+        return "a server that is up"
+    return ""
 
 
 @transaction.atomic
@@ -122,12 +157,8 @@ def delete_own_mode(pk: UUID, slug: str) -> None:
     names the matrix, where one has it.
     """
     database = Database.objects.select_for_update().get(pk=pk)
-    entry = MatrixEntry.objects.filter(database=database, mode=slug).select_related("matrix").first()
-    if entry is not None or Deployment.objects.filter(database=database, mode=slug).exists():
-        user = "a server that is up"
-        if entry is not None:
-            user = f"the matrix “{entry.matrix.name}”"
-        raise ValidationError(f"{slug} stays: {user} uses it. Delete its matrices first, or add another mode.", IN_USE)
+    if user := find_user(database, slug):
+        raise ValidationError(OWN_MODE_STAYS.format(slug=slug, user=user, remedy=DELETE_MATRICES_FIRST), IN_USE)
     database.own_modes = {name: own for name, own in database.own_modes.items() if name != slug}
     database.save(update_fields=["own_modes"])
 

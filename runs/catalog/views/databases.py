@@ -14,7 +14,7 @@ from benchsite.accounts.permissions import get_team, has_role, team_required
 from benchsite.core.responses import form_status, get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
-from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode
+from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode, find_user
 from runs.catalog.topology import build_topology
 from runs.models import Cluster, Database
 from runs.results.pages.durability import mode_rows
@@ -99,6 +99,33 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
         raise Http404(f"{database.name} has no durability mode {base} to copy.")
 
     form = OwnModeForm(get_posted(request), database=database, system=system, base=system.modes[base])
+    return _own_mode_page(request, form, copied=base)
+
+
+@team_required("GET", "POST", role=Role.RUNNER)
+def own_mode_edit(request: HttpRequest, pk: uuid.UUID, mode: str) -> HttpResponse:
+    """An own mode is changed in its place while nothing uses it; later a copy is: results keep the mode they had."""
+    database = get_object_or_404(Database, pk=pk)
+    system = load_catalog().get(database.system, database.flavour)
+    own = database.own_modes.get(mode)
+    if system is None or own is None or own["base"] not in system.modes:
+        raise Http404(f"{database.name} has no own mode {mode}.")
+
+    used_by = find_user(database, mode)
+    form = OwnModeForm(
+        get_posted(request),
+        database=database,
+        system=system,
+        base=system.modes[own["base"]],
+        copied=own,
+        replaced="" if used_by else mode,
+    )
+    return _own_mode_page(request, form, copied=mode, used_by=used_by)
+
+
+def _own_mode_page(request: HttpRequest, form: OwnModeForm, *, copied: str, used_by: str = "") -> HttpResponse:
+    """`copied` is the slug of the mode that the form begins with."""
+    database = form.database
     if form.is_valid():
         try:
             slug = form.save()
@@ -106,9 +133,9 @@ def own_mode_add(request: HttpRequest, pk: uuid.UUID, base: str) -> HttpResponse
             form.add_error(None, error)
         else:
             messages.success(request, f"The mode {slug} of “{database.name}” was saved.")
-            return redirect(f"{reverse('database', args=[pk])}#mode-{slug}")
+            return redirect(f"{reverse('database', args=[database.pk])}#mode-{slug}")
 
-    context = {"form": form, "database": database, "system": system, "base": system.modes[base]}
+    context = {"form": form, "database": database, "system": form.system, "copied": copied, "used_by": used_by}
     return render(request, "runs/databases/own_mode.html", context, status=form_status(form))
 
 
