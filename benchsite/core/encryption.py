@@ -18,6 +18,7 @@ from benchsite.core.messages import OTHER_SECRET_KEY
 # What a key is for, so that no two uses of SECRET_KEY share one.
 WEBHOOKS: Final = b"benchsite: secrets of webhooks, 1"
 CLIENT_PROPERTIES: Final = b"benchsite: secret client properties, 1"
+INVITATIONS: Final = b"benchsite: links of invitations, 1"
 SECOND_FACTORS: Final = b"benchsite: secrets of second factors, 1"
 
 

@@ -11,6 +11,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final
 
+from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model, Q, QuerySet
 from django.db.models.deletion import Collector, ProtectedError
@@ -220,12 +221,16 @@ def explain_blocked(selection: Selection) -> dict[Any, DeletionRefused]:
     return reasons
 
 
-def restore(deletion: Deletion, by: User) -> None:
-    """Insert the rows again, all or none. Raises RestoreRefused: a name is taken, or a row that they need is gone."""
+def restore(deletion: Deletion, by: User) -> list[str]:
+    """Insert the rows again, all or none; answers the keys of those of the deletion's kind.
+
+    Raises RestoreRefused: a name is taken, or a row that they need is gone.
+    """
     with transaction.atomic():
         if not Deletion.objects.select_for_update().filter(pk=deletion.pk).exists():
-            return  # Somebody else was first.
+            return []  # Somebody else was first.
 
+        keys = _read_keys(deletion)
         try:
             with artifacts.opened(deletion.sha256) as content:
                 _insert(line.decode() for line in content)
@@ -240,6 +245,19 @@ def restore(deletion: Deletion, by: User) -> None:
         digests = {deletion.sha256}
         deletion.delete()
         transaction.on_commit(lambda: forget_content(digests))
+
+    return keys
+
+
+def _read_keys(deletion: Deletion) -> list[str]:
+    models = apps.get_app_config("runs").get_models()
+    meta = next((model._meta for model in models if model._meta.verbose_name == deletion.kind), None)
+    if meta is None:  # Another release called it so.
+        return []
+    prefix = f"{meta.db_table}\t".encode()
+    with artifacts.opened(deletion.sha256) as content:
+        rows = [line.partition(b"\t")[2] for line in content if line.startswith(prefix)]
+    return [str(json.loads(row)[meta.pk.column]) for row in rows]
 
 
 def forget(deletion: Deletion, by: User | None = None) -> None:

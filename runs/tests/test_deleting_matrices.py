@@ -129,8 +129,9 @@ def test_a_database_is_free_to_go_once_its_matrix_has_gone(team, admin, measured
     assert not Database.objects.filter(pk=database.pk).exists()
     listed = get_text(admin.get("/deleted/"))
     assert "study" in listed
-    back = get_text(admin.post("/deleted/", {"restore": str(Deletion.objects.get().pk)}, follow=True))
-    assert "“study” was restored." in back
+    answer = admin.post("/deleted/", {"restore": str(Deletion.objects.get().pk)}, follow=True)
+    assert answer.redirect_chain == [(f"/matrices/{measured.pk}/", 302)]
+    assert "“study” was restored." in get_text(answer)
     assert Database.objects.filter(pk=database.pk).exists()
     assert admin.get(f"/matrices/{measured.pk}/").status_code == 200
 

@@ -42,7 +42,9 @@ def sweep(team, cluster):
 def correct(client, cluster, machine, address=RIGHT):
     cluster.refresh_from_db()
     data = {"name": cluster.name, "provisioner": "external", "node-0-machine": machine.pk, "node-0-address": address}
-    assert client.post(reverse("cluster-edit", args=[cluster.pk]), data).status_code == 302
+    answer = client.post(reverse("cluster-edit", args=[cluster.pk]), data, follow=True)
+    assert answer.redirect_chain == [(reverse("cluster", args=[cluster.pk]), 302)]
+    return answer.content.decode()
 
 
 def read_names(run):
@@ -57,6 +59,15 @@ def read_names(run):
 
 def expect_names(name, machine):
     return [f"{name} always A 2t r1", f"{name} always A", name, name, machine]
+
+
+def test_a_changed_address_is_offered_to_be_checked(operator, cluster, sweep, machine):
+    check = f'href="{reverse("own-server-first", args=[sweep.database_id])}?again=1"'
+    page = correct(operator, cluster, machine)
+    assert "Nothing was tried at the new address yet." in page and page.count(check) == 2
+
+    page = correct(operator, cluster, machine)
+    assert "Nothing was tried" not in page and page.count(check) == 1
 
 
 def test_queued_runs_get_the_corrected_names(operator, cluster, sweep, machine):

@@ -25,14 +25,34 @@ def admin_in(admin):
 
 
 def link_from(client, **fields):
-    response = client.post(reverse("invite"), {"note": "Grace", "role": "runner", **fields})
-    assert response.status_code == 200
+    made = client.post(reverse("invite"), {"note": "Grace", "role": "runner", **fields})
+    response = client.get(made["Location"])
     return re.search(r'<code id="link">http://testserver([^<]+)</code>', response.content.decode())[1]
 
 
 def signed_up(client, link, **changes):
     fields = {"username": "grace", "email": "", "password1": PASSWORD, "password2": PASSWORD, **changes}
     return client.post(link, fields)
+
+
+def test_page_of_a_new_link_can_be_loaded_again(admin_in, team):
+    """Until the link is used or an hour is over; the database has no copy that lets somebody in."""
+    link = link_from(admin_in)
+    token = link.rpartition("/")[2]
+    assert admin_in.get(reverse("invite"))["Location"] == reverse("members")
+    assert link in admin_in.get(reverse("members")).content.decode()
+    assert token not in str(dict(admin_in.session))
+
+    session = admin_in.session
+    session["new_invitation"] = {**session["new_invitation"], "until": 0}
+    session.save()
+    assert link not in admin_in.get(reverse("members")).content.decode()
+
+
+def test_new_link_is_gone_once_it_is_used(admin_in):
+    link = link_from(admin_in)
+    signed_up(Client(), link)
+    assert link not in admin_in.get(reverse("members")).content.decode()
 
 
 def test_somebody_without_an_account_makes_one_and_joins(admin_in, team):

@@ -1,5 +1,6 @@
 """The team's own pages: members, invitations, what happened."""
 
+import time
 import uuid
 
 from django.contrib import messages
@@ -20,9 +21,12 @@ from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.permissions import current_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.views.sign_in import BACKEND
+from benchsite.core.encryption import INVITATIONS, CannotOpen, seal, unseal
 from benchsite.core.responses import form_status, get_posted
 
 ENTRIES_PER_PAGE = 100
+NEW_LINK = "new_invitation"  # of the session
+LINK_SHOWN_S = 3600
 
 
 @require_http_methods(["GET", "POST"])
@@ -66,14 +70,17 @@ def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
 
 
 @team_required("GET")
+@never_cache
 def members(request: HttpRequest) -> HttpResponse:
     return _members(request, InvitationForm())
 
 
-@team_required("POST", role=Role.ADMIN)
+@team_required("GET", "POST", role=Role.ADMIN)
 @never_cache
 def invite(request: HttpRequest) -> HttpResponse:
-    """Answers with the link, which is shown this once."""
+    """Makes a link, which the page of the members then shows to whoever made it."""
+    if request.method == "GET":
+        return redirect("members")
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _members(request, form)
@@ -83,10 +90,26 @@ def invite(request: HttpRequest) -> HttpResponse:
     except MembershipRefused as refused:
         form.add_error(None, str(refused))
         return _members(request, form)
-    return _members(request, InvitationForm(), link=request.build_absolute_uri(reverse("invited", args=[token])))
+    request.session[NEW_LINK] = {"token": seal(token, INVITATIONS), "until": time.time() + LINK_SHOWN_S}
+    return redirect("members")
 
 
-def _members(request: HttpRequest, form: InvitationForm, *, link: str = "") -> HttpResponse:
+def _find_new_link(request: HttpRequest) -> str:
+    """The link that this person made within the last hour, while it lets somebody in; only a sealed copy is stored."""
+    stored = request.session.get(NEW_LINK)
+    if not stored or stored["until"] < time.time() or not has_role(request, Role.ADMIN):
+        return ""
+    try:
+        token = unseal(stored["token"], INVITATIONS)
+    except CannotOpen:
+        return ""
+    invitation = membership.find_invitation(token)
+    if invitation is None or invitation.team != get_team(request):
+        return ""
+    return request.build_absolute_uri(reverse("invited", args=[token]))
+
+
+def _members(request: HttpRequest, form: InvitationForm) -> HttpResponse:
     team = get_team(request)
     context = {
         "team": team,
@@ -95,7 +118,7 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "") -> H
         "roles": Role.choices,
         "mine": current_membership(request),
         "form": form,
-        "link": link,
+        "link": _find_new_link(request),
     }
     return render(request, "teams/members.html", context, status=form_status(form))
 

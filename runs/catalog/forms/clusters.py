@@ -122,6 +122,7 @@ class UrlsField(forms.CharField):
 class ClusterForm(NamedForm):
     model = Cluster
     used_as = "cluster"
+    has_moved = False  # whether other nodes were saved
     name = name_field()
     provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
     separates_cpus = forms.BooleanField(
@@ -229,7 +230,8 @@ class ClusterForm(NamedForm):
     def save(self) -> Cluster:
         with transaction.atomic():
             cluster: Cluster = super().save()
-            if self._nodes_differ(cluster):
+            self.has_moved = self._nodes_differ(cluster)
+            if self.has_moved:
                 former = list(cluster.nodes.values_list("address", flat=True))
                 cluster.nodes.all().delete()
                 Node.objects.bulk_create(

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from benchsite.accounts.models import Role
@@ -59,7 +60,7 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
         instance=cluster,
         rows=MORE_ROWS if more else 0,
     )
-    return edit_page(
+    response = edit_page(
         request,
         "runs/clusters/form.html",
         Cluster,
@@ -68,6 +69,16 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
         operator=is_operator(request),
         more=more,
     )
+    if cluster and form.has_moved:
+        _offer_check(request, cluster)
+    return response
+
+
+def _offer_check(request: HttpRequest, cluster: Cluster) -> None:
+    """Nothing has tried the new addresses of its servers yet."""
+    databases = cluster.databases.all()
+    if cluster.provisioner == Provisioner.EXTERNAL and databases:
+        messages.warning(request, render_to_string("runs/clusters/offer_check.html", {"databases": databases}))
 
 
 @team_required("GET", "POST")

@@ -26,6 +26,8 @@ from runs.results.pages.run_list import HEAVY, RunFilter
 
 SHOWN: Final = 5
 SHOWN_RUNS: Final = 20
+# Kinds of rows whose pages have other names than they.
+PAGES: Final = {str(Upload._meta.verbose_name): "import"}
 COUNTED: Final = (Run, Sweep, Schedule, Upload, Artifact)
 
 
@@ -94,7 +96,7 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
     context = {
         "thing": row,
         "kind": kind,
-        "back": reverse("import" if isinstance(row, Upload) else kind, args=[row.pk]),
+        "back": reverse(PAGES.get(kind, kind), args=[row.pk]),
         "blockers": blocking,
         "refused": refused,
         "reports": import_string(settings.DELETION_MENTIONS)(selection.keys(Matrix), selection.keys(Sweep)),
@@ -197,28 +199,36 @@ def _say_deleted(request: HttpRequest, text: str, done: Deletion | None) -> None
 
 @team_required("GET", "POST")
 def deleted(request: HttpRequest) -> HttpResponse:
-    """The deletions of the last 30 days. An admin restores one (`restore`), or forgets it (`forget`), by POST."""
+    """The deletions of the last 30 days. An admin restores one (`restore`), or forgets it (`forget`), by POST.
+
+    What was restored is shown next.
+    """
     if request.method == "POST":
         if not has_role(request, Role.ADMIN):
             raise PermissionDenied
-        _restore_or_forget(request)
-        return redirect("deleted")
+        return redirect(_restore_or_forget(request))
     return render(
         request, "runs/deleted.html", {"page": get_page(request, Deletion.objects.select_related("deleted_by"))}
     )
 
 
-def _restore_or_forget(request: HttpRequest) -> None:
+def _restore_or_forget(request: HttpRequest) -> str:
+    """The address that comes next."""
     key = parse_uuid(request.POST.get("restore") or request.POST.get("forget") or "")
     row = get_object_or_404(Deletion, pk=key)
     if "forget" in request.POST:
         deletion.forget(row, get_user(request))
         messages.success(request, f"“{row.name}” is gone for ever.")
-        return
+        return reverse("deleted")
 
+    kind = row.kind
     try:
-        deletion.restore(row, get_user(request))
+        keys = deletion.restore(row, get_user(request))
     except RestoreRefused as refused:
         messages.error(request, str(refused))
-    else:
-        messages.success(request, f"“{row.name}” was restored.")
+        return reverse("deleted")
+
+    messages.success(request, f"“{row.name}” was restored.")
+    if len(keys) == 1:
+        return reverse(PAGES.get(kind, kind), args=keys)
+    return reverse("runs")
