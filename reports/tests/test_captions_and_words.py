@@ -62,6 +62,22 @@ def test_notes_name_the_rung_that_no_curve_explains():
     assert collect_notes([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
 
 
+def test_at_most_three_notes_stand_in_a_figure():
+    """A demonstration on one machine of a mode that loses more than its record says; Details have the others."""
+    points = [point(2, 4971.0), point(4, 3490.0, mode_verified=False), point(16, 13589.0)]
+    record = {**MEMORY, "loss_window_s": 0.5, "worst_loss_window_s": None}
+    side = curve(mode="everysec", points=points, purpose="demo", setup=SHARED, durability=record)
+    figure = CeilingsFigure([side])
+
+    assert [note.split(":")[0] for note in figure.notes] == [
+        "Demonstration",
+        "Everything ran on one machine (2 cores)",
+        "Loss of Redis 7.0 · everysec",
+    ]
+    assert {"Stated modes", "Ladders"} < dict(figure.conditions).keys()
+    assert {"Purpose", "Machines", "Loss", "Stated modes", "Ladders"} < dict(list_conditions([side], "service")).keys()
+
+
 def test_caption_states_runs_window_and_kind():
     text = caption([curve()], kind="service")
 

@@ -40,6 +40,7 @@ REPEATS = "Repeats"
 BUSY_GENERATOR = "A load generator without spare CPU limits the throughput that it measures"
 MAX_MACHINES = 3  # that are named
 MAX_STATED = 3  # sides that are named
+MAX_NOTES = 3
 MAX_WORDS = 35  # of a caption
 DEMONSTRATION = "Demonstration: too short to publish"
 
@@ -80,22 +81,31 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
 
 
 def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
-    """The notes in the picture itself, which go wherever the picture goes."""
-    notes = []
-    if any(not curve.publishable for curve in curves):
-        notes.append(DEMONSTRATION)
-    if sentence := machine_sentence(curves):
-        notes.append(sentence)
-    stated = [curve.label for curve in curves if curve.points and curve.mode_stated]
-    if stated:
-        notes.append(MODES_STATED.format(sides=formatting.listed(stated, MAX_STATED)))
-    for curve in curves:
-        if curve.points and (text := find_contradiction(curve.system, curve.mode, curve.durability)):
-            notes.append(f"Loss of {curve.label}: {text}")
+    """The notes in the picture itself, which go wherever the picture goes: the first of `list_notes`."""
+    return tuple(text for _, text in list_notes(curves)[:MAX_NOTES])
 
-    if sentence := _uneven(curves):
-        notes.append(sentence)
-    return tuple(notes)
+
+def list_notes(curves: Sequence[Curve]) -> list[Remark]:
+    """What changes the conclusion from all curves, that which changes it most first."""
+    drawn = [curve for curve in curves if curve.points]
+    stated = [curve.label for curve in drawn if curve.mode_stated]
+    notes = [
+        ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
+        ("Machines", machine_sentence(curves)),
+        ("Loss", _contradictions(drawn)),
+        ("Stated modes", MODES_STATED.format(sides=formatting.listed(stated, MAX_STATED)) if stated else ""),
+        ("Ladders", _uneven(curves)),
+    ]
+    return [(term, text) for term, text in notes if text]
+
+
+def _contradictions(curves: Sequence[Curve]) -> str:
+    texts = [
+        f"Loss of {curve.label}: {text}"
+        for curve in curves
+        if (text := find_contradiction(curve.system, curve.mode, curve.durability))
+    ]
+    return "; ".join(texts)
 
 
 def _uneven(curves: Sequence[Curve]) -> str:
@@ -179,9 +189,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[Remark]:
         ("Durability mode", _modes(points)),
         ("Left out", _left_out(points) or "nothing"),
         ("Checks", _worst(points)),
-        ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
-        ("Machines", machine_sentence(curves)),
-        ("Ladders", _uneven(curves)),
+        *list_notes(curves),
     ]
     # "n = 3" stays as statisticians write it.
     capitalised = (text if term == REPEATS else _capitalise(text) for term, text in conditions)

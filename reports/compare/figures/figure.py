@@ -10,7 +10,14 @@ from typing import Any, Final
 from benchsite.core.formatting import listed
 from benchsite.core.table import Columns, Table
 from reports.compare.curves import Curve
-from reports.compare.figures.captions import Remark, collect_notes, compose_caption, stand_in_sentence
+from reports.compare.figures.captions import (
+    MAX_NOTES,
+    Remark,
+    collect_notes,
+    compose_caption,
+    list_notes,
+    stand_in_sentence,
+)
 from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
@@ -110,6 +117,10 @@ class CurvesFigure(Figure):
     @property
     def notes(self) -> tuple[str, ...]:
         return collect_notes(self.curves)
+
+    @property
+    def conditions(self) -> list[Remark]:
+        return [*super().conditions, *list_notes(self.curves)[MAX_NOTES:]]
 
     @property
     def empty(self) -> str:

@@ -16,7 +16,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from benchsite.core.table import Columns, or_empty
 from reports.compare.curves import Curve, collect_operations
-from reports.compare.figures.captions import KIND_SAYS, collect_notes
+from reports.compare.figures.captions import KIND_SAYS, list_notes
 from reports.compare.ladder_text import ladder_says
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.charts import MAX_OPERATIONS, figure_link
@@ -186,7 +186,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "next_step": plain_text("sweep/next_loads.txt", loads=choose_next_loads(curve)),
         "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
-        "warnings": collect_notes([curve]),
+        "warnings": [text for _, text in list_notes([curve])],
         "search": search_path(row),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
         "overload_url": _overload_url(row, curve),
