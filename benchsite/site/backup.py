@@ -120,4 +120,4 @@ def fingerprints() -> Iterator[tuple[str, str]]:
 
 def get_path(digest: str) -> str:
     """Where a content lies, in the storage and in a copy of it."""
-    return artifacts._path(digest)
+    return artifacts._get_path(digest)
