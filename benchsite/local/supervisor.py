@@ -188,7 +188,7 @@ class Site:
     def _start_embedded(self) -> None:
         if not (settings.EMBEDDED_POSTGRESQL or settings.EMBEDDED_REDIS):
             return
-        with self._step("PostgreSQL and Redis of the site"):
+        with self._step("PostgreSQL and Redis of the site") as step, step.keep_ticking():
             self.embedded = EmbeddedServers(
                 settings.PLACES,
                 logs=self.var / "log",

@@ -102,7 +102,7 @@ CLIENTS_MERGED_PER = "All clients merged, per {every}; what is shaded does not c
 MEASURED_SECONDS = "Measured from second {begin} to {end}"
 P99_BY_ITSELF = "p99 of each {every} by itself: their mean would mean nothing"
 FAULT_BANDS = "Coloured bands are planned faults: {faults}"
-OFFERED_AND_DROPPED = "Offered and dropped count when an operation was due"
+OFFERED_AND_DROPPED = "Offered, started and dropped count when an operation was due"
 SECONDS_BAND = "The band reaches from the least to the greatest second of each interval"
 NO_SECOND_STORED = "No second of this run is stored."
 

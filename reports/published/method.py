@@ -28,7 +28,7 @@ from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
 from runs.checks.spec_facts import cluster_facts, describe_groups, describe_key_share, shared_machine
 from runs.queue.spec import MachineSpec
-from runs.results.measures.sustained_load import SUSTAINED
+from runs.results.measures.sustained_load import MAX_DROPPED, SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
@@ -190,9 +190,11 @@ def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None
         "stated": sum(curve.mode_stated for curve in curves),
         "kind": kind,
         "has_threads": bool(ladders - {"target"}),
-        "has_targets": "target" in ladders,
+        "has_targets": any(curve.ladder == "target" and not curve.setup.arrivals for curve in curves),
+        "has_open_loads": any(curve.setup.arrivals for curve in curves),
         "min_gain": MIN_GAIN_PER_DOUBLING,
         "sustained": SUSTAINED,
+        "max_dropped": MAX_DROPPED,
         "equal": equal,
         "against": against,
         "threshold": THRESHOLD,

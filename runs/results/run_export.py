@@ -27,7 +27,8 @@ COLUMNS: Final = {
     "verdict_override": "verdict_override", "throughput_ops_s": "throughput_ops_s",
     "excluded_reason": "excluded_reason", "tags": "tags", "created_at": "created_at", "started_at": "started_at",
     "finished_at": "finished_at", "notes": "notes", "commit": "commit", "branch": "branch", "test": "config_key",
-    "committed_at": "committed_at",
+    "committed_at": "committed_at", "offered_ops_s": "current_set__arrivals__offered_ops_s",
+    "dropped_share": "current_set__arrivals__dropped_share",
 }  # fmt: skip
 TEXTS: Final = frozenset({
     "name", "matrix", "database", "version", "mode", "workload", "excluded_reason", "tags", "notes", "commit", "branch",

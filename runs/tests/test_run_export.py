@@ -54,6 +54,18 @@ def test_has_the_numbers_of_the_runs(program, sweep):
             assert rows[0][column] == ("" if expected is None else repr(expected).removesuffix(".0"))
 
 
+def test_open_loads_have_what_was_offered_and_dropped(program, sweep):
+    run = make_run(sweep, threads=4, throughput=970)
+    run.measurement_sets.update(arrivals={"offered_ops_s": 1000.5, "dropped_share": 0.03})
+    make_run(sweep, threads=8, throughput=3000)
+
+    rows = read_csv(export(program)[1])
+    lines = [json.loads(line) for line in export(program, "?form=jsonl")[1].splitlines()]
+
+    assert [(row["offered_ops_s"], row["dropped_share"]) for row in rows] == [("1000.5", "0.03"), ("", "")]
+    assert [(line["offered_ops_s"], line["dropped_share"]) for line in lines] == [(1000.5, 0.03), (None, None)]
+
+
 def test_filters_as_the_list_does(program, sweep):
     make_run(sweep, threads=4, throughput=1900)
     make_run(sweep, threads=8, throughput=3000, branch="main", commit="3f2a91c")

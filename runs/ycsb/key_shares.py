@@ -50,8 +50,12 @@ class KeyShares:
     hottest_ten: float
 
 
-def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, duration_s: int | None = None) -> KeyShares:
+def compute_key_shares(
+    properties: Mapping[str, str], *, clients: int = 1, duration_s: int | None = None
+) -> KeyShares | None:
     """The shares of a checked workload; of one that inserts, over the records that were loaded.
+
+    None for a distribution that YCSB does not have.
 
     `clients` and `duration_s` are of a run: with `latest` and `exponential` each client that inserts has newest records
     of its own, and YCSB's zipfian keeps places for the records that a client might insert in its time.
@@ -83,8 +87,10 @@ def compute_key_shares(properties: Mapping[str, str], *, clients: int = 1, durat
         case distribution if distribution == EXACT_ZIPFIAN:
             total = _zeta(records, constant)
             return _shares(records, lambda count: np.vectorize(_zeta)(count, constant) / total)
+        case "uniform" | "sequential":
+            return _shares(records, lambda count: count / records)
 
-    return _shares(records, lambda count: count / records)
+    return None
 
 
 def find_key_shares(

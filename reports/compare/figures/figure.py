@@ -154,12 +154,21 @@ RUNG: Final[Columns] = {
     "target (ops/s)": "point.target_ops_s",
     "throughput (ops/s)": "point.throughput_ops_s.median",
 }
+# Of open loads alone.
+_ARRIVALS: Final[Columns] = {"offered (ops/s)": "point.offered_ops_s", "dropped (share)": "point.dropped_share"}
 # What the checks and people say of a point.
 STANDING: Final[Columns] = {
     "verdict": "point.verdict",
     "not counted because": lambda row: STANDING_SAYS[row.point.standing],
     "rejected, counted because": lambda row: "; ".join(row.point.overridden),
 }
+
+
+def arrival_columns(curves: Sequence[Curve]) -> Columns:
+    """What was offered and dropped, where any side has an open load."""
+    if any(curve.setup.arrivals for curve in curves):
+        return _ARRIVALS
+    return {}
 
 
 def named(reason: str, curves: Sequence[Curve]) -> str:

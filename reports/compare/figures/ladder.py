@@ -12,7 +12,7 @@ from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import Curve, Point, collect_points, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
-from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
+from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, arrival_columns
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
 from reports.compare.figures.theme import Look, looks
@@ -82,7 +82,7 @@ class LadderFigure(CurvesFigure):
     @property
     def table(self) -> Table:
         rungs = (SimpleNamespace(curve=curve, point=point) for curve in in_order(self.curves) for point in curve.points)
-        return tabulated(COLUMNS, rungs)
+        return tabulated({**COLUMNS, **arrival_columns(self.curves)}, rungs)
 
 
 def _finite(curve: Curve) -> Curve:

@@ -13,7 +13,7 @@ from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
-from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
+from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, arrival_columns
 from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves
 from reports.compare.figures.layout import (
@@ -145,7 +145,7 @@ COLUMNS: Final[Columns] = {
 def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
     """A row per point and operation; some operations or one kind of latency only where they are named."""
     return tabulated(
-        COLUMNS,
+        {**COLUMNS, **arrival_columns(curves)},
         (
             SimpleNamespace(curve=curve, point=point, operation=operation)
             for curve in in_order(curves)

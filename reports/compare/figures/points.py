@@ -106,6 +106,8 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.median))
+    if point.dropped_share:
+        lines.append(f"{formatting.percent(point.dropped_share)} dropped")
     row = None
     if operation:
         row = point.operation(operation, kind)

@@ -203,7 +203,7 @@ class RunSeriesFigure(Figure):
         beside: list[GroupCurve] = []
         if self.offered is not None:
             at, offered, dropped = self.offered
-            beside = [("offered", at, offered), ("dropped", at, dropped)]
+            beside = [("offered", at, offered), ("started", at, offered - dropped), ("dropped", at, dropped)]
 
         for name, at, array in (*beside, *self.groups):
             columns.append(f"{name} (ops/s)")
@@ -289,10 +289,11 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
 
 
 def _arrivals(arrivals: Arrays, frame: Frame) -> list[Trace]:
-    """Offered and dropped operations; what was started is the rest."""
+    """Offered, started and dropped operations, each by when it was due."""
     seconds, offered_ops_s, dropped_ops_s = arrivals
     styles = (
         ("offered", offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
+        ("started", offered_ops_s - dropped_ops_s, {"color": frame.theme.series[2], "width": 1.5, "dash": "dashdot"}),
         ("dropped", dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
     )
 

@@ -35,8 +35,10 @@ from runs.results.measures.server_use import busiest_sentence, rank_uses
 from runs.results.pages.durability import durability_sentence
 from runs.results.pages.recovery import applied_faults, get_overload
 from runs.results.pages.window import window_panel
+from runs.results.recording.arrivals import read_client_arrivals
 from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.server_samples import read_host_samples
+from runs.ycsb.arrivals import Count
 from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
 from runs.ycsb.summary_counts import SUCCESSES
 
@@ -56,7 +58,10 @@ def run_page(run: Run) -> dict[str, object]:
     measurements: list[Measurement] = []
     findings: list[Finding] = []
     overload = None
-    if cut:
+    counted = None
+    if cut is None:
+        counted = _count_arrivals(run)
+    else:
         # Of each operation the service times before the response times.
         measurements = list(cut.measurements.order_by("operation", "-latency_kind"))
         findings = sorted(cut.findings.all(), key=lambda f: (BAD_FIRST.index(f.severity), f.check_id))
@@ -82,6 +87,7 @@ def run_page(run: Run) -> dict[str, object]:
         "window": window_panel(run, sets, has_intervals=has_intervals),
         "measurements": measurements,
         "arrivals": _list_arrivals(cut, measurements),
+        "counted": counted,
         "groups": _list_groups(run, cut),
         "overload": overload,
         "statistics": STATISTICS,
@@ -211,6 +217,19 @@ def _list_arrivals(cut: MeasurementSet | None, measurements: Iterable[Measuremen
         row["offered_p99_us"] = count["offered_percentiles_us"]["99"]
         rows.append(row)
     return rows
+
+
+def _count_arrivals(run: Run) -> Count | None:
+    """What the clients of an open load counted until the run ended without a result; None of other loads."""
+    if "open" not in run.spec["load"]:
+        return None
+    clients = read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts"))
+    if not clients:
+        return None
+    offered, started, dropped = (
+        sum(int(getattr(client, name).sum()) for client in clients) for name in ("offered", "started", "dropped")
+    )
+    return Count(offered, started, dropped)
 
 
 def _list_groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:

@@ -83,3 +83,7 @@ def test_few_keys_get_all_requests(records, distribution):
 @pytest.mark.parametrize("records", ["", "0", "many", str(2**40)])
 def test_unknown_records_have_no_shares(records):
     assert find_key_shares({"recordcount": records}, clients=1, warmup_s=0, measure_s=60) is None
+
+
+def test_unknown_distributions_have_no_stated_shares():
+    assert compute_key_shares({**CORE_WORKLOADS["A"], "recordcount": "1000", "requestdistribution": "gaussian"}) is None

@@ -1,0 +1,49 @@
+"""What was dropped of an open load stands in tables, at points and in the method; closed loads have no such columns."""
+
+from dataclasses import replace
+
+import pytest
+
+from reports.compare.figures.latency import points_table
+from reports.compare.figures.points import Drawn, build_hover_text
+from reports.compare.figures.theme import LIGHT, looks
+from reports.published.method import method_sentences
+from reports.tests.curves import curve, point
+
+
+@pytest.fixture
+def make_curve():
+    def make(arrivals, **changes):
+        rung = replace(point(8, 970.0), target_ops_s=1_000, **changes)
+        closed = curve(points=[rung], ladder="target")
+        return replace(closed, setup=replace(closed.setup, arrivals=arrivals))
+
+    return make
+
+
+def test_dropped_shares_stand_in_the_table(make_curve):
+    table = points_table([make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.03)])
+
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+
+    assert row["offered (ops/s)"] == 1_000.0
+    assert row["dropped (share)"] == 0.03
+
+
+def test_tables_of_closed_loads_have_no_such_columns(make_curve):
+    assert not {"offered (ops/s)", "dropped (share)"} & set(points_table([make_curve("")]).columns)
+
+
+def test_points_say_what_was_dropped(make_curve):
+    side = make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.03)
+    drawn = Drawn(side.points[0], 970.0, 1.0, 1.0, 1.0, 1)
+
+    assert "3 % dropped" in build_hover_text(looks([side], LIGHT)[side.sweep_id], drawn).replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(("arrivals", "rule"), [("poisson 1 ms", "at most 0.1 % was dropped"), ("", "growing backlog")])
+def test_the_method_states_the_rule_of_its_ceiling(make_curve, arrivals, rule):
+    text = " ".join(" ".join(method_sentences([make_curve(arrivals)], "service", None, None)).split())
+
+    assert rule in text.replace("\u202f", " ")
+    assert ("growing backlog" in text) == (not arrivals)
