@@ -129,29 +129,23 @@ for refusal, kind in SLUGS.items():
 @api.exception_handler(ValidationError)
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Every fault of the request at once, each with the place it is at."""
-    # A validator of a whole model adds to Pydantic's path.
-    faults: list[Fault] = [
-        {
-            "pointer": _place((*fault.get("loc", ()), *fault.get("ctx", {}).get("path", ()))),
-            "detail": _said(fault),
-            "code": str(fault.get("type", "")),
-        }
-        for fault in error.errors
-    ]
+    faults: list[Fault] = []
+    for fault in error.errors:
+        # A validator of a whole model adds to Pydantic's path.
+        path = (*fault.get("loc", ()), *fault.get("ctx", {}).get("path", ()))
+        detail = str(fault.get("msg", "")).removeprefix("Value error, ")
+        faults.append({"pointer": _build_pointer(path), "detail": detail, "code": str(fault.get("type", ""))})
     return answer(request, Problem.of_faults(faults))
 
 
-def _said(fault: Mapping[str, object]) -> str:
-    return str(fault.get("msg", "")).removeprefix("Value error, ")
-
-
-def _place(loc: tuple[object, ...]) -> str:
+def _build_pointer(path: tuple[object, ...]) -> str:
     """Pydantic's path: into a body as a JSON pointer, into anything else as “query.since”."""
-    first, *rest = [str(part) for part in loc] or [""]
+    first, *rest = [str(part) for part in path] or [""]
     if first not in ("body", "form"):
         return ".".join([first, *rest])
     # A body is one document; what comes first is our own name of it, which nobody sent.
-    return "#" + "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in rest[1:])
+    parts = [part.replace("~", "~0").replace("/", "~1") for part in rest[1:]]
+    return "".join(["#", *(f"/{part}" for part in parts)])
 
 
 @api.exception_handler(Http404)

@@ -45,13 +45,21 @@ def make_team(name: str, user: User) -> Team:
     """A new team whose one admin is `user`. Raises LimitReached."""
     User.objects.select_for_update().get(pk=user.pk)
     limits.refuse_beyond("teams-per-person", user.memberships.filter(role=Role.ADMIN).count() + 1)
-    stem = slugify(name)[:70] or "team"
-    taken = set(Team.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
-    slug = next(s for n in range(1, len(taken) + 2) if (s := stem if n == 1 else f"{stem}-{n}") not in taken)
-    team = Team.objects.create(name=name, slug=slug)
+    team = Team.objects.create(name=name, slug=_find_free_slug(name))
     Membership.objects.create(team=team, user=user, role=Role.ADMIN)
     audit.note("team_made", team=team, actor=user, subject=name)
     return team
+
+
+def _find_free_slug(name: str) -> str:
+    """Of the name; with a number where other teams have it."""
+    stem = slugify(name)[:70] or "team"
+    taken = set(Team.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    slug, number = stem, 1
+    while slug in taken:
+        number += 1
+        slug = f"{stem}-{number}"
+    return slug
 
 
 @transaction.atomic

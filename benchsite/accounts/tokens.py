@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from hmac import compare_digest
-from operator import attrgetter
 from typing import Any, Final
 
 from django.db import connection, transaction
@@ -83,8 +82,9 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
         raise TokenRefused(MEMBERS_ONLY)
     if not scopes:
         raise TokenRefused(NO_SCOPE)
-    if beyond := set(scopes) - set(allowed_scopes(membership.role)):
-        raise TokenRefused(BEYOND_ROLE.format(role=membership.role, scopes=", ".join(sorted(beyond))))
+    excess = set(scopes) - set(allowed_scopes(membership.role))
+    if excess:
+        raise TokenRefused(BEYOND_ROLE.format(role=membership.role, scopes=", ".join(sorted(excess))))
     if not timedelta(0) < life <= MAX_LIFE:
         raise TokenRefused(LIFE_TOO_LONG.format(days=MAX_LIFE.days))
 
@@ -128,14 +128,16 @@ def find_bearer(text: str) -> Bearer | None:
 
     One query, and once a minute a second that writes down the use.
     """
-    parts = _parts(text)
+    parts = _split_token(text)
     if parts is None:
         return None
 
     key, secret = parts
-    token, makers_role = _found(key)
+    token, makers_role = _read_token(key)
     # Compared in any case, so that the answer takes as long for an unknown key.
-    if not compare_digest(digest(secret), token.secret_sha256 if token else digest("")) or token is None:
+    stored_digest = token.secret_sha256 if token else digest("")
+    is_same = compare_digest(digest(secret), stored_digest)
+    if token is None or not is_same:
         return None
 
     now = timezone.now()
@@ -150,9 +152,9 @@ def find_bearer(text: str) -> Bearer | None:
     return Bearer(token, frozenset(token.scopes) & {str(scope) for scope in allowed_scopes(makers_role)})
 
 
-def _found(key: str) -> tuple[ApiToken | None, str | None]:
+def _read_token(key: str) -> tuple[ApiToken | None, str | None]:
     """The token with its team and its maker, and the role that the maker has in the team today."""
-    sql, widths = _lookup()
+    sql, models = _build_query()
     with connection.cursor() as cursor:
         cursor.execute(sql, [key])
         row = cursor.fetchone()
@@ -160,34 +162,38 @@ def _found(key: str) -> tuple[ApiToken | None, str | None]:
     if row is None:
         return None, None
 
-    rows, at = [], 1
-    for model, names in widths:
-        rows.append(model.from_db(connection.alias, names, row[at : at + len(names)]))
-        at += len(names)
+    role, *values = row
+    rows = []
+    for model, names in models:
+        rows.append(model.from_db(connection.alias, names, values[: len(names)]))
+        del values[: len(names)]
 
     token, team, maker = rows
     token.team, token.maker = team, maker
-    return token, row[0]
+    return token, role
 
 
 @lru_cache(maxsize=1)
-def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
-    """The statement, and which columns of its rows are whose. Every request of a program asks it, so it is written once
-    and not made by the ORM each time.
+def _build_query() -> tuple[str, list[tuple[Any, list[str]]]]:
+    """The statement, and the models with the fields whose columns follow the role in its rows. Every request of a
+    program asks it, so it is written once and not made by the ORM each time.
     """
-    models: tuple[Any, ...] = (ApiToken, Team, User)
     columns: list[str] = []
-    for model in models:
-        columns += [f'"{model._meta.db_table}"."{field.column}"' for field in model._meta.concrete_fields]
+    models: list[tuple[Any, list[str]]] = []
+    for model in (ApiToken, Team, User):
+        fields = model._meta.concrete_fields
+        columns += [f'"{model._meta.db_table}"."{field.column}"' for field in fields]
+        models.append((model, [field.attname for field in fields]))
 
-    token, team, maker, member = (model._meta.db_table for model in (*models, Membership))
+    token, team, maker = ApiToken._meta.db_table, Team._meta.db_table, User._meta.db_table
+    member = Membership._meta.db_table
     sql = (
         f"SELECT {member}.role, {', '.join(columns)} FROM {token}"
         f" JOIN {team} ON {team}.id = {token}.team_id JOIN {maker} ON {maker}.id = {token}.maker_id"
         f" LEFT JOIN {member} ON {member}.team_id = {token}.team_id AND {member}.user_id = {token}.maker_id"
         f" WHERE {token}.key = %s"
     )
-    return sql, tuple((model, [*map(attrgetter("attname"), model._meta.concrete_fields)]) for model in models)
+    return sql, models
 
 
 def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: timedelta) -> tuple[str, ApiToken]:
@@ -204,15 +210,15 @@ def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: time
     return f"{PREFIX}_{key}_{secret}{_checksum(key + secret)}", token
 
 
-def _parts(text: str) -> tuple[str, str] | None:
+def _split_token(text: str) -> tuple[str, str] | None:
     """Key and secret of a token that is whole."""
-    words = text.split("_")
-    if len(words) != 3 or words[0] != PREFIX or len(words[1]) != _KEY or len(words[2]) != _SECRET + _CHECKSUM:
+    if not text.isascii() or text.count("_") != 2:
         return None
-    key, secret, checksum = words[1], words[2][:_SECRET], words[2][_SECRET:]
-    if text.isascii() and checksum == _checksum(key + secret):
-        return (key, secret)
-    return None
+    prefix, key, rest = text.split("_")
+    secret, checksum = rest[:_SECRET], rest[_SECRET:]
+    if prefix != PREFIX or len(key) != _KEY or checksum != _checksum(key + secret):
+        return None
+    return key, secret
 
 
 def _random(length: int) -> str:

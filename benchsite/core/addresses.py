@@ -92,17 +92,18 @@ def refuse_webhook_address(
     """
     addresses = resolve(host, port, timeout_s)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
-    own = _resolve_own(own_servers, timeout_s)
-    here = own_addresses()
+    site_servers = _resolve_own(own_servers, timeout_s)
+    machine_addresses = own_addresses()
     for address in addresses:
-        server = host
-        if host != str(address):
-            server = f"{host} ({address})"
-        if (address, port) in own:
+        server = _describe_server(host, address)
+        if (address, port) in site_servers:
             raise AddressRefused(SERVER_OF_SITE.format(server=server, port=port))
         if any(address in network for network in networks):
             continue
-        if reason := _never(address, here) or ("" if _is_public(address) else "no public address"):
+        reason = _never(address, machine_addresses)
+        if not reason and not _is_public(address):
+            reason = "no public address"
+        if reason:
             raise AddressRefused(NO_WEBHOOK_NETWORK.format(server=server, reason=reason))
         if not encrypted:
             raise AddressRefused(PLAIN_HTTP.format(server=server))
@@ -112,16 +113,23 @@ def refuse_webhook_address(
     return str(addresses[0])
 
 
+def _describe_server(host: str, address: IPAddress) -> str:
+    """The name as it was written, with its address."""
+    if host == str(address):
+        return host
+    return f"{host} ({address})"
+
+
 def split_address(text: str, default_port: int | None = None) -> tuple[str, int]:
     """Host and port of `host:port` or `[IPv6]:port`; with a default the port may be left out. Raises AddressRefused."""
     text = text.strip()
     if default_port is not None and _BARE_V6.fullmatch(text):
         return text, default_port
     match = _ADDRESS.fullmatch(text)
-    port = None
-    if match:
-        port = match["port"] or default_port
-    if match is None or port is None:
+    if match is None:
+        raise AddressRefused(NO_ADDRESS.format(text=text[:60]))
+    port = match["port"] or default_port
+    if port is None:
         raise AddressRefused(NO_ADDRESS.format(text=text[:60]))
     return match["v6"] or match["host"], int(port)
 
@@ -149,29 +157,29 @@ def refuse_address(
     """
     addresses = resolve(host, port, timeout_s)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
-    here = own_addresses()
-    own = {
-        (_LOCAL if _is_local(address, here) else address, own_port)
-        for address, own_port in _resolve_own(own_servers, timeout_s)
+    # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
+    own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
+    machine_addresses = own_addresses()
+
+    def unify(address: IPAddress) -> object:
+        """All addresses of this machine are one."""
+        return _LOCAL if _is_local(address, machine_addresses) else address
+
+    site_servers = {
+        (unify(site_address), site_port) for site_address, site_port in _resolve_own(own_servers, timeout_s)
     }
     for address in addresses:
-        server = host
-        if host != str(address):
-            server = f"{host} ({address})"
-        local = _is_local(address, here)
-        reason = _never(address, here)
-        if (_LOCAL if local else address, port) in own:
+        server = _describe_server(host, address)
+        is_local = _is_local(address, machine_addresses)
+        reason = _never(address, machine_addresses)
+        if (unify(address), port) in site_servers:
             raise AddressRefused(OWN_SERVER_NEVER_ALLOWED.format(server=server, port=port))
-        if reason and not local:
+        if reason and not is_local:
             raise AddressRefused(NEVER_ALLOWED.format(server=server, reason=reason))
-        # Only a network for loopback or for one host: 10.0.0.0/8 says nothing about this machine.
-        own_networks = [network for network in networks if network.is_loopback or network.num_addresses == 1]
-        if local and not any(address in network for network in own_networks):
+        if is_local and not any(address in network for network in own_networks):
             example = f"{address}/{address.max_prefixlen}"
             if address.is_loopback:
-                example = "::1/128"
-                if address.version == 4:
-                    example = "127.0.0.0/8"
+                example = "127.0.0.0/8" if address.version == 4 else "::1/128"
             raise AddressRefused(MAY_BE_ALLOWED.format(server=server, reason=reason, example=example))
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
@@ -229,8 +237,11 @@ def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress
     if isinstance(answers, Exception):
         raise AddressRefused(f"{host[:200]!r} cannot be resolved: {answers}.") from None
     # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
-    plain = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in answers]
-    return list(dict.fromkeys(_unmapped(address) for address in plain))
+    addresses: dict[IPAddress, None] = {}
+    for _, _, _, _, (text, *_) in answers:
+        without_zone, _, _ = str(text).partition("%")
+        addresses[_unmapped(ipaddress.ip_address(without_zone))] = None
+    return list(addresses)
 
 
 def get_servers(urls: Iterable[str]) -> list[tuple[str, int]]:

@@ -19,10 +19,11 @@ def artifact_storage(folder: Path) -> dict[str, Any]:
     """
     bucket = env_str("BENCHSITE_S3_BUCKET", "")
     if not bucket:
-        if lost := [name for name in S3_VARIABLES if env_str(f"BENCHSITE_S3_{name}", "")]:
-            raise ImproperlyConfigured(
-                f"BENCHSITE_S3_{lost[0]} is set, but no BENCHSITE_S3_BUCKET: artifacts would go to a folder."
-            )
+        for name in S3_VARIABLES:
+            if env_str(f"BENCHSITE_S3_{name}", ""):
+                raise ImproperlyConfigured(
+                    f"BENCHSITE_S3_{name} is set, but no BENCHSITE_S3_BUCKET: artifacts would go to a folder."
+                )
         return {
             "BACKEND": "django.core.files.storage.FileSystemStorage",
             # Outputs name hosts, users and settings: no other account of this host reads them.
@@ -38,6 +39,10 @@ def artifact_storage(folder: Path) -> dict[str, Any]:
         raise ImproperlyConfigured("BENCHSITE_S3_ACCESS_KEY and BENCHSITE_S3_SECRET_KEY belong together: set both.")
 
     endpoint = env_str("BENCHSITE_S3_ENDPOINT", "")
+    addressing_style = "auto"
+    if endpoint:
+        # A service of one's own seldom has a host name for each bucket.
+        addressing_style = "path"
     return {
         "BACKEND": "benchsite.core.s3.ArtifactsInS3",
         "OPTIONS": {
@@ -47,8 +52,7 @@ def artifact_storage(folder: Path) -> dict[str, Any]:
             "location": env_str("BENCHSITE_S3_PREFIX", ""),
             "access_key": access or None,
             "secret_key": secret or None,
-            # A service of one's own seldom has a host name for each bucket.
-            "addressing_style": "path" if endpoint else "auto",
+            "addressing_style": addressing_style,
             "signature_version": "s3v4",
             # Content lies under its own hash: writing it twice writes the same.
             "file_overwrite": True,

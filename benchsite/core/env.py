@@ -76,10 +76,12 @@ def env_networks(name: str) -> list[str]:
 
 def env_ports(name: str, default: list[int]) -> list[int]:
     """A comma-separated list of TCP ports."""
-    ports = env_list(name, [])
-    if wrong := [port for port in ports if not (port.isdecimal() and 1 <= int(port) <= 65535)]:
-        raise ImproperlyConfigured(f"{name}: {wrong[0]!r} is no port; write numbers such as 443,8443.")
-    return [int(port) for port in ports] or default
+    ports = []
+    for text in env_list(name, []):
+        if not (text.isdecimal() and 1 <= int(text) <= 65535):
+            raise ImproperlyConfigured(f"{name}: {text!r} is no port; write numbers such as 443,8443.")
+        ports.append(int(text))
+    return ports or default
 
 
 def env_path(name: str, default: Path) -> Path:

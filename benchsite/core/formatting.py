@@ -73,7 +73,9 @@ def grouped(value: Number, decimals: int = 0) -> str:
 
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 client", "1,204 clients"."""
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+    if number != 1:
+        noun += "s"
+    return f"{grouped(number)} {noun}"
 
 
 def printable(text: str, substitute: str = "") -> str:
@@ -88,7 +90,10 @@ def first_difference(a: str, b: str) -> int:
 
 def enumerated(texts: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c" """
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+    if len(texts) < 2:
+        return "".join(texts)
+    *first, last = texts
+    return f"{', '.join(first)} and {last}"
 
 
 def listed(texts: Sequence[str], most: int) -> str:
@@ -156,8 +161,8 @@ def latency_between(low_us: Number, high_us: Number) -> str:
     if low_us == high_us:
         return latency(low_us)
     number, unit = latency(high_us).split(THIN)
-    per_unit = next(least for least, name in LATENCY_STEPS if name == unit)
-    return f"{significant(low_us / per_unit)}\N{EN DASH}{number}{THIN}{unit}"
+    unit_us = {name: step_us for step_us, name in LATENCY_STEPS}[unit]
+    return f"{significant(low_us / unit_us)}\N{EN DASH}{number}{THIN}{unit}"
 
 
 def ratio(value: Number) -> str:
@@ -235,9 +240,12 @@ def percent(fraction: Number) -> str:
     if fraction is None or is_missing(fraction):
         return NOTHING
     digits = _count_digits(fraction * 100)
-    digits = next((more for more in (digits, 4, 5) if significant(fraction * 100, more) != "100"), digits)
-    text = significant(fraction * 100, digits)
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}%"
+    # More digits where what is not all would be rounded to "100 %".
+    texts = (significant(fraction * 100, count) for count in (digits, 4, 5))
+    text = next((text for text in texts if text != "100"), "100")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text}{THIN}%"
 
 
 def plain_percent(fraction: Number) -> str:

@@ -79,7 +79,9 @@ def take_file(folder: Path, machine: str) -> Path | None:
 
 def get_name(credential: str) -> str:
     """The load generator of a credential, `bsg_NAME_SECRET`."""
-    return credential.partition("_")[2].rpartition("_")[0]
+    _, _, name_and_secret = credential.partition("_")
+    name, _, _ = name_and_secret.rpartition("_")
+    return name
 
 
 def replaced_credential(path: Path, credential: str) -> str:
@@ -88,7 +90,6 @@ def replaced_credential(path: Path, credential: str) -> str:
         stored = read_access(path)["credential"]
         if stored != credential and get_name(stored) == get_name(credential):
             return stored
-        return ""
     return ""
 
 
@@ -102,15 +103,17 @@ def own_redis_url(url: str, credential: str) -> str:
     parts = urlsplit(url)
     if parts.username:
         return url
-    secret = credential.rpartition("_")[2]
+    _, _, secret = credential.rpartition("_")
     user = redis_user(get_name(credential), hashlib.sha256(secret.encode()).hexdigest())
-    return parts._replace(netloc=f"{quote(user)}:{quote(secret)}@{parts.netloc.rpartition('@')[2]}").geturl()
+    _, _, server = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{quote(user)}:{quote(secret)}@{server}").geturl()
 
 
 def without_user(url: str) -> str:
     """The address of Redis without user and password."""
     parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    _, _, server = parts.netloc.rpartition("@")
+    return parts._replace(netloc=server).geturl()
 
 
 def unacked_keys(generator: str) -> Mapping[str, Any]:

@@ -103,7 +103,8 @@ def _request(
     try:
         connection.request(method, target.path, body=body, headers={"Connection": "close", **headers})
         answer = connection.getresponse()
-        status = _judged(answer.status)
+        status = answer.status
+        _refuse_status(status)
         if max_bytes:
             content = answer.read(max_bytes + 1)
             # A body that breaks off, by itself or here, is handed out as if it were whole.
@@ -118,26 +119,26 @@ def _request(
     except (OSError, http.client.HTTPException, ValueError) as error:
         if connection.was_cut_off or isinstance(error, TimeoutError):
             raise RequestFailed(f"No answer within {exact(deadline_s)} s.") from None
-        raise RequestFailed(_said(error)) from None
+        raise RequestFailed(_explain(error)) from None
     finally:
         clock.cancel()
         connection.close()
 
 
-def _judged(status: int) -> int:
+def _refuse_status(status: int) -> None:
+    """Raises RequestFailed for what is no success."""
     if 200 <= status < 300:
-        return status
+        return
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "an unknown status"
-    follow = ""
     if 300 <= status < 400:
-        follow = "; redirects are not followed"
-    raise RequestFailed(f"It answered {status} {phrase}{follow}.", status)
+        phrase += "; redirects are not followed"
+    raise RequestFailed(f"It answered {status} {phrase}.", status)
 
 
-def _said(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return CERTIFICATE_REFUSED.format(reason=error.verify_message)
     if isinstance(error, ConnectionRefusedError):

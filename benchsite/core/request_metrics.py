@@ -19,13 +19,13 @@ from benchsite.core.middleware import Middleware
 TOGETHER: Final = METRICS_FOLDER_VARIABLE in os.environ
 
 
-def _place() -> str:
+def _get_process_name() -> str:
     return os.environ.get(METRICS_NUMBER_VARIABLE) or str(os.getpid())
 
 
 if TOGETHER:
     # Chosen anew before the first counter is made: prometheus-client itself names files by processes.
-    values.ValueClass = values.MultiProcessValue(_place)  # type: ignore[no-untyped-call]
+    values.ValueClass = values.MultiProcessValue(_get_process_name)  # type: ignore[no-untyped-call]
 
 REQUESTS: Final = CollectorRegistry()
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

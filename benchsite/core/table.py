@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from benchsite.core import formatting
-from benchsite.core.formatting import not_a_formula, significant
 
 Cell = str | int | float | None
 
@@ -50,18 +49,21 @@ class Table:
 
     def as_markdown(self) -> str:
         """A table of GitHub's Markdown, numbers to the right with the digits of pages."""
-        lines = [[_markdown(column) for column in self.columns]]
-        lines.append(["---:" if number else "---" for number in self._numeric()])
-        lines += [list(map(_markdown, map(_said, row))) for row in self.rows]
+        alignments = ["---:" if is_numeric else "---" for is_numeric in self._numeric()]
+        lines = [[_markdown(column) for column in self.columns], alignments]
+        for row in self.rows:
+            lines.append([_markdown(_format(cell)) for cell in row])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def as_latex(self) -> str:
         """A tabular that needs no package, numbers to the right with the digits of pages."""
-        places = "".join("r" if number else "l" for number in self._numeric())
+        alignments = "".join("r" if is_numeric else "l" for is_numeric in self._numeric())
         head = " & ".join(map(_latex, self.columns))
-        lines = [" & ".join(map(_latex, map(_said, row))) for row in self.rows]
-        body = "".join(f"{line} \\\\\n" for line in lines)
-        return f"\\begin{{tabular}}{{{places}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
+        body = ""
+        for row in self.rows:
+            line = " & ".join(_latex(_format(cell)) for cell in row)
+            body += f"{line} \\\\\n"
+        return f"\\begin{{tabular}}{{{alignments}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
 
     def _numeric(self) -> list[bool]:
         if not self.rows:
@@ -99,7 +101,7 @@ def _csv_cell(cell: Any) -> Any:
         cell = cell.isoformat()
     elif isinstance(cell, list):
         cell = ", ".join(cell)
-    return not_a_formula(_plain(cell))
+    return formatting.not_a_formula(_plain(cell))
 
 
 def _read(row: Any, column: str | Callable[[Any], Any]) -> Any:
@@ -115,7 +117,7 @@ def bounded_percent(share: float | None, sign: str | None) -> Cell:
     if share is None or sign is None:
         return None
     if sign:
-        return f"{sign}{significant(share * 100, 4)}"
+        return f"{sign}{formatting.significant(share * 100, 4)}"
     return share * 100
 
 
@@ -130,7 +132,7 @@ def _plain(cell: Cell) -> Cell:
     return cell
 
 
-def _said(cell: Cell) -> str:
+def _format(cell: Cell) -> str:
     """For reading: the digits that pages show, without the commas between thousands."""
     cell = _plain(cell)
     if cell is None:

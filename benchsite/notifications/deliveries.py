@@ -79,20 +79,21 @@ def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
 
     of_team = Counter(delivery.notice.team_id for delivery in under_way)
     full = [team for team, count in of_team.items() if count >= MAX_PER_TEAM]
+    busy = [getattr(delivery, receiver) for delivery in under_way]
     # The first of each receiver: no more rows than there are receivers, whatever waits for them.
     first = (
         Delivery.objects.filter(Q((f"{receiver}__isnull", False)), state=Delivery.State.WAITING, next_at__lte=Now())
-        .exclude(Q((f"{receiver}__in", [getattr(delivery, receiver) for delivery in under_way])))
+        .exclude(Q((f"{receiver}__in", busy)))
         .exclude(notice__team__in=full)
         .order_by(receiver, "next_at")
         .distinct(receiver)
         .values_list("next_at", "pk", "notice__team")
     )
     chosen = []
-    for _, key, team in sorted(first):
-        if of_team[team] < MAX_PER_TEAM and of_team.total() < at_once:
-            of_team[team] += 1
-            chosen.append(key)
+    for _, delivery_id, team_id in sorted(first):
+        if of_team[team_id] < MAX_PER_TEAM and of_team.total() < at_once:
+            of_team[team_id] += 1
+            chosen.append(delivery_id)
 
     return chosen
 
@@ -106,9 +107,10 @@ def claim(delivery: Delivery) -> None:
 def attempt(delivery: Delivery) -> Delivery:
     """Try a claimed delivery and write down what came of it."""
     try:
-        _arrived(delivery, _tell_webhook(delivery, delivery.webhook) if delivery.webhook else _tell_member(delivery))
+        status = _tell_webhook(delivery, delivery.webhook) if delivery.webhook else _tell_member(delivery)
+        _note_arrival(delivery, status)
     except RequestFailed as failure:
-        _failed(delivery, failure)
+        _note_failure(delivery, failure)
     delivery.refresh_from_db()
     return delivery
 
@@ -190,47 +192,42 @@ def _is_test(delivery: Delivery) -> bool:
     return bool(delivery.state == Delivery.State.GIVEN_UP)
 
 
-def _mine(delivery: Delivery) -> QuerySet[Delivery]:
+def _select_claimed(delivery: Delivery) -> QuerySet[Delivery]:
     """The delivery, if nobody has tried it since: whoever took too long has nothing to say any more."""
     return Delivery.objects.filter(pk=delivery.pk, attempts=delivery.attempts).exclude(state=Delivery.State.DELIVERED)
 
 
 @transaction.atomic
-def _arrived(delivery: Delivery, status: int | None) -> None:
-    changed = _mine(delivery).update(
+def _note_arrival(delivery: Delivery, status: int | None) -> None:
+    changed = _select_claimed(delivery).update(
         state=Delivery.State.DELIVERED, next_at=None, delivered_at=Now(), status_code=status, error=""
     )
     if changed and delivery.webhook_id:
-        answer = ""
-        if status:
-            answer = f"{status}"
-        Webhook.objects.filter(pk=delivery.webhook_id).update(last_at=Now(), last_status=answer, failures=0)
+        last_status = str(status or "")
+        Webhook.objects.filter(pk=delivery.webhook_id).update(last_at=Now(), last_status=last_status, failures=0)
 
 
 @transaction.atomic
-def _failed(delivery: Delivery, failure: RequestFailed) -> None:
+def _note_failure(delivery: Delivery, failure: RequestFailed) -> None:
     is_test = _is_test(delivery)
-    gone = failure.status == GONE and not is_test
-    ends = is_test or gone or isinstance(failure, NeverArrives) or delivery.attempts > len(WAITS)
-    why = str(failure)[:300]
-    next_at = None
-    if not ends:
-        next_at = timezone.now() + WAITS[delivery.attempts - 1]
-    changed = _mine(delivery).update(
-        state=Delivery.State.GIVEN_UP if ends else Delivery.State.WAITING,
-        next_at=next_at,
-        status_code=failure.status,
-        error=why,
-    )
-    webhook = None
-    if delivery.webhook_id:
-        webhook = Webhook.objects.filter(pk=delivery.webhook_id).first()
-    if not changed or webhook is None or isinstance(failure, NeverArrives):
+    is_gone = failure.status == GONE and not is_test
+    is_given_up = is_test or is_gone or isinstance(failure, NeverArrives) or delivery.attempts > len(WAITS)
+    error = str(failure)[:300]
+    state, next_at = Delivery.State.GIVEN_UP, None
+    if not is_given_up:
+        state, next_at = Delivery.State.WAITING, timezone.now() + WAITS[delivery.attempts - 1]
+    changed = _select_claimed(delivery).update(state=state, next_at=next_at, status_code=failure.status, error=error)
+    if not changed or isinstance(failure, NeverArrives) or not delivery.webhook_id:
+        return
+    webhook = Webhook.objects.filter(pk=delivery.webhook_id).first()
+    if webhook is None:
         return
 
-    failures = webhook.failures + (1 if ends and not is_test else 0)
-    Webhook.objects.filter(pk=webhook.pk).update(last_at=Now(), last_status=why, failures=failures)
-    if gone:
+    failures = webhook.failures
+    if is_given_up and not is_test:
+        failures += 1
+    Webhook.objects.filter(pk=webhook.pk).update(last_at=Now(), last_status=error, failures=failures)
+    if is_gone:
         webhooks.pause(webhook, None, "It answered 410 Gone, by which a receiver says that it wants no more.")
     elif failures >= MAX_GIVEN_UP:
-        webhooks.pause(webhook, None, f"{MAX_GIVEN_UP} notices in a row could not be delivered: {why}")
+        webhooks.pause(webhook, None, f"{MAX_GIVEN_UP} notices in a row could not be delivered: {error}")

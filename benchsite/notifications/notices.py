@@ -45,14 +45,10 @@ def build_message(notice: Notice, address: str) -> EmailMultiAlternatives:
     url = ""
     if notice.path:
         url = absolute(notice.path)
-    lines = [
-        notice.text,
-        url,
-        f"-- \nYou asked for e-mail of this kind in {notice.team.name}. To end it: {preferences}",
-    ]
+    footer = f"-- \nYou asked for e-mail of this kind in {notice.team.name}. To end it: {preferences}"
     message = EmailMultiAlternatives(
         subject=one_line(f"[{notice.team.name}] {notice.subject}"),
-        body="\n\n".join(line for line in lines if line),
+        body="\n\n".join(filter(None, (notice.text, url, footer))),
         from_email=settings.DEFAULT_FROM_EMAIL,
         to=[one_line(address)],
         headers={
@@ -108,12 +104,10 @@ def note(
             membership__user__is_active=True,
             membership__user__confirmed_email=F("membership__user__email"),
         ).exclude(membership__user__email="")
-        Delivery.objects.bulk_create(
-            [
-                *(Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)),
-                *(Delivery(notice=notice, member_id=pk) for pk in members.values_list("membership_id", flat=True)),
-            ]
-        )
+        deliveries = [Delivery(notice=notice, webhook_id=pk) for pk in webhooks.values_list("pk", flat=True)]
+        for membership_id in members.values_list("membership_id", flat=True):
+            deliveries.append(Delivery(notice=notice, member_id=membership_id))
+        Delivery.objects.bulk_create(deliveries)
 
     return notice
 

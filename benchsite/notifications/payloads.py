@@ -38,23 +38,23 @@ def _build_slack(notice: Notice) -> dict[str, Any]:
     blocks = [{"type": "header", "text": _plain_text(notice.subject, MAX_SLACK_HEADER)}]
     if notice.text:
         blocks.append({"type": "section", "text": _plain_text(notice.text, MAX_SLACK_TEXT)})
-    if address := _find_address(notice):
+    address = _find_address(notice)
+    if address:
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": f"<{address}|{LINK}>"}})
     return {"text": escape(notice.subject, quote=False), "blocks": blocks}
 
 
 def _build_teams(notice: Notice) -> dict[str, Any]:
     """An Adaptive Card. A run of text has no Markdown, as a block of text would have."""
+    lines = [line for line in notice.text.splitlines() if line.strip()]
     card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "body": [
-            _rich_text(notice.subject, size="Medium", weight="Bolder"),
-            *(_rich_text(line) for line in notice.text.splitlines() if line.strip()),
-        ],
+        "body": [_rich_text(notice.subject, size="Medium", weight="Bolder"), *map(_rich_text, lines)],
     }
-    if address := _find_address(notice):
+    address = _find_address(notice)
+    if address:
         card["actions"] = [{"type": "Action.OpenUrl", "title": LINK, "url": address}]
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
@@ -73,9 +73,9 @@ def _find_address(notice: Notice) -> str | None:
     return absolute(quote(notice.path, safe="/?&=#%+:,;@"))
 
 
-def _plain_text(text: str, longest: int) -> dict[str, Any]:
-    if len(text) > longest:
-        text = f"{text[: longest - 1]}…"
+def _plain_text(text: str, max_length: int) -> dict[str, Any]:
+    if len(text) > max_length:
+        text = f"{text[: max_length - 1]}…"
     return {"type": "plain_text", "text": text, "emoji": False}
 
 

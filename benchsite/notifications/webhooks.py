@@ -4,6 +4,7 @@ import hmac
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -91,12 +92,12 @@ def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection
 def rotate(webhook: Webhook, by: User) -> str:
     """A new secret, shown this once; for a day everything is signed with the old one as well."""
     locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
-    try:
-        before = next(iter(get_secrets(locked)), "")
-    except CannotOpen:
-        before = ""  # Nobody can sign with it any more: receivers change at once.
+    old_secret = ""
+    # Nobody can sign any more with one that cannot be opened: receivers change at once.
+    with suppress(CannotOpen):
+        old_secret = next(iter(get_secrets(locked)), "")
     secret = new_secret()
-    _keep(locked, secret, before, until=timezone.now() + OVERLAP)
+    _keep(locked, secret, old_secret, until=timezone.now() + OVERLAP)
     audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
     return secret
 
@@ -131,13 +132,16 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes) -> dict[str, 
 
     Raises CannotOpen.
     """
-    at = str(int(timezone.now().timestamp()))
-    signed = f"{message_id}.{at}.".encode() + body
-    signatures = [hmac.digest(_decode_key(secret), signed, "sha256") for secret in get_secrets(webhook)]
+    timestamp = str(int(timezone.now().timestamp()))
+    content = f"{message_id}.{timestamp}.".encode() + body
+    signatures = []
+    for secret in get_secrets(webhook):
+        signature = hmac.digest(_decode_key(secret), content, "sha256")
+        signatures.append(f"v1,{b64encode(signature).decode()}")
     return {
         "webhook-id": message_id,
-        "webhook-timestamp": at,
-        "webhook-signature": " ".join(f"v1,{b64encode(signature).decode()}" for signature in signatures),
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(signatures),
     }
 
 

@@ -91,25 +91,31 @@ def get_policies(name: Name, token: ApiToken) -> list[Policy]:
 
 def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
     """Count this request. Raises Problem("quota-exceeded") where a window has none left."""
-    charged = _charge(list(chain.from_iterable(get_policies(name, token) for name in names)))
+    policies = list(chain.from_iterable(get_policies(name, token) for name in names))
+    charged = _charge(policies)
     request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
-    if over := [spent for spent, is_counted in charged if not is_counted]:
-        wait = max(spent.ends_in_s for spent in over)
+    exceeded = [spent for spent, is_counted in charged if not is_counted]
+    if exceeded:
+        wait_s = max(spent.ends_in_s for spent in exceeded)
+        sentences = " and ".join(spent.policy.sentence for spent in exceeded)
         raise Problem(
             "quota-exceeded",
-            f"{' and '.join(spent.policy.sentence for spent in over)}, and these are used. Wait {wait} s.",
-            headers={"Retry-After": str(wait)},
-            limit=over[0].policy.name,
+            f"{sentences}, and these are used. Wait {wait_s} s.",
+            headers={"Retry-After": str(wait_s)},
+            limit=exceeded[0].policy.name,
         )
 
 
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
     """Say in the answer what is left."""
-    if spent := _spent(request):
-        response["RateLimit-Policy"] = ", ".join(
-            f'"{use.policy.name}";q={use.policy.quota};w={use.policy.window_s}' for use in spent
-        )
-        response["RateLimit"] = ", ".join(f'"{use.policy.name}";r={use.left};t={use.ends_in_s}' for use in spent)
+    policies, left = [], []
+    for spent in _spent(request):
+        policy = spent.policy
+        policies.append(f'"{policy.name}";q={policy.quota};w={policy.window_s}')
+        left.append(f'"{policy.name}";r={spent.left};t={spent.ends_in_s}')
+    if policies:
+        response["RateLimit-Policy"] = ", ".join(policies)
+        response["RateLimit"] = ", ".join(left)
 
 
 def _spent(request: HttpRequest) -> list[Spent]:
@@ -128,10 +134,11 @@ def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
         earlier = _read_used(keys)
         answers = [_charge_in_database(*each) for each in zip(policies, keys, earlier, strict=True)]
 
-    return [
-        (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
-        for policy, (used, is_counted) in zip(policies, answers, strict=True)
-    ]
+    charged = []
+    for policy, (used, is_counted) in zip(policies, answers, strict=True):
+        ends_in_s = policy.window_s - int(now % policy.window_s)
+        charged.append((Spent(policy, int(used), ends_in_s), bool(is_counted)))
+    return charged
 
 
 def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tuple[int, int]]:

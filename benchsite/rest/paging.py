@@ -52,36 +52,48 @@ def get_page(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], quer
     Raises Problem for a cursor that is none.
     """
     columns = [name.removeprefix("-") for name in order]
+    lookup = "gt"
+    if order[0].startswith("-"):
+        lookup = "lt"
     salt = f"benchsite.rest.pages:{rows.model._meta.label}:{','.join(order)}"
     if query.cursor is not None:
         try:
-            after = signing.loads(query.cursor, salt=salt)
+            last_values = signing.loads(query.cursor, salt=salt)
         except (signing.BadSignature, ValueError):
             raise Problem(
                 "validation-error",
                 "The cursor is none of this list's: take `next_cursor` of the page before, or begin without.",
                 errors=[{"pointer": "query.cursor", "detail": "not a cursor of this list", "code": "cursor"}],
             ) from None
-        rows = rows.filter(_beyond(columns, after, "lt" if order[0].startswith("-") else "gt"))
+        rows = rows.filter(_build_condition(columns, last_values, lookup))
 
     items = list(rows.order_by(*order)[: query.limit + 1])
     if len(items) <= query.limit:
-        return Slice(items, None, None)
+        return Slice(items, next_cursor=None, next=None)
 
     items = items[: query.limit]
-    values = (getattr(items[-1], name) for name in columns)
-    cursor = signing.dumps(
-        [value.isoformat() if isinstance(value, datetime) else str(value) for value in values], salt=salt
-    )
+    cursor = signing.dumps([_serialise(getattr(items[-1], name)) for name in columns], salt=salt)
     parameters = request.GET.copy()
     parameters["cursor"] = cursor
-    return Slice(items, cursor, f"{request.path}?{urlencode(list(parameters.lists()), doseq=True)}")
+    address = f"{request.path}?{urlencode(list(parameters.lists()), doseq=True)}"
+    return Slice(items, next_cursor=cursor, next=address)
 
 
-def _beyond(columns: Sequence[str], after: Sequence[Any], way: str) -> Q:
-    """Behind the row, in the order of all columns; the first condition alone is what an index serves."""
-    first, *rest = columns
-    if not rest:
-        return Q((f"{first}__{way}", after[0]))
-    tie = Q((first, after[0])) & _beyond(rest, after[1:], way)
-    return Q((f"{first}__{way}e", after[0])) & (Q((f"{first}__{way}", after[0])) | tie)
+def _serialise(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
+
+
+def _build_condition(columns: Sequence[str], values: Sequence[Any], lookup: str) -> Q:
+    """Behind the row with these values, in the order of all columns; the first condition alone is what an index serves.
+
+    `lookup` is gt or lt.
+    """
+    column, *more_columns = columns
+    value, *more_values = values
+    is_behind = Q((f"{column}__{lookup}", value))
+    if not more_columns:
+        return is_behind
+    tie = Q((column, value)) & _build_condition(more_columns, more_values, lookup)
+    return Q((f"{column}__{lookup}e", value)) & (is_behind | tie)

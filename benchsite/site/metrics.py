@@ -37,9 +37,9 @@ PASSED_ON: Final = "benchsite_"
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
     """For whoever has the operator's token; without a token set, for this machine, and never in production."""
-    if token := settings.METRICS_TOKEN:
-        given = request.headers.get("Authorization", "")
-        may_read = compare_digest(given.encode(), f"Bearer {token}".encode())
+    if settings.METRICS_TOKEN:
+        authorization = request.headers.get("Authorization", "")
+        may_read = compare_digest(authorization.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())
     elif settings.PRODUCTION or any(name in request.headers for name in FORWARDED):
         may_read = False
     else:
@@ -126,15 +126,15 @@ def _runs() -> Iterator[Metric]:
 def _ended() -> dict[str, int]:
     """Runs that ended, by status; a cache that does not answer costs the count, not the page."""
     try:
-        found: dict[str, int] | None = cache.get(ENDED_KEY)
+        counts: dict[str, int] | None = cache.get(ENDED_KEY)
     except RedisError:
         return {}
-    if found is None:
-        statuses = list(Status.terminal())
+    if counts is None:
+        statuses = list(map(str, Status.terminal()))
         rows = _rows("SELECT status, count(*) FROM runs_run WHERE status = ANY(%s) GROUP BY status", [statuses])
-        found = {**{str(status): 0 for status in statuses}, **dict(rows)}
-        cache.set(ENDED_KEY, found, ENDED_CACHE_S)
-    return found
+        counts = dict.fromkeys(statuses, 0) | dict(rows)
+        cache.set(ENDED_KEY, counts, ENDED_CACHE_S)
+    return counts
 
 
 def _generators() -> Iterator[Metric]:

@@ -51,28 +51,26 @@ LIMIT_TITLES = {
 
 def build_home_context(team: Team) -> dict[str, object]:
     """A constant number of queries, and one read of Redis per run that goes on."""
-    mine = waiting_runs().filter(team=team)
-    stand = queue(mine[:FIRST_IN_QUEUE])
-    lines = queue_lines(team, stand)
-    going = [
-        {
-            "run": line["run"],
-            "way": estimate_run_progress(line["run"]),
-            "live": live.read(line["run"].pk, newest=NEWEST_ENTRIES),
-        }
-        for line in lines
-        if line["row"].holds and line["mine"]
-    ]
-    waiting = mine.count()
+    waiting_of_team = waiting_runs().filter(team=team)
+    site_queue = queue(waiting_of_team[:FIRST_IN_QUEUE])
+    going, first_waiting = [], []
+    for line in queue_lines(team, site_queue):
+        run = line["run"]
+        if not line["row"].holds:
+            first_waiting.append(line)
+        elif line["mine"]:
+            progress = estimate_run_progress(run)
+            going.append({"run": run, "way": progress, "live": live.read(run.pk, newest=NEWEST_ENTRIES)})
+    waiting = waiting_of_team.count()
     fleet = get_fleet(team)
     generators = add_activity(team, troubled_first(fleet)[:MAX_GENERATORS])
     matrices = latest_matrices()
 
     return {
         "going": going,
-        "queue": [line for line in lines if not line["row"].holds],  # the team's first ones that wait
+        "queue": first_waiting,
         "waiting": waiting,  # of the team
-        "others_waiting": stand.waiting - waiting,
+        "others_waiting": site_queue.waiting - waiting,
         "active": bool(going or waiting),
         "matrices_going": matrices_going(matrices),
         "generators": generators,
@@ -95,14 +93,20 @@ def latest_matrices() -> tuple[tuple[Matrix, Progress], ...]:
 
 def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str, object]]:
     """The unfinished ones with the seconds that are left, by the mean duration of their own runs; one query."""
-    going = {matrix.pk: (matrix, progress) for matrix, progress in matrices if progress.unfinished}
+    going = [(matrix, progress) for matrix, progress in matrices if progress.unfinished]
     duration = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    runs = Run.objects.filter(matrix__in=going, status=Status.SUCCEEDED, phase=Phase.MEASURE).order_by()
-    pace = dict(runs.values_list("matrix_id").annotate(pace=Avg(duration)))
-    return [
-        {"matrix": matrix, "progress": progress, "left": pace[pk] * progress.unfinished if pace.get(pk) else None}
-        for pk, (matrix, progress) in going.items()
-    ]
+    runs = Run.objects.filter(
+        matrix__in=[matrix.pk for matrix, _ in going], status=Status.SUCCEEDED, phase=Phase.MEASURE
+    ).order_by()
+    mean_durations = dict(runs.values_list("matrix_id").annotate(mean=Avg(duration)))
+    lines = []
+    for matrix, progress in going:
+        mean = mean_durations.get(matrix.pk)
+        left = None
+        if mean:
+            left = mean * progress.unfinished
+        lines.append({"matrix": matrix, "progress": progress, "left": left})
+    return lines
 
 
 def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
@@ -112,10 +116,12 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
     ended = [(matrix, progress) for matrix, progress in matrices if progress.succeeded and not progress.unfinished]
     if not ended:
         return None
-    matrix, _ = min(ended, key=lambda row: row[1].cancelled > 0)
+    complete = [(matrix, progress) for matrix, progress in ended if not progress.cancelled]
+    matrix, _ = (complete or ended)[0]
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))
-    answer = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
-    return {"matrix": matrix, "query": parts["permalink"].partition("?")[2], **answer}
+    result = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
+    _, _, query = parts["permalink"].partition("?")
+    return {"matrix": matrix, "query": query, **result}
 
 
 def latest_sweeps() -> tuple[Sweep, ...]:
@@ -192,10 +198,10 @@ def limits(request: HttpRequest) -> HttpResponse:
         "storage-per-team": team_usage.stored_bytes(team),
         "uploads-per-team": used_uploads(team),
     }
-    lines = [
-        (name, LIMIT_TITLES[name], formatted(name, used[name]), formatted(name, most) if most else "no limit")
-        for name, most in settings.LIMITS.items()
-    ]
+    lines = []
+    for name, limit in settings.LIMITS.items():
+        limit_text = formatted(name, limit) if limit else "no limit"
+        lines.append((name, LIMIT_TITLES[name], formatted(name, used[name]), limit_text))
     return render(request, "benchsite/limits.html", {"team": team, "lines": lines})
 
 

@@ -81,8 +81,8 @@ def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, obje
                 href = reverse(name)
             except NoReverseMatch:
                 continue  # An app that is not installed has no place in the navigation.
-            places = [href, *(reverse(beside) for beside in BESIDE.get(name, ()))]
-            links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
+            addresses = [href, *map(reverse, BESIDE.get(name, ()))]
+            links.append({"label": label, "href": href, "here": any(is_here(path, address) for address in addresses)})
         groups.append({"label": group, "links": links, "here": any(link["here"] for link in links)})
 
     return {"groups": groups, "folded": folded, "home": path == "/"}
@@ -128,11 +128,19 @@ def sort_heading(
     `falls` and `rises` are values of the parameter `sort`, `current` is the present one. The first click sorts by
     `first`, or by falling values; the next one reverses the order.
     """
-    direction = {falls: "descending", rises: "ascending"}.get(current, "")
-    following = {falls: rises, rises: falls}.get(current, first or falls)
-    attributes = format_html_join("", ' {}="{}"', [(k, v) for k, v in (("class", css), ("aria-sort", direction)) if v])
+    attributes = []
+    if css:
+        attributes.append(("class", css))
+    following = first or falls
+    if current == falls:
+        attributes.append(("aria-sort", "descending"))
+        following = rises
+    elif current == rises:
+        attributes.append(("aria-sort", "ascending"))
+        following = falls
     href = query(context, sort=following, page=None)
-    return format_html('<th scope="col"{}><a class="sort" href="{}">{}</a></th>', attributes, href, text)
+    html = format_html_join("", ' {}="{}"', attributes)
+    return format_html('<th scope="col"{}><a class="sort" href="{}">{}</a></th>', html, href, text)
 
 
 @register.simple_tag(takes_context=True)

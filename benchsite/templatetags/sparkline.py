@@ -19,12 +19,14 @@ def sparkline(values: Sequence[float], label: str = "") -> SafeString:
         return format_html('<span class="muted small">{}</span>', "no line yet")
 
     # The newest values as SVG coordinates, on a scale from 0 to their highest.
-    shown = list(values)[-MAX_POINTS:]
-    highest = max(shown, default=0.0) or 1.0
-    step = WIDTH / max(len(shown) - 1, 1)
-    points = " ".join(
-        f"{i * step:.1f},{HEIGHT - EDGE - value / highest * (HEIGHT - 2 * EDGE):.1f}" for i, value in enumerate(shown)
-    )
+    recent = list(values)[-MAX_POINTS:]
+    highest = max(recent) or 1.0
+    step = WIDTH / (len(recent) - 1)
+    coordinates = []
+    for i, value in enumerate(recent):
+        y = HEIGHT - EDGE - value / highest * (HEIGHT - 2 * EDGE)
+        coordinates.append(f"{i * step:.1f},{y:.1f}")
+    points = " ".join(coordinates)
 
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'

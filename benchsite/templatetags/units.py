@@ -167,14 +167,11 @@ def status_badge(value: object) -> SafeString:
 @register.filter
 def backticks(text: object) -> SafeString:
     """Text of the catalog, with what stands between backticks as code."""
-    parts = str(text).split("`")
     # Every second part stands between two backticks; an unpaired last one is plain text again.
-    paired = len(parts) - (len(parts) + 1) % 2
-    return format_html_join(
-        "",
-        "{}",
-        ((format_html("<code>{}</code>", part) if i % 2 and i < paired else part,) for i, part in enumerate(parts)),
-    )
+    parts: list[str] = str(text).split("`")
+    for i in range(1, len(parts) - 1, 2):
+        parts[i] = format_html("<code>{}</code>", parts[i])
+    return format_html_join("", "{}", [(part,) for part in parts])
 
 
 @register.filter

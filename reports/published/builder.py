@@ -5,7 +5,7 @@ The same rows and the same draft make the same content; only publishing adds the
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, cast
@@ -47,30 +47,33 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
         return ""
 
     document = tomllib.loads(text)
-    # What the server of each database answered, where it was the same all the time. One query.
+    measured_versions = _read_versions(matrix)
+    for database in document.get("databases", {}).values():
+        # A repetition needs the measured version if none is stated.
+        database["version"] = database.get("version") or measured_versions.get(database.get("name", ""), "")
+
+    roles = set(chain.from_iterable(document.get(table, {}) for table in ROLES))
+    clean_document = redactor.walk(document, WHERE, roles)
+    if clean_document == tomllib.loads(text):
+        return text
+
+    comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
+    clean_text = f"{comments}\n{tomli_w.dumps(clean_document)}"
+    try:
+        read_plan(clean_text)
+    except PlanRefused:
+        return ""
+
+    return clean_text
+
+
+def _read_versions(matrix: Matrix) -> dict[str, str]:
+    """What the server of each database answered, where it was the same all the time. One query."""
     rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
     by_name: dict[str, set[str]] = defaultdict(set)
     for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
         by_name[str(name)].add(str(version or ""))
-
-    seen_here = {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
-    for database in document.get("databases", {}).values():
-        # A repetition needs the measured version if none is stated.
-        database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
-
-    roles = set(chain.from_iterable(document.get(table, {}) for table in ROLES))
-    seen = redactor.walk(document, WHERE, roles)
-    if seen == tomllib.loads(text):
-        return text
-
-    comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
-    clean = f"{comments}\n{tomli_w.dumps(seen)}"
-    try:
-        read_plan(clean)
-    except PlanRefused:
-        return ""
-
-    return clean
+    return {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
 
 
 @dataclass(frozen=True)
@@ -94,27 +97,16 @@ def build(team: Team, draft: Draft, title: str) -> Built:
 
 def _build(team: Team, draft: Draft, title: str) -> Built:
     material = gather(team, draft)
-    every = tuple(build_items(material))
-    names = chosen_names(draft, material, every)
+    items = {item.name: item for item in build_items(material)}
+    names = chosen_names(draft, material, items)
     problems = [*material.problems, *_licence_warnings(material)]
-    present = {item.name for item in every}
-    if missing := [name for name in draft.items if name not in present]:
+    missing = [name for name in draft.items if name not in items]
+    if missing:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
     headline = render_text(material.answer)
-    shown = [item for item in every if item.name in names]
-    frozen: list[FrozenTable] = [
-        {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}
-        for item in shown
-        if item.table
-    ]
-    problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
-    figures = {item.name: item for item in shown if not item.is_table}
+    tables = [_freeze_table(item) for name, item in items.items() if item.table and name in names]
+    problems += _add_footnotes(tables, draft.footnotes, items)
     runs = source_runs(material.curves)
-    sentences = []
-    if any(not curve.publishable for curve in material.curves):
-        sentences = [DEMONSTRATION]
-    if machine := machine_sentence(material.curves):
-        sentences += [machine]
     content: Content = {
         "format": FORMAT,
         "version": VERSION,
@@ -123,10 +115,10 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "notes": draft.notes,
         "team": team.name,
         "published_at": "",
-        "demonstration": " ".join(f"{sentence}." for sentence in sentences),
+        "demonstration": _demonstration(material),
         "order": names,
-        "figures": [_figure(team, figures[name], material) for name in names if name in figures],
-        "tables": frozen,
+        "figures": [_freeze_figure(team, items[name], material) for name in names if not items[name].is_table],
+        "tables": tables,
         "verdicts": collect_verdicts(material.against, material.equal, material.labels),
         "disclosures": {
             "paid_by": draft.paid_by,
@@ -134,32 +126,47 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
             "settings_reviewed_by": draft.settings_reviewed_by,
         },
         "method": _method(material, runs),
-        "sources": method.sources(runs, _counted(material)),
+        "sources": method.sources(runs, _collect_counted(material)),
     }
-    # The plan file by which all of it can be run again; uploaded results have none.
-    matrix = None
-    if material.matrix_id:
-        matrix = Matrix.objects.filter(pk=material.matrix_id).first()
-    if matrix and (plan := plan_for_others(matrix, material.redactor)):
-        content["plan"] = plan
-        if matrix.search:
-            content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
-
+    _add_plan(content, material)
     content = _without_secrets(content, material)
-    sided = [part for part in frozen if part["table"]["columns"][:1] == ["side"]]
+    # Whose rows are sides: these may have footnotes.
+    sided = [part for part in tables if part["table"]["columns"][:1] == ["side"]]
     return Built(
         content=content,
-        items=every,
+        items=tuple(items.values()),
         headline=material.redactor.clean(headline, "headline", written=True),
         found=tuple(material.redactor.found),
         problems=tuple(problems),
-        rows={part["name"]: _read_first_cells(part["table"]) for part in sided},
+        rows={part["name"]: _read_sides(part["table"]) for part in sided},
         columns={part["name"]: part["table"]["columns"] for part in sided},
     )
 
 
-def _read_first_cells(table: Cells) -> list[str]:
-    return [str(row[0]) for row in table["rows"]]
+def _demonstration(material: Material) -> str:
+    """The sentences that every reader must know first."""
+    sentences = []
+    if any(not curve.publishable for curve in material.curves):
+        sentences.append(DEMONSTRATION)
+    machine = machine_sentence(material.curves)
+    if machine:
+        sentences.append(machine)
+    return " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _add_plan(content: Content, material: Material) -> None:
+    """The plan file by which all of it can be run again; uploaded results have none."""
+    if not material.matrix_id:
+        return
+    matrix = Matrix.objects.filter(pk=material.matrix_id).first()
+    if matrix is None:
+        return
+    plan = plan_for_others(matrix, material.redactor)
+    if not plan:
+        return
+    content["plan"] = plan
+    if matrix.search:
+        content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
 
 
 def _licence_warnings(material: Material) -> Iterator[str]:
@@ -180,52 +187,69 @@ def build_items(material: Material) -> Iterator[Item]:
     yield from list_published(material.selection.published)
 
 
-def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
-    """The names of the shown items in their order: as chosen, else the usual ones."""
-    there = {item.name for item in every}
+def chosen_names(draft: Draft, material: Material, available: Container[str]) -> list[str]:
+    """The names of the figures and tables that the report has, in their order: as chosen, else the usual ones."""
     if draft.items:
-        return [name for name in dict.fromkeys(draft.items) if name in there]
+        return [name for name in dict.fromkeys(draft.items) if name in available]
     latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
     usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained")
-    return [name for name in usual if name in there]
+    return [name for name in usual if name in available]
 
 
-def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
+def _freeze_table(item: Item) -> FrozenTable:
+    assert item.table
+    return {"name": item.name, "title": item.title, "says": item.says, "table": cells(item.table()), "footnotes": []}
+
+
+def _freeze_figure(team: Team, item: Item, material: Material) -> FrozenFigure:
     """Drawn once for these very curves: an author looks many times, and mostly the words change."""
-    picture = next(picture for picture in material.pictures if picture.key == item.name)
+    pictures = {picture.key: picture for picture in material.pictures}
+    picture = pictures[item.name]
 
-    def drawn() -> FrozenFigure:
+    def draw() -> FrozenFigure:
         figure = build_figure(picture.name, material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
     parts = repr((picture, item, team.harmless_properties))
-    return get_or_compute(build_key(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
+    return get_or_compute(build_key(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], draw)
 
 
-def _annotated(
-    frozen: Sequence[FrozenTable], footnotes: Sequence[DraftFootnote], titles: dict[str, str]
-) -> Iterator[str]:
-    """Puts the footnotes to their cells; says which have none any more."""
-    by_name = {table["name"]: table for table in frozen}
+def _add_footnotes(
+    tables: Sequence[FrozenTable], footnotes: Sequence[DraftFootnote], items: Mapping[str, Item]
+) -> list[str]:
+    """Add the footnotes to their cells; a problem for each whose cell is not there any more."""
+    by_name = {table["name"]: table for table in tables}
+    problems = []
     for note in footnotes:
-        place = None
+        footnote = None
         if note.table in by_name:
-            place = _place(by_name[note.table]["table"], note)
-        if place is None:
-            where = titles.get(note.table, note.table)
-            yield FOOTNOTE_WITHOUT_CELL.format(text=note.text[:60], table=where, side=note.side, column=note.column)
-        else:
-            by_name[note.table]["footnotes"].append(place)
+            footnote = _locate_footnote(by_name[note.table]["table"], note)
+        if footnote:
+            by_name[note.table]["footnotes"].append(footnote)
+            continue
+        title = note.table
+        if note.table in items:
+            title = items[note.table].title
+        problems.append(
+            FOOTNOTE_WITHOUT_CELL.format(text=note.text[:60], table=title, side=note.side, column=note.column)
+        )
+    return problems
 
 
-def _place(table: Cells, note: DraftFootnote) -> Footnote | None:
-    sides = [str(row[0]) for row in table["rows"]]
+def _locate_footnote(table: Cells, note: DraftFootnote) -> Footnote | None:
+    sides = _read_sides(table)
     if note.side not in sides or note.column not in table["columns"]:
         return None
     return {"row": sides.index(note.side), "column": table["columns"].index(note.column), "text": note.text}
 
 
-def _counted(material: Material) -> dict[object, object]:
+def _read_sides(table: Cells) -> list[str]:
+    """The first cell of each row."""
+    return [str(row[0]) for row in table["rows"]]
+
+
+def _collect_counted(material: Material) -> dict[object, object]:
+    """Every run that is part of a number, with its curve."""
     curves: dict[object, object] = {}
     for curve in material.curves:
         curves |= dict.fromkeys(chain.from_iterable(point.run_ids for point in curve.counted), curve)
@@ -240,7 +264,7 @@ def _method(material: Material, runs: list[SourceRun]) -> Method:
         "algorithms": method.algorithms(runs),
         "environment": cells(method.environment_table(ordered, material.labels)),
         "validity": cells(method.validity_table(runs)),
-        "excluded": cells(method.excluded_table(runs, _counted(material))),
+        "excluded": cells(method.excluded_table(runs, _collect_counted(material))),
     }
 
 

@@ -70,18 +70,18 @@ class Draft:
 def parse_draft(stored: Mapping[str, Any]) -> Draft:
     """The draft in a row."""
 
-    def text(name: str, longest: int) -> str:
-        value = stored.get(name, "")
+    def text(name: str, max_length: int) -> str:
+        value = stored.get(name)
         if isinstance(value, str):
-            return _kept(value, longest)
+            return _truncate(value, max_length)
         return ""
 
-    def texts(name: str, most: int) -> tuple[str, ...]:
-        value = stored.get(name, ())
-        strings = []
-        if isinstance(value, list | tuple):
-            strings = [text for text in value if isinstance(text, str)]
-        return tuple(_kept(text, MAX_KEPT_LENGTH) for text in strings[:most])
+    def texts(name: str, max_count: int) -> tuple[str, ...]:
+        value = stored.get(name)
+        if not isinstance(value, list | tuple):
+            return ()
+        strings = [entry for entry in value if isinstance(entry, str)]
+        return tuple(_truncate(entry, MAX_KEPT_LENGTH) for entry in strings[:max_count])
 
     return Draft(
         query=text("query", MAX_QUERY_LENGTH),
@@ -91,32 +91,37 @@ def parse_draft(stored: Mapping[str, Any]) -> Draft:
         paid_by=text("paid_by", MAX_DISCLOSURE),
         vendor_relations=text("vendor_relations", MAX_DISCLOSURE),
         settings_reviewed_by=text("settings_reviewed_by", MAX_DISCLOSURE),
-        footnotes=_footnotes(stored.get("footnotes", ())),
+        footnotes=_parse_footnotes(stored.get("footnotes")),
         kept=texts("kept", MAX_KEPT),
     )
 
 
-def _kept(text: str, longest: int) -> str:
+def _truncate(text: str, max_length: int) -> str:
     """The text as a row can hold it: no NUL, and of bounded length."""
-    return text[:longest].replace("\0", "")
+    return text[:max_length].replace("\0", "")
 
 
-def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
-    names = ("table", "side", "column", "text")
+def _parse_footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
     if not isinstance(stored, list | tuple):
         return ()
 
-    whole = [
-        note for note in stored if isinstance(note, dict) and all(isinstance(note.get(name), str) for name in names)
-    ]
+    whole = [note for note in stored if _is_footnote(note)]
+    footnotes = []
+    for note in whole[:MAX_FOOTNOTES]:
+        if note["text"].strip():
+            footnotes.append(
+                DraftFootnote(
+                    table=_truncate(note["table"], MAX_NAME_LENGTH),
+                    side=_truncate(note["side"], MAX_NAME_LENGTH),
+                    column=_truncate(note["column"], MAX_NAME_LENGTH),
+                    text=_truncate(note["text"], MAX_FOOTNOTE),
+                )
+            )
+    return tuple(footnotes)
 
-    return tuple(
-        DraftFootnote(
-            table=_kept(note["table"], MAX_NAME_LENGTH),
-            side=_kept(note["side"], MAX_NAME_LENGTH),
-            column=_kept(note["column"], MAX_NAME_LENGTH),
-            text=_kept(note["text"], MAX_FOOTNOTE),
-        )
-        for note in whole[:MAX_FOOTNOTES]
-        if note["text"].strip()
-    )
+
+def _is_footnote(note: Any) -> bool:
+    """Whether it has the four texts of a footnote."""
+    if not isinstance(note, dict):
+        return False
+    return all(isinstance(note.get(name), str) for name in ("table", "side", "column", "text"))

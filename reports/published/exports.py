@@ -44,14 +44,12 @@ NOTES: Final = "\ue000"  # in the place of the author's notes, whose blank lines
 
 
 # Only files of this site become scripts, each allowed by its digest; what people wrote is data to them.
-def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -> bytes:
+def alone_html(content: Content, opened: Opened, pictures: Mapping[str, bytes]) -> bytes:
     """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
-    # Scripts that no text in them can end early.
-    scripts = [
-        re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--") for name in SCRIPTS
-    ]
-    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
+    styles = [f"<style>{_read_static(name)}</style>\n" for name in STYLES]
+    first_script, *last_scripts = [_read_script(name) for name in SCRIPTS]
+    digests = [hashlib.sha256(script.encode()).digest() for script in (first_script, *last_scripts)]
+    sources = [f"'sha256-{_encode_base64(digest)}'" for digest in digests]
     drawings: dict[str, dict[str, Any]] = {}
     for figure in content["figures"]:
         if figure["drawn"] and not figure["empty"]:
@@ -60,23 +58,33 @@ def alone_html(content: Content, place: Opened, pictures: Mapping[str, bytes]) -
     context: dict[str, Any] = {
         "page": get_page(content),
         "notes": notes_html(content["notes"]),
-        "place": place,
-        "pictures": {name: f"data:image/png;base64,{base64.b64encode(png).decode()}" for name, png in pictures.items()},
-        "policy": policy,
-        "styles": _ours("".join(f"<style>{_file(name)}</style>\n" for name in STYLES)),
-        "first": _ours(f"<script>{scripts[0]}</script>"),
-        "last": _ours("".join(f"<script>{text}</script>\n" for text in scripts[1:])),
+        "place": opened,
+        "pictures": {name: f"data:image/png;base64,{_encode_base64(png)}" for name, png in pictures.items()},
+        "policy": POLICY.format(scripts=" ".join(sources)),
+        "styles": _mark_ours("".join(styles)),
+        "first": _mark_ours(f"<script>{first_script}</script>"),
+        "last": _mark_ours("".join(f"<script>{script}</script>\n" for script in last_scripts)),
         "drawings": json_script(drawings, "drawings"),
     }
     return render_to_string("reports/frozen/alone.html", context).encode()
 
 
-def _ours(html: str) -> SafeString:
+def _mark_ours(html: str) -> SafeString:
     """Files of this site: never anything that came with a report."""
     return mark_safe(html)
 
 
-def _file(name: str) -> str:
+def _encode_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _read_script(name: str) -> str:
+    """A script that no text in it can end early."""
+    script = re.sub(r"</(script)", r"<\\/\1", _read_static(name), flags=re.IGNORECASE)
+    return script.replace("<!--", "<\\!--")
+
+
+def _read_static(name: str) -> str:
     path = finders.find(name)
     assert isinstance(path, str), NO_STATIC_FILE.format(name=name)
     return Path(path).read_text(encoding="utf-8")
@@ -114,9 +122,10 @@ def as_zip(content: Content, digest: str, imported: str = "") -> bytes:
         files.writestr(ZipInfo("report.csv"), "".join(map(csv_line, heads)))
         for number, (name, cells) in enumerate([*parts, *_method_tables(content)], start=1):
             # A column without a heading on the page needs a name to be read by.
-            cells = Cells(columns=[column or "name" for column in cells["columns"]], rows=cells["rows"])
+            headings = [column or "name" for column in cells["columns"]]
+            table = build_table(Cells(columns=headings, rows=cells["rows"]))
             stem = _stem(f"{number:02d} {name}")
-            files.writestr(ZipInfo(f"{stem}.csv"), build_table(cells).as_csv())
+            files.writestr(ZipInfo(f"{stem}.csv"), table.as_csv())
 
     return archive.getvalue()
 
@@ -131,6 +140,7 @@ def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
 
 def as_markdown(content: Content, digest: str, address: str, imported: str = "") -> bytes:
     """One document: words, captions and tables; pictures stay at the report's address."""
+    disclosures = content["disclosures"]
     context = {
         "content": content,
         "digest": digest,
@@ -138,12 +148,15 @@ def as_markdown(content: Content, digest: str, address: str, imported: str = "")
         "imported": imported,
         "notes": NOTES,
         "parts": in_order(content),
-        "disclosed": [(label, str(content["disclosures"].get(key) or NOT_STATED)) for key, label in DISCLOSED],
+        "disclosed": [(label, str(disclosures.get(key) or NOT_STATED)) for key, label in DISCLOSED],
         "algorithms": sorted(content["method"]["algorithms"].items()),
         "tables": [(title, cells) for title, cells in _method_tables(content) if cells["rows"]],
     }
-    text = re.sub(r"\n{3,}", "\n\n", render_to_string("reports/frozen/report.md", context))
-    return (text.replace(NOTES, _TAG.sub("&lt;", content["notes"]).strip("\n")).strip("\n") + "\n").encode()
+    rendered = render_to_string("reports/frozen/report.md", context)
+    text = re.sub(r"\n{3,}", "\n\n", rendered)
+    notes = _TAG.sub("&lt;", content["notes"]).strip("\n")
+    text = text.replace(NOTES, notes).strip("\n")
+    return f"{text}\n".encode()
 
 
 def escape_line(text: object) -> str:

@@ -25,7 +25,7 @@ MAX_TOKEN: Final = 32
 
 # This is SQL because it is all that a kept page costs.
 _SQL: Final = """
-SELECT report.team_id, report.access, report.title, report.expires_at,
+SELECT report.team_id, report.access, report.title,
        wanted.id, wanted.number, wanted.digest, wanted.published_at, newest.number, newest.published_at,
        wanted.imported_by, wanted.imported_at
   FROM reports_reportlink link
@@ -34,7 +34,7 @@ SELECT report.team_id, report.access, report.title, report.expires_at,
                  WHERE report_id = report.id ORDER BY number DESC LIMIT 1) newest ON true
   JOIN reports_reportrevision wanted
     ON wanted.report_id = report.id AND wanted.number = coalesce(%s, newest.number)
- WHERE link.token = %s AND link.revoked_at IS NULL
+ WHERE link.token = %s AND link.revoked_at IS NULL AND (report.expires_at IS NULL OR report.expires_at > %s)
 """
 TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
 
@@ -114,13 +114,13 @@ def open_report(token: str, number: int | None) -> Opened:
     if len(token) > MAX_TOKEN or (number is not None and number > MAX_NUMBER):
         raise LinkUnknown("No report has this address.")
     with connection.cursor() as cursor:
-        cursor.execute(_SQL, [number, token])
+        cursor.execute(_SQL, [number, token, timezone.now()])
         row = cursor.fetchone()
-    if row is None or (row[3] is not None and row[3] <= timezone.now()):
+    if row is None:
         open_link(token)  # says what became of it
         raise LinkUnknown("The report has no such revision.")
-    # The row's columns without `expires_at`, in the order of the fields.
-    fields: list[Any] = [token, *row[:3], *row[4:], number is not None]
+    # The columns are in the order of the fields.
+    fields: list[Any] = [token, *row, number is not None]
     return Opened(*fields)
 
 
@@ -147,7 +147,9 @@ class LinkRevoked(Exception):
 def make_link(report: Report) -> ReportLink:
     """The report's open link; a new one where it has none."""
     link = find_link(report)
-    return link or ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
+    if link:
+        return link
+    return ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
 
 
 def find_link(report: Report) -> ReportLink | None:
@@ -160,10 +162,9 @@ def open_link(token: str) -> ReportLink:
 
     Raises LinkUnknown, or LinkRevoked for one that was revoked, rotated, has expired or whose report is deleted.
     """
-    # PostgreSQL takes no NUL; nothing longer than the column is asked for.
-    possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
     link = None
-    if possible:
+    # PostgreSQL takes no NUL; nothing longer than the column is asked for.
+    if 0 < len(token) <= MAX_TOKEN and token.isascii() and token.isprintable():
         link = ReportLink.objects.select_related("report__team").filter(token=token).first()
     if link is None:
         raise LinkUnknown("No report has this address. Perhaps it was cut: it ends in 22 characters.")
@@ -184,7 +185,7 @@ def rotate(report: Report, by: User | None) -> ReportLink:
     """
     with transaction.atomic():
         Report.objects.select_for_update().get(pk=report.pk)
-        if not _take_back(report) and not may_open_again(report, by):
+        if not _revoke_links(report) and not may_open_again(report, by):
             raise NotAllowed(LINK_REFUSED)
         link = make_link(report)
         audit.note("link_rotated", team=report.team, actor=by, subject=report.title)
@@ -195,11 +196,12 @@ def revoke(report: Report, by: User | None) -> bool:
     """Revokes the link; False where there was none. The report and its revisions stay for the team."""
     with transaction.atomic():
         Report.objects.select_for_update().get(pk=report.pk)
-        taken = _take_back(report)
-        if taken:
+        is_revoked = _revoke_links(report)
+        if is_revoked:
             audit.note("link_revoked", team=report.team, actor=by, subject=report.title)
-    return taken
+    return is_revoked
 
 
-def _take_back(report: Report) -> bool:
+def _revoke_links(report: Report) -> bool:
+    """Whether there was one that was open."""
     return bool(report.links.filter(revoked_at__isnull=True).update(revoked_at=timezone.now()))

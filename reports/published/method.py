@@ -47,15 +47,20 @@ CEILING_RULE: Final = "ceiling by ladder 2"
 Field = str | Callable[[Submitted], Cell]  # a path in the spec, or what reads the value
 
 
-def _facts(machines: Sequence[MachineSpec], name: str, text: Callable[[Any], str]) -> str:
+def _facts(machines: Sequence[MachineSpec], name: str, format_number: Callable[[Any], str]) -> str:
     """A fact of these machines; several values where they differ."""
-    values = [fact(machine["facts"], name) for machine in machines]
-    texts = (text(value) if isinstance(value, int | float) else str(value) for value in values if value is not None)
+    texts = []
+    for machine in machines:
+        value = fact(machine["facts"], name)
+        if isinstance(value, int | float):
+            texts.append(format_number(value))
+        elif value is not None:
+            texts.append(str(value))
     return SEVERAL.join(dict.fromkeys(texts))
 
 
-def _node(name: str, text: Callable[[Any], str] = str) -> Field:
-    return lambda run: _facts(run.spec["cluster"]["machines"], name, text)
+def _node(name: str, format_number: Callable[[Any], str] = str) -> Field:
+    return lambda run: _facts(run.spec["cluster"]["machines"], name, format_number)
 
 
 def _generator(name: str) -> Field:
@@ -76,17 +81,19 @@ def _loss(run: Submitted) -> str:
         return UNKNOWN
     if record["loss_window_s"] is None:
         return "without bound"
+    text = f"{formatting.exact(record['loss_window_s'])} s"
     worst = record.get("worst_loss_window_s")
-    longer = ""
     if worst:
-        longer = f", at worst {formatting.exact(worst)} s"
-    return f"{formatting.exact(record['loss_window_s'])} s{longer}"
+        text += f", at worst {formatting.exact(worst)} s"
+    return text
 
 
 def _window(run: Submitted) -> str:
     window = run.spec["window"]
-    measured = window["min_measure_s"]
-    return f"{'as long as it lasted' if measured is None else f'{measured} s'} after {window['warmup_s']} s of warm-up"
+    measured = "as long as it lasted"
+    if window["min_measure_s"] is not None:
+        measured = f"{window['min_measure_s']} s"
+    return f"{measured} after {window['warmup_s']} s of warm-up"
 
 
 def _properties(run: Submitted) -> str:
@@ -97,7 +104,8 @@ def _properties(run: Submitted) -> str:
 
 def _image(run: Submitted) -> str:
     """Its name and tag; not the registry, nor the place there, which may be nobody else's business."""
-    name = str(run.container.get("reference") or "").partition("@")[0].rpartition("/")[2]
+    reference, _, _ = str(run.container.get("reference") or "").partition("@")
+    _, _, name = reference.rpartition("/")
     if IMAGE.fullmatch(name):
         return name
     return UNKNOWN
@@ -169,12 +177,15 @@ FIELDS: Final[Mapping[str, Field]] = {
 
 def environment_table(submitted: Mapping[UUID, Submitted], labels: Mapping[UUID, str]) -> Table:
     """A row for each field that at least one side knows anything of."""
-    rows = [(name, *(_cell(run, field) for run in submitted.values())) for name, field in FIELDS.items()]
-    rows = [row for row in rows if set(row[1:]) - {UNKNOWN}]
+    rows = []
+    for name, field in FIELDS.items():
+        values = [_read_field(run, field) for run in submitted.values()]
+        if any(value != UNKNOWN for value in values):
+            rows.append((name, *values))
     return Table(("", *(labels[sweep_id] for sweep_id in submitted)), tuple(rows))
 
 
-def _cell(run: Submitted, field: Field) -> Cell:
+def _read_field(run: Submitted, field: Field) -> Cell:
     value: Cell = spec_value(run.spec, field) if isinstance(field, str) else field(run)
     if value is None or value == "":
         return UNKNOWN
@@ -209,45 +220,39 @@ def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None
 def algorithms(runs: Sequence[SourceRun]) -> dict[str, str]:
     """Name -> version of everything that made these numbers; several where runs were read by several releases."""
 
-    def versions(values: Sequence[int | None], now: int) -> str:
-        versions_used = sorted({value for value in values if value is not None}) or [now]
-        return ", ".join(str(value) for value in versions_used)
+    def list_versions(key: str, current: int) -> str:
+        values = {run.cut[key] for run in runs if run.cut.get(key) is not None}
+        return ", ".join(str(value) for value in sorted(values or {current}))
 
     return {
         "ratios and intervals": ALGORITHM,
         "ceilings": CEILING_RULE,
-        "reading": versions([run.cut.get("reader_version") for run in runs], READER_VERSION),
-        "merging and checks": versions([run.cut.get("algorithm_version") for run in runs], ALGORITHM_VERSION),
+        "reading": list_versions("reader_version", READER_VERSION),
+        "merging and checks": list_versions("algorithm_version", ALGORITHM_VERSION),
     }
 
 
 def validity_table(runs: Sequence[SourceRun]) -> Table:
     """The checks: those that passed in one row for each run, each other one in a row of its own."""
+    summarised = {"pass": "passed", "not_assessed": "not assessed"}
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         if not run.sha256:
             continue
 
-        quiet = {"pass": "passed", "not_assessed": "not assessed"}
-        for severity, words in quiet.items():
-            if same := [finding.check_id for finding in run.findings if finding.severity == severity]:
-                rows.append((run.row.name, run.row.verdict, ", ".join(same), words, "", "", ""))
+        name, verdict = run.row.name, run.row.verdict
+        for severity, outcome in summarised.items():
+            check_ids = [finding.check_id for finding in run.findings if finding.severity == severity]
+            if check_ids:
+                rows.append((name, verdict, ", ".join(check_ids), outcome, "", "", ""))
 
-        rows += [
-            (
-                run.row.name,
-                run.row.verdict,
-                check.check_id,
-                check.severity,
-                check.measured,
-                check.threshold,
-                check.message,
-            )
-            for check in run.findings
-            if check.severity not in quiet
-        ]
+        for check in run.findings:
+            if check.severity not in summarised:
+                rows.append(
+                    (name, verdict, check.check_id, check.severity, check.measured, check.threshold, check.message)
+                )
         if not run.findings:
-            rows.append((run.row.name, run.row.verdict or "not judged", "", "", "", "", "no check said anything of it"))
+            rows.append((name, verdict or "not judged", "", "", "", "", "no check said anything of it"))
 
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))
 
@@ -257,21 +262,24 @@ def excluded_table(runs: Sequence[SourceRun], counted: Mapping[object, object]) 
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         if run.row.pk not in counted:
-            rows.append((run.row.name, *_why(run)))
+            rows.append((run.row.name, *_explain_exclusion(run)))
         elif run.row.verdict == "reject" and run.row.verdict_override:
             rows.append((run.row.name, "rejected, counts nevertheless", run.row.verdict_override))
     return Table(("run", "what became of it", "reason"), tuple(rows))
 
 
-def _why(run: SourceRun) -> tuple[str, str]:
+def _explain_exclusion(run: SourceRun) -> tuple[str, str]:
+    """What became of the run, and the reason."""
     if run.row.status != "succeeded":
         return run.row.status, str(run.row.get_reason_display())
     if run.row.excluded_reason:
         return EXCLUDED, run.row.excluded_reason
     if run.row.verdict == "reject":
-        worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
-        return REJECTED, worst
-    return "not counted", THROUGHPUT_UNKNOWN if not run.sha256 else POINT_DOES_NOT_COUNT
+        first_rejection = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
+        return REJECTED, first_rejection
+    if run.sha256:
+        return "not counted", POINT_DOES_NOT_COUNT
+    return "not counted", THROUGHPUT_UNKNOWN
 
 
 def sources(runs: Sequence[SourceRun], counted: Mapping[object, object]) -> list[Source]:

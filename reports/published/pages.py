@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite.core import formatting
-from benchsite.core.formatting import is_number
 from benchsite.core.table import Cell
 from reports.published.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 from runs.plans.files.plan import PlanRefused
@@ -62,20 +61,15 @@ class Grid:
 def get_page(content: Content) -> dict[str, Any]:
     """The whole report: the page's own words, parts in the order that the author chose."""
     method = content["method"]
-    disclosed: list[tuple[str, str, bool]] = []  # label, text, whether it was stated
-    for key, label in DISCLOSED:
-        text = str(content["disclosures"].get(key, "")).strip()
-        disclosed.append((label, text or NOT_STATED, bool(text)))
-
     return {
         "title": content["title"],
         "headline": content["headline"],
         "team": content["team"],
         "published_at": _instant(content["published_at"]),
         "demonstration": content["demonstration"],
-        "disclosures": disclosed,
+        "disclosures": list(_describe_disclosures(content)),
         "parts": list(_parts(content)),
-        "judged": [_judged(verdict) for verdict in content["verdicts"]],  # against a baseline
+        "judged": [_describe_verdict(verdict) for verdict in content["verdicts"]],  # against a baseline
         "sentences": method["sentences"],
         "algorithms": sorted((str(name), str(version)) for name, version in method["algorithms"].items()),
         "environment": [grid(cells) for cells in abreast(method["environment"])],
@@ -84,6 +78,13 @@ def get_page(content: Content) -> dict[str, Any]:
         "sources": grid(sources_table(content)),
         "again": _again(content),
     }
+
+
+def _describe_disclosures(content: Content) -> Iterator[tuple[str, str, bool]]:
+    """Label, text, and whether it was stated."""
+    for key, label in DISCLOSED:
+        text = str(content["disclosures"].get(key, "")).strip()
+        yield label, text or NOT_STATED, bool(text)
 
 
 def _again(content: Content) -> dict[str, str]:
@@ -98,7 +99,10 @@ def _again(content: Content) -> dict[str, str]:
 
 def part_named(content: Content, name: str, kind: str) -> dict[str, Any] | None:
     """One figure or table of the report."""
-    return next((part for part in _parts(content) if part["name"] == name and part["kind"] == kind), None)
+    for part in _parts(content):
+        if part["name"] == name and part["kind"] == kind:
+            return part
+    return None
 
 
 def _parts(content: Content) -> Iterator[dict[str, Any]]:
@@ -124,38 +128,43 @@ def _parts(content: Content) -> Iterator[dict[str, Any]]:
 
 def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
     """The cells with their signs, numbers to the right."""
-    columns, rows = cells["columns"], cells["rows"]
-    numeric = [_is_of_numbers([row[i] for row in rows if i < len(row)]) for i in range(len(columns))]
-    signs: dict[tuple[int, int], list[int]] = {}
+    columns = cells["columns"]
+    numeric = [_is_numeric(cells, column) for column in range(len(columns))]
+    signs: dict[tuple[int, int], tuple[int, ...]] = {}
     for sign, note in enumerate(footnotes, 1):
-        signs.setdefault((note["row"], note["column"]), []).append(sign)
+        position = (note["row"], note["column"])
+        signs[position] = (*signs.get(position, ()), sign)
+
+    rows = []
+    for y, row in enumerate(cells["rows"]):
+        written = [shown(cell, signs.get((y, x), ())) for x, cell in enumerate(row)]
+        # A row may be longer or shorter than the head.
+        rows.append(tuple(zip(written, numeric, strict=False)))
 
     return Grid(
-        tuple(zip(columns, numeric, strict=True)),
-        tuple(
-            tuple((shown(cell, tuple(signs.get((y, x), ()))), numeric[x]) for x, cell in enumerate(row[: len(columns)]))
-            for y, row in enumerate(rows)
-        ),
-        tuple((sign, note["text"]) for sign, note in enumerate(footnotes, 1)),
+        columns=tuple(zip(columns, numeric, strict=True)),
+        rows=tuple(rows),
+        footnotes=tuple((sign, note["text"]) for sign, note in enumerate(footnotes, 1)),
     )
 
 
 def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
     """A cell as charts.js writes it."""
-    if not is_number(cell):
-        text = formatting.NOTHING if cell is None or cell == "" else str(cell)
-        verdict = ""
-        if text in VERDICTS:
-            verdict = text
-        return Shown(text, signs=signs, verdict=verdict)
-    assert isinstance(cell, int | float)
-    return Shown(formatting.cell(cell), repr(cell), signs)
+    if formatting.is_number(cell):
+        return Shown(formatting.cell(cell), full=repr(cell), signs=signs)
+    if cell is None or cell == "":
+        return Shown(formatting.NOTHING, signs=signs)
+    text = str(cell)
+    if text in VERDICTS:
+        return Shown(text, signs=signs, verdict=text)
+    return Shown(text, signs=signs)
 
 
-def _is_of_numbers(column: Sequence[Cell]) -> bool:
+def _is_numeric(cells: Cells, column: int) -> bool:
     """Whether a column is set as numbers: a side of the environment has some, among words that must wrap."""
-    numbers = sum(is_number(cell) for cell in column)
-    words = sum(isinstance(cell, str) and cell != "" for cell in column)
+    values = [row[column] for row in cells["rows"] if column < len(row)]
+    numbers = sum(formatting.is_number(value) for value in values)
+    words = sum(isinstance(value, str) and value != "" for value in values)
     return numbers > 0 and numbers >= words
 
 
@@ -163,27 +172,24 @@ def abreast(cells: Cells) -> list[Cells]:
     """A table whose columns are sides, cut into such as fit beside each other; each repeats the first column."""
     columns, rows = cells["columns"], cells["rows"]
     if len(columns) <= SIDES_ABREAST + 1:
-        if rows:
-            return [cells]
-        return []
+        return [cells] if rows else []
 
-    return [
-        {
-            "columns": [columns[0], *columns[at : at + SIDES_ABREAST]],
-            "rows": [[*row[:1], *row[at : at + SIDES_ABREAST]] for row in rows],
-        }
-        for at in range(1, len(columns), SIDES_ABREAST)
-    ]
+    parts: list[Cells] = []
+    for start in range(1, len(columns), SIDES_ABREAST):
+        sides = slice(start, start + SIDES_ABREAST)
+        parts.append({"columns": [columns[0], *columns[sides]], "rows": [[*row[:1], *row[sides]] for row in rows]})
+    return parts
 
 
-def _judged(verdict: dict[str, Any]) -> dict[str, str]:
+def _describe_verdict(verdict: dict[str, Any]) -> dict[str, str]:
     low, high = verdict.get("low"), verdict.get("high")
-    interval = f"{_times(low)} to {_times(high)}" if is_number(low) and is_number(high) else formatting.NOTHING
-    if verdict.get("bound") == "at least" and is_number(low):
+    interval = formatting.NOTHING
+    if formatting.is_number(low) and verdict.get("bound") == "at least":
         interval = f"at least {_times(low)}"
-    texts = {
-        name: str(verdict.get(name, "")) for name in ("side", "baseline", "metric", "outcome", "reason", "algorithm")
-    }
+    elif formatting.is_number(low) and formatting.is_number(high):
+        interval = f"{_times(low)} to {_times(high)}"
+    names = ("side", "baseline", "metric", "outcome", "reason", "algorithm")
+    texts = {name: str(verdict.get(name, "")) for name in names}
     tone = OUTCOMES.get(texts["outcome"], "")
     return {**texts, "ratio": _times(verdict.get("ratio")), "interval": interval, "tone": tone}
 

@@ -142,7 +142,8 @@ def publish_once(report: Report, user: User | None) -> Built:
 
 def refuse_unclear(team: Team, draft: Draft) -> None:
     """Nobody has looked at it, so an address that is not meant as it stands is refused."""
-    if problems := draft.selection.problems:
+    problems = draft.selection.problems
+    if problems:
         raise PublishRefused(" ".join(problems))
     _refuse_what_is_lost(team, draft)
 
@@ -176,12 +177,11 @@ def _publish(report: Report, user: User | None, built_report: Built, pictures: M
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
+        is_first = revision.number == 1
         # A new revision does not restore a revoked link.
-        if revision.number == 1 or may_open_again(report, user):
+        if is_first or may_open_again(report, user):
             make_link(report)
-        kind = "report_revised"
-        if revision.number == 1:
-            kind = "report_published"
+        kind = "report_published" if is_first else "report_revised"
         text = f"revision {revision.number}, {report.access}"
         audit.note(kind, team=report.team, actor=user, subject=report.title, text=text)
         report.save(update_fields=["changed_at"])
@@ -200,18 +200,16 @@ def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: 
     with transaction.atomic():
         # As it is now: an admin may have closed it since it was looked up.
         present = Report.objects.select_for_update().get(pk=report.pk)
-        was = (present.access, present.expires_at)
-        if was == (access, expires_at):
+        if (present.access, present.expires_at) == (access, expires_at):
             return
         if access == Report.Access.PUBLIC and not may_keep_public(present, by):
             raise NotAllowed(PUBLIC_REFUSED)
 
         report.access, report.expires_at = Report.Access(access), expires_at
         report.save(update_fields=["access", "expires_at", "changed_at"])
-        until = ""
+        text = f"{present.access} to {access}"
         if expires_at:
-            until = f" until {expires_at:%Y-%m-%d}"
-        text = f"{was[0]} to {access}{until}"
+            text += f" until {expires_at:%Y-%m-%d}"
         audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=text)
 
 
@@ -225,5 +223,7 @@ def delete(report: Report, by: User | None) -> None:
 
 def with_proposal(draft: Draft, headline: str, proposed: str) -> Draft:
     """The draft with this headline; the proposed one is not written down, so that it follows the numbers."""
-    proposal = _LINES.sub(" ", headline).strip()
-    return replace(draft, headline="" if proposal == proposed else proposal)
+    line = _LINES.sub(" ", headline).strip()
+    if line == proposed:
+        line = ""
+    return replace(draft, headline=line)

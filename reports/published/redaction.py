@@ -6,6 +6,7 @@ site's own names and for what looks like an address. What is found is replaced u
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,6 +71,8 @@ _PRIVATE_SITE: Final = re.compile(
 _LOOKS_LIKE: Final = re.compile(
     "|".join(f"(?P<k{n}>{pattern})" for n, (_, pattern) in enumerate(_PATTERNS)), re.IGNORECASE
 )
+_KINDS: Final = {f"k{n}": kind for n, (kind, _) in enumerate(_PATTERNS)}
+_NO_NAME: Final = re.compile(r"(?!)")
 # What a name begins and ends at the edge of.
 _WORD: Final = re.compile(r"[\w-]+")
 
@@ -106,79 +109,82 @@ class Redactor:
         # A site has thousands of names and a text a few words: only names that begin with one of them are looked for.
         self._by_word: dict[str, list[str]] = {}
         for name in self._names:
-            first = _WORD.match(name)
-            self._by_word.setdefault(first.group() if first else "", []).append(name)
-        self._compiled: dict[frozenset[str], re.Pattern[str] | None] = {}
-        self._found: dict[str, tuple[Kind, str, dict[str, None]]] = {}
+            first_word = _WORD.match(name)
+            self._by_word.setdefault(first_word.group() if first_word else "", []).append(name)
+        self._compiled: dict[frozenset[str], re.Pattern[str]] = {frozenset(): _NO_NAME}
+        self._found: dict[str, tuple[Kind, str]] = {}  # text -> its kind, and what it becomes
+        self._where: dict[str, dict[str, None]] = defaultdict(dict)  # text -> in which parts of the report
         self._clean: dict[tuple[str, bool], tuple[str, tuple[str, ...]]] = {}
 
     @property
     def found(self) -> list[Found]:
         """Everything that was found so far, by where it was found first."""
-        return [Found(text, kind, becomes, tuple(where)) for text, (kind, becomes, where) in self._found.items()]
+        return [Found(text, kind, becomes, tuple(self._where[text])) for text, (kind, becomes) in self._found.items()]
 
     def clean(self, text: str, where: str, *, written: bool = False) -> str:
         """The text without what must not be seen. `written`: by somebody for this report, so web addresses stay."""
         cached = self._clean.get((text, written))
         if cached is None:
-            names: list[str] = []
-            without = redact(text)
-            if without != text:
-                self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
-                names.append(HIDDEN)
-            parts, done = [], 0
-            for kind, match, begins, after in self._matches(without):
-                self._found.setdefault(match, (kind, self._becomes(match, kind, written), {}))
-                names.append(match)
-                parts += [without[after:begins], self._found[match][1]]
-                done = begins + len(match)
-            cached = self._clean[(text, written)] = "".join([*parts, without[done:]]), tuple(names)
+            cached = self._replace(text, written)
+            self._clean[(text, written)] = cached
+        clean_text, names = cached
+        for name in names:
+            self._where[name][where] = None
+        return clean_text
 
-        for name in cached[1]:
-            self._found[name][2][where] = None
-
-        return cached[0]
+    def _replace(self, text: str, written: bool) -> tuple[str, tuple[str, ...]]:
+        """The clean text, and what was found in it."""
+        names = []
+        without_secrets = redact(text)
+        if without_secrets != text:
+            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN))
+            names.append(HIDDEN)
+        parts, end = [], 0
+        for kind, match in self._matches(without_secrets):
+            name = match.group()
+            if name not in self._found:
+                self._found[name] = (kind, self._becomes(name, kind, written))
+            _, becomes = self._found[name]
+            names.append(name)
+            parts += [without_secrets[end : match.start()], becomes]
+            end = match.end()
+        parts.append(without_secrets[end:])
+        return "".join(parts), tuple(names)
 
     def _names_near(self, text: str) -> frozenset[str]:
         """The site's names that begin with a word of this text."""
         words = {word.casefold() for word in _WORD.findall(text)} | {""}
         return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 
-    def _matches(self, text: str) -> Iterator[tuple[Kind, str, int, int]]:
+    def _matches(self, text: str) -> Iterator[tuple[Kind, re.Match[str]]]:
         """The matches from left to right; where several begin at one place, a name, else the first pattern."""
         names = self._names_near(text)
         if names not in self._compiled:
-            self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE) if names else None
-        known, at = self._compiled[names], 0
-        name = known.search(text) if known else None
-        other = _LOOKS_LIKE.search(text)
+            self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE)
+        pattern = self._compiled[names]
+        name, other = pattern.search(text), _LOOKS_LIKE.search(text)
         while name or other:
             if name and (other is None or name.start() <= other.start()):
                 match, kind = name, Kind.NAME
             else:
                 assert other is not None
-                match, kind = other, _PATTERNS[int((other.lastgroup or "k0")[1:])][0]
-            yield kind, match.group(), match.start(), at
-            at = match.end()
+                match, kind = other, _KINDS[str(other.lastgroup)]
+            yield kind, match
             # What was found further on stays found.
-            if known and name and name.start() < at:
-                name = known.search(text, at)
-            if other and other.start() < at:
-                other = _LOOKS_LIKE.search(text, at)
+            if name and name.start() < match.end():
+                name = pattern.search(text, match.end())
+            if other and other.start() < match.end():
+                other = _LOOKS_LIKE.search(text, match.end())
 
     def _becomes(self, text: str, kind: Kind, written: bool) -> str:
         if text in self._kept:
             return text
         if kind is Kind.NAME:
             return self._names[text.casefold()]
-        if kind is Kind.SITE and written:
+        if kind is Kind.SITE and written and not _PRIVATE_SITE.search(text):
             names = self._names_near(text)
-            tells = _PRIVATE_SITE.search(text) or (
-                names and re.search(_build_names_pattern(names), text, re.IGNORECASE)
-            )
-            if tells:
-                return BECOMES[kind]
-            return text
+            if not names or not re.search(_build_names_pattern(names), text, re.IGNORECASE):
+                return text
 
         return BECOMES[kind]
 
@@ -197,7 +203,8 @@ class Redactor:
     def _walk_entry(self, name: str, value: Any, where: str, own: Collection[str]) -> Any:
         """An entry whose name is that of a secret is hidden: its value alone does not tell."""
         if isinstance(value, str) and value and value != HIDDEN and is_secret(name):
-            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))[2][where] = None
+            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN))
+            self._where[HIDDEN][where] = None
             return HIDDEN
         return self.walk(value, where, own)
 
@@ -217,14 +224,12 @@ _SAFE_VALUE: Final = re.compile(
 def safe_value(name: str, value: object) -> str:
     """A setting's value where neither its name nor its shape speaks against showing it."""
     text = " ".join(str(value).split())
-    if text and is_secret(name):
-        return HIDDEN
-
-    is_unsafe = _UNSAFE_NAME.search(name) and not is_allowed(name)
-    if not text or is_unsafe or len(text) > MAX_VALUE_LENGTH:
-        if text:
-            return NOT_SHOWN
+    if not text:
         return ""
+    if is_secret(name):
+        return HIDDEN
+    if len(text) > MAX_VALUE_LENGTH or (_UNSAFE_NAME.search(name) and not is_allowed(name)):
+        return NOT_SHOWN
 
     parts = re.split(r"[\s,;]+", text)
     if all(_SAFE_VALUE.fullmatch(part) for part in parts):

@@ -48,7 +48,7 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
             return redactor.clean(text, where)
         return text
 
-    seen = replace(
+    clean_curve = replace(
         curve,
         name=clean(curve.name, "names of sweeps"),
         database_name=clean(curve.database_name, "names of databases"),
@@ -59,47 +59,48 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
         matrix_name=clean(curve.matrix_name, "name of the matrix"),
         tags=(),
         notes="",
-        points=tuple(_point(point, redactor) for point in curve.points),
-        setup=_setup(curve.setup, redactor, roles),
+        points=tuple(_clean_point(point, redactor) for point in curve.points),
+        setup=_clean_setup(curve.setup, redactor, roles),
     )
     # Worked out once already, of the same numbers.
-    seen.__dict__.update(ceiling=curve.ceiling, knee=curve.knee)
-    return seen
+    clean_curve.__dict__.update(ceiling=curve.ceiling, knee=curve.knee)
+    return clean_curve
 
 
-def _point(point: Point, redactor: Redactor) -> Point:
+def _clean_point(point: Point, redactor: Redactor) -> Point:
     texts = (point.worst_finding, *point.excluded, *point.overridden, *(repeat.reason for repeat in point.left_out))
     if not any(texts):
         return point
-    where = "findings of the checks, and reasons"
+
+    def clean(text: str) -> str:
+        return redactor.clean(text, "findings of the checks, and reasons")
+
     return replace(
         point,
-        worst_finding=redactor.clean(point.worst_finding, where),
-        excluded=tuple(redactor.clean(reason, where) for reason in point.excluded),
-        overridden=tuple(redactor.clean(reason, where) for reason in point.overridden),
-        left_out=tuple(replace(repeat, reason=redactor.clean(repeat.reason, where)) for repeat in point.left_out),
+        worst_finding=clean(point.worst_finding),
+        excluded=tuple(map(clean, point.excluded)),
+        overridden=tuple(map(clean, point.overridden)),
+        left_out=tuple(replace(repeat, reason=clean(repeat.reason)) for repeat in point.left_out),
     )
 
 
-def _setup(setup: Setup, redactor: Redactor, roles: Mapping[str, str]) -> Setup:
-    def machines(facts: tuple[MachineFacts, ...]) -> tuple[MachineFacts, ...]:
-        return tuple(
-            MachineFacts(machine.id, roles.get(machine.name, machine.name), machine.cores) for machine in facts
-        )
+def _clean_setup(setup: Setup, redactor: Redactor, roles: Mapping[str, str]) -> Setup:
+    def rename(machine: MachineFacts) -> MachineFacts:
+        return MachineFacts(id=machine.id, name=roles.get(machine.name, machine.name), cores=machine.cores)
 
-    def settings(values: Mapping[str, Any]) -> dict[str, str]:
-        return {name: safe_value(name, value) for name, value in values.items()}
+    def clean_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+        return {name: safe_value(name, value) for name, value in settings.items()}
 
     return replace(
         setup,
         version=redactor.clean(setup.version, "versions"),
-        server_settings=settings(setup.server_settings),
-        binding_properties=settings(setup.binding_properties),
-        mode_settings=settings(setup.mode_settings),
+        server_settings=clean_settings(setup.server_settings),
+        binding_properties=clean_settings(setup.binding_properties),
+        mode_settings=clean_settings(setup.mode_settings),
         client_version=redactor.clean(setup.client_version, "versions"),
-        cluster_machines=machines(setup.cluster_machines),
+        cluster_machines=tuple(map(rename, setup.cluster_machines)),
         generators=tuple(roles.get(name, name) for name in setup.generators),
-        generator_machines=machines(setup.generator_machines),
+        generator_machines=tuple(map(rename, setup.generator_machines)),
     )
 
 

@@ -44,8 +44,10 @@ class NumberField(forms.CharField):
         initial: float | None = None,
         is_whole: bool = False,
     ) -> None:
-        attrs = {"placeholder": f"e.g. {example}"} if example else {}
-        widget = forms.TextInput({**attrs, "autocomplete": "off"})
+        attrs = {"autocomplete": "off"}
+        if example:
+            attrs = {"placeholder": f"e.g. {example}", **attrs}
+        widget = forms.TextInput(attrs)
         super().__init__(
             label=label, help_text=help_text, required=False, max_length=80, widget=widget, initial=initial
         )
@@ -57,8 +59,10 @@ class NumberField(forms.CharField):
             return self.initial
 
         number = math.nan
-        if match := _NUMBER.fullmatch(_SEPARATOR.sub("", text)):
-            number = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()]
+        match = _NUMBER.fullmatch(_SEPARATOR.sub("", text))
+        if match:
+            digits, exponent, letter = match.groups()
+            number = float(digits) * 10.0 ** int(exponent or 0) * _LETTERS[letter.lower()]
         if not 0 < number <= self.limit:
             self._refuse("number" if self.limit == MAX_NUMBER else "limit", text)
         if not self.is_whole:

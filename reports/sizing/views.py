@@ -1,5 +1,6 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -196,30 +197,37 @@ def answer(
     Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not.
     """
     measurements = [(curve, measure(curve, question)) for curve in curves]
-    refused = [measured for _, measured in measurements if not isinstance(measured, Reached)]
+    refused: list[Refusal] = []
     series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
-    for curve, measured in measurements:
-        if not isinstance(measured, Reached):
+    for curve, reading in measurements:
+        if not isinstance(reading, Reached):
+            refused.append(reading)
             continue
-        # The newest comes first; another sweep of the same size in the same matrix stands for itself.
         setup = curve.setup
-        # Equal for sweeps that differ in their number of nodes only.
-        same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
-        key: tuple[object, ...] = (curve.matrix_id or curve.sweep_id, *same)
-        if measured.nodes in series[key]:
+        # Equal for sweeps of a matrix that differ in their number of nodes only.
+        key: tuple[object, ...] = (
+            curve.matrix_id or curve.sweep_id, curve.system, setup.version, curve.mode, curve.workload,
+            setup.replication_factor, curve.purpose,
+        )  # fmt: skip
+        # The newest comes first; another sweep of the same size in the same matrix stands for itself.
+        if reading.nodes in series[key]:
             key = (*key, curve.sweep_id)
-        series[key][measured.nodes] = _reduce(measured, measurements, at_faults.get(get_conditions(curve), ()))
+        series[key][reading.nodes] = _reduce(reading, measurements, at_faults.get(get_conditions(curve), ()))
 
-    sized = [_answer(sizes, question) for sizes in series.values()]
-    answers = [result for result in sized if isinstance(result, Answer)]
-    refused += [result for result in sized if not isinstance(result, Answer)]
-    answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
+    answers: list[Answer] = []
+    for sizes in series.values():
+        sized = _answer(sizes, question)
+        if isinstance(sized, Answer):
+            answers.append(sized)
+        else:
+            refused.append(sized)
+    answers.sort(key=lambda sized: (sized.dollars_an_hour or math.inf, sized.sizing.nodes, -sized.node_ops_s))
 
     return {
         "answers": answers,
         "refused": refused,
         "priced": any(answer.price for answer in answers),
-        "against": _beside_the_first(answers),
+        "against": _compare_with_first(answers),
     }
 
 
@@ -250,18 +258,18 @@ def _find_more_data(reading: Reached, measurements: Measurements) -> tuple[str, 
     return "", None
 
 
-def _beside_the_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def _compare_with_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     """How many times the nodes each other answer takes, as the study of 2017 multiplies it and as it binds.
 
     Empty where storage is not asked for, for then there is one ratio only. `sign` is of the ratio of throughputs; None:
     both are lower bounds.
     """
-    first = next(iter(answers), None)
-    if first is None or "storage" not in first.sizing.parts:
+    if not answers or "storage" not in answers[0].sizing.parts:
         return []
 
+    first, *others = answers
     rows = []
-    for answer in answers[1:]:
+    for answer in others:
         throughput_ratio = first.node_ops_s / answer.node_ops_s
         storage_ratio = answer.sizing.parts["storage"] / first.sizing.parts["storage"]
         rows.append(
@@ -304,9 +312,11 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
     if question["within"] is None:
         if ceiling is None:
             return _refuse(curve, "no_operation")
-        label = ceiling_label([ceiling])
-        at = f"{'the highest measured' if label == MEASURED_ONCE else 'its ceiling'}, at {load_text(ceiling)}"
-        return Reached(curve, nodes, ceiling.throughput_ops_s, at, "", bound_reason(ceiling))
+        name = "its ceiling"
+        if ceiling_label([ceiling]) == MEASURED_ONCE:
+            name = "the highest measured"
+        load = f"{name}, at {load_text(ceiling)}"
+        return Reached(curve, nodes, ceiling.throughput_ops_s, how=load, operation="", at_least=bound_reason(ceiling))
 
     kind, limit_us = curve.latency_kind, question["within"] * 1000
     names = [question["op"]]
@@ -320,25 +330,25 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
     if lacking or not readings:
         return _refuse(curve, "not_measured", statistic=statistic, operation=next(iter(lacking), "any operation"))
 
-    name, worst = min(readings.items(), key=lambda item: item[1].throughput_ops_s or 0.0)
+    name = min(readings, key=lambda name: readings[name].throughput_ops_s or 0.0)
+    worst = readings[name]
     if worst.throughput_ops_s is None:
-        return _refuse(
-            curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=worst.between[0]
-        )
+        lowest, _ = worst.between
+        return _refuse(curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=lowest)
 
     at_least = ""
     if worst.at_least and ceiling:
         at_least = bound_reason(ceiling)
-    return Reached(curve, nodes, worst.throughput_ops_s, within_text(worst), name, at_least)
+    return Reached(curve, nodes, worst.throughput_ops_s, how=within_text(worst), operation=name, at_least=at_least)
 
 
 def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     # Of clusters of several sizes, conditions that all of them have.
     common = set[str].intersection(*(reading.conditions for reading in sizes.values()))
     sizes = {nodes: sizes[nodes].restrict(common) for nodes in sorted(sizes)}
-    largest = sizes[max(sizes)]
+    exceeded = [size.exceeded for size in sizes.values() if size.exceeded]
+    largest = replace(sizes[max(sizes)], exceeded=exceeded[0] if exceeded else None)
     curve, setup = largest.curve, largest.curve.setup
-    largest = replace(largest, exceeded=next((size.exceeded for size in sizes.values() if size.exceeded), None))
     # The need of one result: as many copies as were measured where the question names no number.
     node_gb = None
     if question["data"]:
@@ -373,7 +383,15 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     price = question["price"]
     if price is None and setup.price_per_hour:
         price = setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, list(sizes), extrapolated, question, price, bound)
+    return Answer(
+        reached=largest,
+        sizing=sizing,
+        sizes=list(sizes),
+        extrapolated=extrapolated,
+        question=question,
+        price=price,
+        bound=bound,
+    )
 
 
 @team_required("GET")

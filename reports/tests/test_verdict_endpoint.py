@@ -264,7 +264,7 @@ def test_four_may_wait_at_once_and_no_fifth(team, user):
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(ask, range(6)))
-    assert sorted(answer.status_code for answer in answers) == [200] * verdicts.PLACES + [503, 503]
+    assert sorted(answer.status_code for answer in answers) == [200] * verdicts.MAX_WAITING + [503, 503]
     refused = next(answer for answer in answers if answer.status_code == 503)
     assert refused["Retry-After"] == str(verdicts.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
     assert ask(0).status_code == 200, "the places are free again"

@@ -222,7 +222,8 @@ class Conductor:
         self._evidence(server_version=server.version)
         if server.container:
             self._evidence(container=server.container)
-        if build := self.spec.get("build"):
+        build = self.spec.get("build")
+        if build:
             self._note_build(build)
         if self.standing.cpus:
             self._evidence(cpus=self.standing.cpus)
@@ -230,18 +231,17 @@ class Conductor:
     def _note_build(self, build: BuildSpec) -> None:
         """Which code is measured, as stated and as the server says. Raises RunFailed where both or two runs differ."""
         server, commit = self.standing.server, self.standing.read_commit()
-        stated = add_statement(build, {"commit": commit, **{name: text for name, text in server.build.items() if text}})
+        server_statement = {name: text for name, text in server.build.items() if text}
+        stated = add_statement(build, {"commit": commit, **server_statement})
         if commit and not is_same_commit(commit, stated["commit"]):
-            raise RunFailed(
-                Reason.BAD_PLAN, f"The server says it was built of commit {commit}, and {stated['commit']} is stated."
-            )
+            detail = f"The server says it was built of commit {commit}, and {stated['commit']} is stated."
+            raise RunFailed(Reason.BAD_PLAN, detail)
         digest = server.build.get("digest", "")
-        earlier = Run.objects.filter(matrix=self.run.matrix_id, spec__build__name=build["name"])
-        if digest and earlier.filter(evidence__has_key="build").exclude(evidence__build__digest=digest).exists():
-            raise RunFailed(
-                Reason.BAD_PLAN,
-                f"Build “{build['name']}” has changed since other runs of this plan: submit the plan again.",
-            )
+        runs = Run.objects.filter(matrix=self.run.matrix_id, spec__build__name=build["name"])
+        others = runs.filter(evidence__has_key="build").exclude(evidence__build__digest=digest)
+        if digest and others.exists():
+            detail = f"Build “{build['name']}” has changed since other runs of this plan: submit the plan again."
+            raise RunFailed(Reason.BAD_PLAN, detail)
         self._evidence(build={**stated, "digest": digest})
         lifecycle.note(
             self.run.pk,
@@ -258,17 +258,18 @@ class Conductor:
             self._evidence(mode_stated=True)
             return
         self._evidence(**{when: answer.as_dict()})
-        if stand_in := answer.topology.get("stand_in"):
+        stand_in = answer.topology.get("stand_in")
+        if stand_in:
             lifecycle.note_stand_in(self.run.pk, self.claim, stand_in)
         if not answer.in_force:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))
         before = self.run.evidence["before"].get("topology", answer.topology)
-        changes = [
-            f"{plain_text(name.replace('_', ' '))} was {plain_text(before.get(name))} "
-            f"and is {plain_text(answer.topology.get(name))}"
-            for name in sorted(before | answer.topology)
-            if before.get(name) != answer.topology.get(name)
-        ]
+        changes = []
+        for name in sorted(before | answer.topology):
+            earlier, now = before.get(name), answer.topology.get(name)
+            if earlier != now:
+                label = plain_text(name.replace("_", " "))
+                changes.append(f"{label} was {plain_text(earlier)} and is {plain_text(now)}")
         if changes:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, f"The cluster changed during the run: {'; '.join(changes)}.")
 
@@ -277,11 +278,13 @@ class Conductor:
         if remains:
             lifecycle.note(self.run.pk, self.claim, text=remains)
         self._evidence(disk=self.standing.deployment.disk)
-        if limit_s := self.spec["window"].get("settle_s"):
-            self._evidence(settled=await_settled(self.standing.server.administration, limit_s, self.heartbeat.check))
-        seconds = drop_page_caches(self.run)
-        if seconds is not None:
-            self._evidence(caches_dropped_s=seconds)
+        limit_s = self.spec["window"].get("settle_s")
+        if limit_s:
+            settled = await_settled(self.standing.server.administration, limit_s, self.heartbeat.check)
+            self._evidence(settled=settled)
+        dropped_s = drop_page_caches(self.run)
+        if dropped_s is not None:
+            self._evidence(caches_dropped_s=dropped_s)
         self._note(PHASE_STAGES[self.run.phase])
 
     def _count_rows(self) -> None:
@@ -386,11 +389,11 @@ class Conductor:
         """From now on: this host, where it runs the servers, and the counters of servers that can be asked."""
         duration_s = self._expected_end - time.monotonic()
         clock = Clock(database_now().timestamp() - time.time())
-        if self._sampler is None and (servers := self.standing.process_ids):
+        if self._sampler is None and self.standing.process_ids:
             self._sampler = HostSampler(
                 service=os.getpid(),
                 registry=settings.GUARDED_DIR,
-                servers=servers,
+                servers=self.standing.process_ids,
                 duration_s=duration_s,
                 clock=clock,
             )
@@ -472,16 +475,21 @@ class Conductor:
         self._wait(lambda: not working.exists(), FINISH_POLL_S, deadline, "to finish")
         # What was measured is worth the wait: the clients go on beating while the artifact store is full or away.
         self._wait(
-            lambda: not unfinished.exists(), FINISH_POLL_S, STORING_DEADLINE_S, "to store their output",
+            lambda: not unfinished.exists(),
+            FINISH_POLL_S,
+            STORING_DEADLINE_S,
+            "to store their output",
             Reason.OUTPUT_NOT_STORED,
-        )  # fmt: skip
+        )
 
     def _sleep(self, seconds: float) -> None:
         """Wait, but notice trouble and cancelling."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, MEASURE_POLL_S))
+        left_s = seconds
+        while left_s > 0:
+            time.sleep(min(left_s, MEASURE_POLL_S))
             self._notice()
+            left_s = end - time.monotonic()
 
     def _notice(self) -> None:
         self.heartbeat.check()
@@ -503,17 +511,18 @@ class Conductor:
         raise _client_trouble(client)
 
     def _wait(
-        self, done: Callable[[], bool], poll_s: float, deadline_s: float, what: str, reason: Reason = Reason.TIMEOUT
+        self, is_done: Callable[[], bool], poll_s: float, deadline_s: float, goal: str, reason: Reason = Reason.TIMEOUT
     ) -> None:
         end = time.monotonic() + deadline_s
-        while not done():
+        while not is_done():
             self._notice()
             if time.monotonic() > end:
-                states = "; ".join(
+                states = [
                     f"client {client.number} on {client.load_generator}: {client.get_state_display()}"
                     for client in self._clients()[:MAX_NAMED_CLIENTS]
-                )
-                raise RunFailed(reason, f"The clients took longer than {grouped(deadline_s)} s {what} ({states}).")
+                ]
+                detail = f"The clients took longer than {grouped(deadline_s)} s {goal} ({'; '.join(states)})."
+                raise RunFailed(reason, detail)
             time.sleep(poll_s)
 
     def _end(self, to: Status, reason: Reason, detail: str) -> None:
@@ -532,8 +541,10 @@ class Conductor:
                 except (RunFailed, AdministrationError) as error:
                     log.warning("Run %s cannot be completed by late output: %s", self.run.pk, error)
             self._keep_server_files()
-        if reason in lifecycle.INFRASTRUCTURE and (missing := retry(lambda: recording.missing_output(self.run))):
-            detail = f"{detail} Missing: {'; '.join(missing)}."
+        if reason in lifecycle.INFRASTRUCTURE:
+            missing = retry(lambda: recording.missing_output(self.run))
+            if missing:
+                detail = f"{detail} Missing: {'; '.join(missing)}."
         retry(lambda: lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail))
 
     def _wait_until_stopped(self) -> None:
@@ -549,13 +560,14 @@ class Conductor:
         """
         try:
             retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+            exporters = [
+                (EXPORTER_KIND, f"exporter-{number}.csv", exporter)
+                for number, exporter in enumerate(self._exporters, 1)
+            ]
             samplers = [
                 (KIND, FILE_NAME, self._sampler),
                 (COUNTERS_KIND, COUNTERS_FILE, self._counters),
-                *(
-                    (EXPORTER_KIND, f"exporter-{number}.csv", sampler)
-                    for number, sampler in enumerate(self._exporters, 1)
-                ),
+                *exporters,
             ]
             for kind, name, sampler in samplers:
                 if sampler is not None and sampler.text:

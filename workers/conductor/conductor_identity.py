@@ -102,13 +102,15 @@ def note_host_facts() -> bool:
     if not machines.exists():
         return False
 
-    usage = shutil.disk_usage(next(path for path in (settings.TARGETS_DIR, settings.VAR_DIR) if Path(path).exists()))
+    # Before the first server there is no folder of theirs.
+    folder = settings.VAR_DIR
+    if Path(settings.TARGETS_DIR).exists():
+        folder = settings.TARGETS_DIR
+    usage = shutil.disk_usage(folder)
     # As `df`, without what is reserved for root.
     sizes = {"data_disk_free_bytes": usage.free, "data_disk_total_bytes": usage.used + usage.free}
-    observed = {
-        name: {"value": value, "how": "observed"}
-        for name, value in (sizes | host_faults() | own_builds().list_facts()).items()
-    }
+    values = sizes | host_faults() | own_builds().list_facts()
+    observed = {name: {"value": value, "how": "observed"} for name, value in values.items()}
     with transaction.atomic():
         for machine in machines.select_for_update():
             machine.facts |= observed
@@ -133,8 +135,8 @@ def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:
     """Those that no run will need again, on machines of this conductor and not up in another living process."""
-    here = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
-    clusters = Cluster.objects.filter(here | Q(provisioner=Provisioner.EXTERNAL))
+    is_on_this_host = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
+    clusters = Cluster.objects.filter(is_on_this_host | Q(provisioner=Provisioner.EXTERNAL))
     rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=clusters)
     rows = rows.exclude(conductor__in=Conductor.living().exclude(pk=conductor.pk))
     return list(rows.values_list("pk", flat=True))

@@ -82,7 +82,8 @@ class ConductorService:
             claimed = conductor_identity.claim_run(self.conductor)
             if claimed is None:
                 return
-            self._start(("run", claimed[0]), partial(conduct_claimed_run, *claimed))
+            run_id, claim = claimed
+            self._start(("run", run_id), partial(conduct_claimed_run, run_id, claim))
 
     def _do_chores(self) -> None:
         """Everything beside dispatched runs: signs of life, dead neighbours, late output, servers and uploads."""
@@ -97,11 +98,15 @@ class ConductorService:
 
         if time.monotonic() - self._disk_noted_at >= DISK_INTERVAL_S and conductor_identity.note_host_facts():
             self._disk_noted_at = time.monotonic()
-        late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
-        if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):
-            self._start(("late output", run_id), partial(complete_run, run_id))
-        if not self._count("upload") and (upload := upload_lifecycle.waiting()):
-            self._start(("upload", upload.pk), partial(read_upload, upload.pk))
+        if not self._count("late output"):
+            late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal())
+            run_id = late.order_by("late_output_at").values_list("pk", flat=True).first()
+            if run_id:
+                self._start(("late output", run_id), partial(complete_run, run_id))
+        if not self._count("upload"):
+            upload = upload_lifecycle.waiting()
+            if upload:
+                self._start(("upload", upload.pk), partial(read_upload, upload.pk))
 
     def _count(self, kind: str) -> int:
         self._jobs = {key: thread for key, thread in self._jobs.items() if thread.is_alive()}
@@ -111,7 +116,8 @@ class ConductorService:
         """In a thread of its own, unless the same piece of work is being done already."""
         if key in self._jobs and self._jobs[key].is_alive():
             return
-        thread = threading.Thread(target=_do, args=[key, job], name=f"{key[0]} {key[1]}", daemon=True)
+        kind, pk = key
+        thread = threading.Thread(target=_do, args=[key, job], name=f"{kind} {pk}", daemon=True)
         self._jobs[key] = thread
         thread.start()
 

@@ -36,16 +36,22 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
     spec = cast(RunSpec, run.spec)
     assert run.cluster is not None  # Uploads have no server.
     properties = spec["workload"]["properties"]
-    table, count, prefix = (
-        str(properties.get(name, WORKLOAD_PROPERTIES[name].default))
-        for name in ("table", "fieldcount", "fieldnameprefix")
-    )
-    system, external = server.spec.system, run.cluster.provisioner == Provisioner.EXTERNAL
-    address = (external and run.cluster.address) or f"{server.host}:{server.port}"
+
+    def get_property(name: str) -> str:
+        return str(properties.get(name, WORKLOAD_PROPERTIES[name].default))
+
+    table, prefix = get_property("table"), get_property("fieldnameprefix")
+    system = server.spec.system
+    address = f"{server.host}:{server.port}"
+    is_external = run.cluster.provisioner == Provisioner.EXTERNAL
+    if is_external and run.cluster.address:
+        address = run.cluster.address
     target = data_target(system, address, spec["database"]["binding_properties"], table)
     confirmation = None
-    if external:
+    check_keys: list[str] = []
+    if is_external:
         confirmation = find_confirmation(run.cluster, target)
+        check_keys = [build_key(number) for number in check_records(run.cluster.team_id)]
     if not system.administered:
         return _stated_target(run, f"{system.name} at {target}", confirmation)
 
@@ -53,22 +59,22 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
     choices = f"the database's property {system.binding.endpoint.database}"
     if administration.has_tables:
         choices += " or the workload's table"
-
+    remedy = (
+        f"Empty it, choose another by {choices}, or let an admin of the team confirm on the page of the cluster "
+        f"{run.cluster.name} what Benchsite may write and delete there."
+    )
     return DataTarget(
         administration=administration,
         name=f"{system.name} at {target}",
-        remedy=(
-            f"Empty it, choose another by {choices}, or let an admin of the team confirm on the page of the cluster "
-            f"{run.cluster.name} what Benchsite may write and delete there."
-        ),
+        remedy=remedy,
         sites=site_marks(),
         cluster=str(run.cluster.pk),
         table=table,
-        fields=[f"{prefix}{number}" for number in range(int(count))],
+        fields=[f"{prefix}{number}" for number in range(int(get_property("fieldcount")))],
         fingerprint=spec["dataset"]["fingerprint"],
         keys=loaded_keys(properties),
-        confirmed=not external or confirmation is not None,
-        check_keys=[build_key(number) for number in check_records(run.cluster.team_id)] if external else (),
+        confirmed=not is_external or confirmation is not None,
+        check_keys=check_keys,
     )
 
 

@@ -246,11 +246,11 @@ class Standing:
 
     def _inserted_keys(self, run: Run, by_clients: Sequence[int | None]) -> range:
         """The numbers of all keys that clients may have inserted: each of the n that insert takes every n-th one."""
-        counted = [number for number in by_clients if number is not None]
-        if run.phase != Phase.MEASURE or not counted or len(counted) < len(by_clients):
+        inserts = [count for count in by_clients if count is not None]
+        if run.phase != Phase.MEASURE or not inserts or len(inserts) < len(by_clients):
             return range(0)
         first = self.first_insert or int(run.spec["workload"]["properties"]["recordcount"])
-        return range(first, first + max(counted, default=0) * len(counted))
+        return range(first, first + max(inserts) * len(inserts))
 
     def keep_evidence(self, run: Run) -> None:
         """The server's configuration and its log so far, as artifacts of the run."""
@@ -265,12 +265,13 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
     with _lock:
         deployment = _get_or_create_deployment(run)
         entry = _servers.get(deployment.pk)
-        is_restarted = needs_restart(run)
-        if entry is not None and entry[0].alive() and not is_restarted:
-            if deployment.state == State.UP:
-                return Standing(deployment, *entry, fresh=False)
-            if deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
-                return _came_up(deployment, *entry)
+        if entry is not None and not needs_restart(run):
+            provisioner, server = entry
+            is_alive = provisioner.alive()
+            if is_alive and deployment.state == State.UP:
+                return Standing(deployment, provisioner, server, fresh=False)
+            if is_alive and deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
+                return _came_up(deployment, provisioner, server)
         # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
         machines = run.cluster.nodes.values("machine")
         running = Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=State.running())
@@ -348,8 +349,11 @@ def _sweep_containers() -> None:
     """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
 
     def read_deployments() -> tuple[set[str], set[str]]:
+        """Those that are not gone, and those of them that run."""
         states = dict(Deployment.objects.exclude(state=State.GONE).values_list("pk", "state"))
-        return {str(pk) for pk in states}, {str(pk) for pk, state in states.items() if state in State.running()}
+        present = {str(pk) for pk in states}
+        running = {str(pk) for pk, state in states.items() if state in State.running()}
+        return present, running
 
     try:
         removed = sweep(container_site(), read_deployments)
@@ -365,18 +369,15 @@ def _get_or_create_deployment(run: Run) -> Deployment:
     with transaction.atomic():
         Cluster.objects.select_for_update().get(pk=run.cluster.pk)
         build = run.spec.get("build", {}).get("name", "")
-        found = Deployment.objects.filter(
-            matrix=run.matrix_id, database=run.spec["database"]["id"], mode=run.mode, build=build
-        )
-        deployment = found.exclude(state=State.GONE).first()
+        key = {
+            "matrix_id": run.matrix_id,
+            "database_id": run.spec["database"]["id"],
+            "mode": run.mode,
+            "build": build,
+        }
+        deployment = Deployment.objects.filter(**key).exclude(state=State.GONE).first()
         if deployment is None:
-            deployment = Deployment.objects.create(
-                cluster=run.cluster,
-                database_id=run.spec["database"]["id"],
-                matrix_id=run.matrix_id,
-                mode=run.mode,
-                build=build,
-            )
+            deployment = Deployment.objects.create(cluster=run.cluster, **key)
     return deployment
 
 
@@ -461,9 +462,10 @@ def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
 def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     database, spec = deployment.database, run.spec["database"]
     system = load_catalog().system(run.system, run.spec["client"]["flavour"], database.own_modes)
-    names = system.binding.endpoint.credentials | set(secret_properties(system))
-    properties = {name: text for name, text in spec["binding_properties"].items() if name not in names}
-    properties |= {name: text for name, text in database.binding_properties.items() if name in names}
+    # Secrets are not part of a spec: they are those that the database has now.
+    secrets = system.binding.endpoint.credentials | set(secret_properties(system))
+    properties = {name: text for name, text in spec["binding_properties"].items() if name not in secrets}
+    properties |= {name: text for name, text in database.binding_properties.items() if name in secrets}
     if deployment.cluster.provisioner != Provisioner.EXTERNAL:
         check_unchecked_settings(system, spec["settings"])
     return ServerSpec(

@@ -22,14 +22,13 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
             holders |= {machine.pk: row.run for machine in row.machines}
 
     silent = silent_parts([row.run for row in rows if not row.holds])
-    loads = dict(
-        Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
-        .exclude(status=Status.SUCCEEDED)
-        .values_list("pk", "name")
-    )
+    needed = Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
+    loads = dict(needed.exclude(status=Status.SUCCEEDED).values_list("pk", "name"))
 
-    def reason(row: QueueRow) -> str:
-        """The reason for which a run waits; a run of another team has no name."""
+    def explain_wait(row: QueueRow) -> str:
+        """What a run waits for; a run of another team has no name."""
+        if row.holds:
+            return ""
         if row.run.pk in silent:
             return f"{', '.join(silent[row.run.pk])}: no sign of life"
         if row.run.needs_id in loads:
@@ -40,11 +39,12 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
         for machines, verb in ((holders, "held by"), (queue.reserved, "reserved for")):
             for machine in row.machines:
                 other = machines.get(machine.pk, row.run)
-                if other.pk != row.run.pk:
-                    name = "another team"
-                    if other.team_id == team.pk:
-                        name = other.name
-                    return f"machine {machine.name}, {verb} {name}"
+                if other.pk == row.run.pk:
+                    continue
+                name = "another team"
+                if other.team_id == team.pk:
+                    name = other.name
+                return f"machine {machine.name}, {verb} {name}"
 
         return "the scheduler"
 
@@ -54,7 +54,7 @@ def queue_lines(team: Team, queue: Queue) -> list[dict[str, Any]]:
             "run": row.run,
             "machines": row.machines,
             "mine": row.run.team_id == team.pk,
-            "waits_for": "" if row.holds else reason(row),
+            "waits_for": explain_wait(row),
             "in_vain": row.run.pk in silent,
         }
         for row in rows

@@ -95,12 +95,15 @@ def take_slot(
     slots: Mapping[UUID, MutableSequence[datetime]], conductors: Iterable[UUID], now: datetime, ends_at: datetime
 ) -> bool:
     """Take the slot of a run that ends at `ends_at`, of the conductor that has most free ones. False: none has any."""
-    free = {conductor: sum(time <= now for time in slots[conductor]) for conductor in conductors if conductor in slots}
-    conductor = max(sorted(free), key=free.__getitem__, default=None)
-    if conductor is None or not free[conductor]:
+    free: dict[UUID, int] = {}
+    for conductor in conductors:
+        if conductor in slots:
+            free[conductor] = sum(free_at <= now for free_at in slots[conductor])
+    freest = max(sorted(free), key=free.__getitem__, default=None)
+    if freest is None or not free[freest]:
         return False
-    slots[conductor].remove(min(slots[conductor]))
-    slots[conductor].append(ends_at)
+    slots[freest].remove(min(slots[freest]))
+    slots[freest].append(ends_at)
     return True
 
 
@@ -125,9 +128,11 @@ class _Machines:
         return True
 
     def reserve(self, run: Candidate) -> None:
-        slots = (min(self.slots[pk], default=self.now) for pk in run.conductors if pk in self.slots)
-        free_at = (self.free_at.get(machine, self.now) for machine in run.machines)
-        starts_at = max([min(slots, default=self.now), *free_at])
+        """Reserve the run's machines from when all of them and a slot are predicted to be free."""
+        slots_free_at = [min(self.slots[pk], default=self.now) for pk in run.conductors if pk in self.slots]
+        slot_free_at = min(slots_free_at, default=self.now)
+        machines_free_at = [self.free_at.get(machine, self.now) for machine in run.machines]
+        starts_at = max([slot_free_at, *machines_free_at])
         for machine in run.machines:
             self.reserved_from[machine] = min(starts_at, self.reserved_from.get(machine, starts_at))
             self.free_at[machine] = starts_at + timedelta(seconds=run.expected_s)

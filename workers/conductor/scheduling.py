@@ -102,34 +102,47 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     if not heads:
         return [], datetime.min
 
+    *_, now = heads[0]
+    run_ids = [run_id for run_id, *_ in heads]
+    cluster_ids = {cluster_id for _, cluster_id, *_ in heads}
     machines: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)  # of clusters and of runs
-    nodes = Node.objects.filter(cluster__in={head[1] for head in heads})
+    nodes = Node.objects.filter(cluster__in=cluster_ids)
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
 
-    conductors = find_conductors({head[1] for head in heads})
-    waiting_in_vain = generators.waited_for_in_vain([head[0] for head in heads])
-    links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
+    conductors = find_conductors(cluster_ids)
+    waiting_in_vain = generators.waited_for_in_vain(run_ids)
+    links = Run.load_generators.through.objects.filter(run__in=run_ids)
     for run_id, machine_id in links.values_list("run", "loadgenerator__machine"):
         machines[run_id].add(machine_id)
 
-    return [
-        Candidate(
-            run_id, team_id, priority, created_at, position,
-            frozenset(machines[cluster_id] | machines[run_id]), conductors[cluster_id], expected_s, reserved_at,
+    candidates = []
+    for run_id, cluster_id, team_id, priority, created_at, position, expected_s, reserved_at, _ in heads:
+        if run_id in waiting_in_vain or cluster_id not in conductors:
+            continue
+        candidates.append(
+            Candidate(
+                run_id=run_id,
+                team_id=team_id,
+                priority=priority,
+                created_at=created_at,
+                position=position,
+                machines=frozenset(machines[cluster_id] | machines[run_id]),
+                conductors=conductors[cluster_id],
+                expected_s=expected_s,
+                reserved_at=reserved_at,
+            )
         )
-        for run_id, cluster_id, team_id, priority, created_at, position, expected_s, reserved_at, _ in heads
-        if run_id not in waiting_in_vain and cluster_id in conductors
-    ], heads[0][-1]  # fmt: skip
+    return candidates, now
 
 
 def _busy() -> dict[uuid.UUID, datetime]:
     """Each leased machine with the predicted end of its run or calibration."""
-    leases = Lease.objects.values_list("machine_id", "taken_at", "run__expected_s")
-    return {
-        machine: taken_at + timedelta(seconds=CALIBRATION_S if expected_s is None else expected_s)
-        for machine, taken_at, expected_s in leases
-    }
+    ends = {}
+    for machine_id, taken_at, expected_s in Lease.objects.values_list("machine_id", "taken_at", "run__expected_s"):
+        duration_s = CALIBRATION_S if expected_s is None else expected_s
+        ends[machine_id] = taken_at + timedelta(seconds=duration_s)
+    return ends
 
 
 def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
@@ -152,18 +165,19 @@ def _last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:
 
 def _load_anew(run_ids: set[uuid.UUID]) -> set[uuid.UUID]:
     """Give those runs a new load whose data set is gone, because its server was killed; answers which."""
-    deployments = {
+    deployments = Deployment.objects.exclude(state=Deployment.State.GONE).filter(matrix__runs__in=run_ids)
+    fingerprints = {
         (deployment.matrix_id, str(deployment.database_id), deployment.mode, deployment.build): deployment.fingerprint
-        for deployment in Deployment.objects.exclude(state=Deployment.State.GONE).filter(matrix__runs__in=run_ids)
+        for deployment in deployments
     }
     waiting = Run.objects.filter(pk__in=run_ids, needs__isnull=False)
     fields = ("pk", "matrix_id", "spec__database__id", "mode", "spec__build__name", "spec__dataset__fingerprint")
+    without_data = set()
     # Three values of each spec, not all of it. A spec that lacks them has no data set that could stand.
-    without_data = {
-        run_id
-        for run_id, matrix_id, database_id, mode, build, fingerprint in waiting.values_list(*fields)
-        if not fingerprint or deployments.get((matrix_id, database_id, mode, build or "")) != fingerprint
-    }
+    for run_id, matrix_id, database_id, mode, build, fingerprint in waiting.values_list(*fields):
+        loaded = fingerprints.get((matrix_id, database_id, mode, build or ""))
+        if not fingerprint or loaded != fingerprint:
+            without_data.add(run_id)
     for run in Run.objects.filter(pk__in=without_data).select_related("needs"):
         _contained(run.pk, partial(lifecycle.load_anew, run))
 

@@ -109,10 +109,13 @@ class FuseServer:
         if handler is None:
             self.answer(unique, error=errno.ENOSYS)
             return
-        if handler == self.sync and (fsync_s := self.fsync_s()):
-            arguments = bytes(request[IN_HEADER.size :])
-            threading.Thread(target=self.sync_slowly, args=(fsync_s, unique, number, arguments), daemon=True).start()
-            return
+        if handler == self.sync:
+            fsync_s = self.fsync_s()
+            if fsync_s:
+                # The buffer of the request is used again meanwhile.
+                parameters = (fsync_s, unique, number, bytes(request[IN_HEADER.size :]))
+                threading.Thread(target=self.sync_slowly, args=parameters, daemon=True).start()
+                return
 
         self.owner = uid, gid
         self.carry_out(unique, handler, number, request[IN_HEADER.size :])
@@ -146,11 +149,11 @@ class FuseServer:
     # --- names
 
     def lookup(self, number: int, arguments: Request) -> bytes:
-        return self.entry(self.disk.lookup(self.folder(number), _names(arguments)[0]))
+        return self.entry(self.disk.lookup(self.folder(number), _first_name(arguments)))
 
     def make_folder(self, number: int, arguments: Request) -> bytes:
         (mode,) = struct.unpack_from("<I", arguments)
-        return self.entry(self.disk.make_folder(self.folder(number), _names(arguments[8:])[0], mode, *self.owner))
+        return self.entry(self.disk.make_folder(self.folder(number), _first_name(arguments[8:]), mode, *self.owner))
 
     def make_symlink(self, number: int, arguments: Request) -> bytes:
         name, target = _names(arguments)
@@ -163,11 +166,11 @@ class FuseServer:
         return os.fsencode(node.target)
 
     def unlink(self, number: int, arguments: Request) -> bytes:
-        self.disk.unlink(self.folder(number), _names(arguments)[0])
+        self.disk.unlink(self.folder(number), _first_name(arguments))
         return b""
 
     def remove_folder(self, number: int, arguments: Request) -> bytes:
-        self.disk.remove_folder(self.folder(number), _names(arguments)[0])
+        self.disk.remove_folder(self.folder(number), _first_name(arguments))
         return b""
 
     def rename(self, number: int, arguments: Request) -> bytes:
@@ -184,21 +187,22 @@ class FuseServer:
 
     def link(self, number: int, arguments: Request) -> bytes:
         (file,) = struct.unpack_from("<Q", arguments)
-        self.disk.link(self.node(file), self.folder(number), _names(arguments[8:])[0])
+        self.disk.link(self.node(file), self.folder(number), _first_name(arguments[8:]))
         return self.entry(self.node(file))
 
     def list_folder(self, number: int, arguments: Request) -> bytes:
         _, offset, size = IN_RANGE.unpack_from(arguments)
         content = b""
         for position, (name, node) in enumerate(self.folder(number).children.items(), 1):
+            if position <= offset:
+                continue  # The kernel has it already.
             encoded = os.fsencode(name)
-            length = -(-(DIRECTORY_ENTRY.size + len(encoded)) // 8) * 8
-            if position > offset and len(content) + length <= size:
-                kind = stat.S_IFMT(node.mode) >> 12
-                entry = DIRECTORY_ENTRY.pack(node.number, position, len(encoded), kind) + encoded
-                content += entry.ljust(length, b"\0")
-            elif position > offset:
+            kind = stat.S_IFMT(node.mode) >> 12
+            entry = DIRECTORY_ENTRY.pack(node.number, position, len(encoded), kind) + encoded
+            entry += bytes(-len(entry) % 8)
+            if len(content) + len(entry) > size:
                 break
+            content += entry
 
         return content
 
@@ -231,7 +235,7 @@ class FuseServer:
 
     def create(self, number: int, arguments: Request) -> bytes:
         flags, mode = struct.unpack_from("<II", arguments)
-        file = self.disk.create(self.folder(number), _names(arguments[16:])[0], mode, *self.owner)
+        file = self.disk.create(self.folder(number), _first_name(arguments[16:]), mode, *self.owner)
         return self.entry(file) + self.open_handle(file, flags)
 
     def open(self, number: int, arguments: Request) -> bytes:
@@ -310,6 +314,11 @@ class FuseServer:
 
 def _names(arguments: Request) -> list[str]:
     return [os.fsdecode(name) for name in bytes(arguments).split(b"\0")[:-1]]
+
+
+def _first_name(arguments: Request) -> str:
+    name, *_ = _names(arguments)
+    return name
 
 
 def _attributes(node: Node) -> bytes:

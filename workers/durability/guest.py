@@ -68,8 +68,11 @@ def guest_problem() -> str:
 def _kernel() -> tuple[Path, Path] | None:
     """The newest kernel whose modules are there as well: its file and their folder."""
     images = sorted(Path("/boot").glob("vmlinuz-*"), key=lambda image: image.stat().st_mtime, reverse=True)
-    pairs = [(image, Path("/lib/modules") / image.name.removeprefix("vmlinuz-")) for image in images]
-    return next((pair for pair in pairs if pair[1].is_dir()), None)
+    for image in images:
+        modules = Path("/lib/modules") / image.name.removeprefix("vmlinuz-")
+        if modules.is_dir():
+            return image, modules
+    return None
 
 
 class GuestProvisioner(ProcessProvisioner):
@@ -77,29 +80,22 @@ class GuestProvisioner(ProcessProvisioner):
 
     def _start_node(self, program: Path, rendered: RenderedServer, node: int) -> Guarded:
         assert node == 0
-        folder, chosen = self.folder, _kernel()
-        assert chosen is not None  # `guest_problem`
-        image, tree = folder / IMAGE, folder / "guest"
+        folder, kernel_and_modules = self.folder, _kernel()
+        assert kernel_and_modules is not None  # `guest_problem`
+        kernel, modules = kernel_and_modules
+        image = folder / IMAGE
         if not image.exists():
             self._write_files(rendered, folder)
-            tree.mkdir()
-            for name in ("data", *rendered.files):
-                subprocess.run(["cp", "-a", folder / name, tree / name], env=child_environment(), check=True)
-            if self.site.account is not None:
-                shutil.chown(tree, self.site.account.name)
-            with image.open("wb") as file:
-                file.truncate(DISK_MB << 20)
-            subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], env=child_environment(), check=True)
-            remove_folder(tree)
+            self._make_image(image, ["data", *rendered.files])
 
         initial = folder / "initial.cpio"
         with initial.open("wb") as file:
-            file.writelines(archive(self._files(program, rendered, chosen[1])))
+            file.writelines(archive(self._files(program, rendered, modules)))
 
         forward = f"hostfwd=tcp:{rendered.host}:{rendered.port}-{ADDRESS}:{rendered.port}"
         argv: list[str | Path] = [
             QEMU, "-accel", "tcg", "-cpu", "max", "-m", str(MEMORY_MB), "-nographic", "-no-reboot",
-            "-kernel", chosen[0], "-initrd", initial, "-append", "console=ttyS0 panic=-1 quiet rdinit=/init",
+            "-kernel", kernel, "-initrd", initial, "-append", "console=ttyS0 panic=-1 quiet rdinit=/init",
             "-drive", f"file={image},if=virtio,format=raw,cache=writeback",
             "-netdev", f"user,id=net,restrict=on,{forward}", "-device", "virtio-net-pci,netdev=net",
         ]  # fmt: skip
@@ -114,6 +110,19 @@ class GuestProvisioner(ProcessProvisioner):
             grace_s=GRACE_S,
         )
 
+    def _make_image(self, image: Path, names: Iterable[str]) -> None:
+        """A disk with these files and folders of the server's."""
+        tree = self.folder / "guest"
+        tree.mkdir()
+        for name in names:
+            subprocess.run(["cp", "-a", self.folder / name, tree / name], env=child_environment(), check=True)
+        if self.site.account is not None:
+            shutil.chown(tree, self.site.account.name)
+        with image.open("wb") as file:
+            file.truncate(DISK_MB << 20)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], env=child_environment(), check=True)
+        remove_folder(tree)
+
     def _files(self, program: Path, rendered: RenderedServer, modules: Path) -> Iterator[tuple[str, bytes, int]]:
         """The files of the guest's root: the server at its usual path, the programs that start it, and the script."""
         tools = {name: Path(str(shutil.which(name))) for name in ("busybox", "socat", "setpriv")}
@@ -125,18 +134,20 @@ class GuestProvisioner(ProcessProvisioner):
             yield str(path), path.read_bytes(), 0o755
 
         yield "/bin/busybox", tools["busybox"].read_bytes(), 0o755
-        loaded = list(_with_dependencies(MODULES, modules))
-        for path in loaded:
-            yield f"/modules/{path.name}", path.read_bytes(), 0o644
+        module_paths = []
+        for path in _with_dependencies(MODULES, modules):
+            module_paths.append(f"/modules/{path.name}")
+            yield module_paths[-1], path.read_bytes(), 0o644
 
         command = " ".join(rendered.command(program, self._lib))
-        if (account := self.site.account) is not None:
+        account = self.site.account
+        if account is not None:
             command = f"{tools['setpriv']} --reuid {account.uid} --regid {account.gid} --clear-groups {command}"
             yield "/etc/passwd", f"{account.name}:x:{account.uid}:{account.gid}::/:/bin/sh\n".encode(), 0o644
 
         script = INIT.format(
-            folder=self.folder, modules=" ".join(f"/modules/{path.name}" for path in loaded), address=ADDRESS,
-            port=rendered.port, socat=tools["socat"], command=command,
+            folder=self.folder, modules=" ".join(module_paths), address=ADDRESS, port=rendered.port,
+            socat=tools["socat"], command=command,
         )  # fmt: skip
         yield "/init", script.encode(), 0o755
 
@@ -189,9 +200,10 @@ def _with_dependencies(names: Iterable[str], modules: Path) -> Iterator[Path]:
         if name in loaded or name not in files:
             return
         loaded.add(name)
-        match = re.search(rb"\0depends=([^\0]*)\0", files[name].read_bytes())
-        for dependency in match[1].decode().split(",") if match and match[1] else ():
-            yield from load(dependency.replace("-", "_"))
+        match = re.search(rb"\0depends=([^\0]+)\0", files[name].read_bytes())
+        if match:
+            for dependency in match[1].decode().split(","):
+                yield from load(dependency.replace("-", "_"))
         yield files[name]
 
     for name in names:

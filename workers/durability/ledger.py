@@ -54,10 +54,10 @@ def classify(writes: Iterable[Write], versions: Mapping[str, int], fault_us: int
     A write is lost where the surviving version of its key was acknowledged before it was sent, so writes that
     overlapped in time may survive in either order. A key without a surviving version has lost all its writes.
     """
-    by_key: dict[str, list[Write]] = defaultdict(list)
-    known: dict[tuple[str, int], Write] = {}
+    by_key: dict[str, list[Write]] = defaultdict(list)  # those that were acknowledged
+    by_version: dict[tuple[str, int], Write] = {}
     for write in writes:
-        known[write.key, write.version] = write  # the last of several deletes
+        by_version[write.key, write.version] = write  # the last of several deletes
         if write.acknowledged_us < fault_us:
             by_key[write.key].append(write)
 
@@ -66,17 +66,19 @@ def classify(writes: Iterable[Write], versions: Mapping[str, int], fault_us: int
     counts = dict.fromkeys(("present", "older", "absent", "damaged", "unreadable", "unacknowledged"), 0)
     for key, acknowledged in by_key.items():
         version = versions[key]
-        survivor = known.get((key, version))
+        survivor = by_version.get((key, version))
         if survivor is not None:
             last_survivor_us = max(last_survivor_us, survivor.sent_us)
-            overtaken = [write for write in acknowledged if write.sent_us > survivor.acknowledged_us]
-            lost += overtaken
-            counts["older" if overtaken else "present"] += 1
+            lost_of_key = [write for write in acknowledged if write.sent_us > survivor.acknowledged_us]
+            outcome = "older" if lost_of_key else "present"
         elif version > 0:
-            counts["unacknowledged"] += 1
+            lost_of_key = []
+            outcome = "unacknowledged"
         else:
-            lost += acknowledged
-            counts[{ABSENT: "absent", DAMAGED: "damaged"}.get(version, "unreadable")] += 1
+            lost_of_key = acknowledged
+            outcome = {ABSENT: "absent", DAMAGED: "damaged"}.get(version, "unreadable")
+        lost += lost_of_key
+        counts[outcome] += 1
 
     return Loss(
         acknowledged=sum(len(acknowledged) for acknowledged in by_key.values()),

@@ -76,7 +76,8 @@ def parse_probes(lines: Iterable[str]) -> Staleness:
         kind, *numbers = line.split()
         values = [int(number) for number in numbers]
         if kind == "MODIFY":
-            read[values[0]] += 1
+            value, *_ = values
+            read[value] += 1
             continue
         probes += 1
         stale = [total + value for total, value in zip(stale, values, strict=False)]
@@ -129,13 +130,9 @@ def measure_staleness(
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(render_properties(properties), encoding="latin-1")
 
+    arguments = ["-P", str(folder / "writer"), "-db", manifest.java_class]
     process = run_process(
-        java_argv(
-            manifest,
-            "benchsite.StalenessClient",
-            ["-P", str(folder / "writer"), "-db", manifest.java_class],
-            jvm_options=JVM_OPTIONS,
-        ),
+        java_argv(manifest, "benchsite.StalenessClient", arguments, jvm_options=JVM_OPTIONS),
         registry=registry,
         label="staleness client",
         cwd=folder,

@@ -200,8 +200,8 @@ class ServerBench(Bench):
     def cut_off(self, cut: Iterable[int], cut_s: float = CUT_S) -> Iterator[int]:
         """Cuts nodes off from the rest and from the clients, and waits. The instant, in microseconds since 1970."""
         processes = {node: self.provisioner.processes(node) for node in range(1, len(self.server.nodes) + 1)}
-        side = list(chain.from_iterable(processes.pop(node) for node in cut))
-        with network_cut([side], chain.from_iterable(processes.values())):
+        cut_processes = list(chain.from_iterable(processes.pop(node) for node in cut))
+        with network_cut([cut_processes], chain.from_iterable(processes.values())):
             time.sleep(cut_s)
             yield round(time.time() * 1e6)
 
@@ -348,19 +348,21 @@ def sync_period_s(system: System, mode: Mode) -> float:
     """How often a node syncs its writes: the loss window of the mode, or of another one whose settings of the server
     it has too, where copies on other nodes make the mode's own window shorter.
     """
-    windows = [
-        other.durability.loss_window_s
-        for other in system.modes.values()
-        if other.server_settings.items() <= mode.server_settings.items()
-    ]
-    return max([MIN_PERIOD_S, *(UNBOUNDED_PERIOD_S if window is None else window for window in windows)])
+    period_s = MIN_PERIOD_S
+    for other in system.modes.values():
+        if other.server_settings.items() <= mode.server_settings.items():
+            window_s = other.durability.loss_window_s
+            period_s = max(period_s, UNBOUNDED_PERIOD_S if window_s is None else window_s)
+    return period_s
 
 
 def new_client(
     folder: Path, manifest: Manifest, server: Server, site: Site, *, mounts_of: int | None = None
 ) -> LedgerClient:
     recipe = server.spec.system.process
-    properties = server.client_properties() | (recipe.read_back if recipe and server.nodes else {})
+    properties = server.client_properties()
+    if recipe and server.nodes:
+        properties |= recipe.read_back
     folder.mkdir(mode=0o700)
     return LedgerClient(manifest, properties, folder, registry=site.registry, threads=THREADS, mounts_of=mounts_of)
 

@@ -115,29 +115,35 @@ def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = 
                 remedy=how_to_align(order["binding"]),
             )
         )
-    if problem := host_problem():
+    problem = host_problem()
+    if problem:
         raise StartError(problem)
 
-    base, properties = folder.path, folder.properties
+    base, file = folder.path, folder.properties
+    properties = order["properties"]
     outputs = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
-    if OPEN_RATE in order["properties"]:
+    if OPEN_RATE in properties:
         outputs["open.output"] = f"{base}/{ARRIVALS_FILE}"
-    write_properties(properties, {**order["properties"], **outputs})
+    write_properties(file, {**properties, **outputs})
     java_phase, go_phase = PHASES[order["phase"]]
     if order["binding"].startswith(GO_YCSB):
-        return [str(manifest.jars[0]), go_phase, manifest.binding.rpartition("/")[2], "-P", str(properties)], manifest
+        program = str(manifest.jars[0])
+        _, _, database = manifest.binding.rpartition("/")
+        return [program, go_phase, database, "-P", str(file)], manifest
 
-    arguments = ["--check" if is_check else "--ready", java_phase, "-s", "-P", str(properties)]
+    arguments = ["--check" if is_check else "--ready", java_phase, "-s", "-P", str(file)]
     java_class = manifest.java_class or order["java_class"]
     arguments += ["-threads", str(order["threads"]), "-db", java_class]
     if order["target_ops_s"]:
         arguments += ["-target", str(order["target_ops_s"])]
-    options = choose_jvm_options(duration_s=order["duration_s"], inserts=int(order["properties"].get("insertcount", 0)))
-    if cpus := order.get("cpus"):
-        options = (*options, f"-XX:ActiveProcessorCount={len(cpus)}")
+    inserts = int(properties.get("insertcount", 0))
+    options = [*choose_jvm_options(duration_s=order["duration_s"], inserts=inserts)]
+    cpus = order.get("cpus")
+    if cpus:
+        options.append(f"-XX:ActiveProcessorCount={len(cpus)}")
     site_files = _site_files(order, base)
     if not site_files:
-        options = (*options, *archive_options(manifest, base, is_load=order["phase"] == "load"))
+        options += archive_options(manifest, base, is_load=order["phase"] == "load")
     return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files), manifest
 
 
@@ -325,7 +331,8 @@ class Client:
             succeeded = sum(count.get("count", 0) for count in counts)
             self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
 
-        if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
+        problem = disk_problem(self.folder.path, f"work folder on {platform.node()}")
+        if problem:
             self.failure = (Reason.GENERATOR_UNFIT, problem)
         self.reporter.lines.append(
             {
@@ -347,8 +354,8 @@ class Client:
             # The JVM waits by the host's clock as it is now.
             self.told_at_s = self.clock.local_s()
             start_s = self.order.get("start_s", 0.0)
-            instant += start_s
-            self.running.write_line(f"START {round((instant - self.clock.offset_s + self.clock.stepped_s()) * 1000)}")
+            local_start_s = instant + start_s - self.clock.offset_s + self.clock.stepped_s()
+            self.running.write_line(f"START {round(local_start_s * 1000)}")
             self.begun = True
             if not self.order.get("has_faults"):  # Planned faults stall the run and fail its operations.
                 # go-ycsb reports nothing while it warms up.
@@ -372,10 +379,11 @@ class Client:
     def _check_progress(self, guard: ProgressGuard, now_s: float) -> None:
         if self.order["duration_s"] and now_s - guard.started_s > self.order["duration_s"]:
             return  # YCSB ends its threads and writes its summary.
-        if problem := guard.errors():
-            self.failure = (Reason.TOO_MANY_ERRORS, problem)
-        elif problem := guard.stall(now_s):
-            self.failure = (Reason.NO_PROGRESS, problem)
+        errors, stall = guard.errors(), guard.stall(now_s)
+        if errors:
+            self.failure = (Reason.TOO_MANY_ERRORS, errors)
+        elif stall:
+            self.failure = (Reason.NO_PROGRESS, stall)
 
     def _should_stop(self) -> StopReason | bool:
         if self.reporter.run_ended or self.failure is not None:
@@ -401,37 +409,44 @@ class Client:
         return 100 * (used_s - before_s) / (end_s - begin_s)
 
     def _conclude(self, result: ProcessResult) -> ClientResult:
-        """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
-        reason, detail = Reason.NONE, ""
         if self.sampler is not None and self.sampler.text:
             (self.folder.path / FILE_NAME).write_text(self.sampler.text)
-        symptoms = self._symptoms()
-        if self.failure is not None:
-            reason, detail = self.failure[0], f"{self.failure[1]} {symptoms}".strip()
-        elif result.stopped_because == "deadline":
-            reason = Reason.TIMEOUT
-            detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {symptoms}".strip()
-        elif result.stopped_because == "lost":
-            reason, detail = Reason.WORKER_LOST, "The guardian of its YCSB process was killed, and YCSB with it."
-        elif result.stopped_because is None and result.exit_code < 0:
-            reason = Reason.WORKER_LOST
-            detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
-        elif result.stopped_because not in (None, "finished") or not self.begun or not self._has_summary():
-            reason = Reason.CLIENT_FAILED
-            when = "before it was told to start"
-            if self.begun:
-                when = "and left no summary"
-            detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
-            if problem := start_problem([self.order["binding"]]):
-                reason, detail = Reason.GENERATOR_UNFIT, f"{problem} {detail}"
-
-        facts: dict[str, Any] = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
+        reason, detail = self._explain_end(result)
+        facts: dict[str, Any] = {"host": platform.node(), "started_epoch_s": self.started_epoch_s}
+        facts |= self._count_inserts()
         self.clock.stepped_s()
         if self.clock.steps:
             facts["clock_steps"] = self.clock.steps[:MAX_CLOCK_STEPS]
-        if codes := read_server_codes(self._read_lines("stderr.txt")):
-            facts["server_codes"] = codes
+        server_codes = read_server_codes(self._read_lines("stderr.txt"))
+        if server_codes:
+            facts["server_codes"] = server_codes
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
+
+    def _explain_end(self, result: ProcessResult) -> tuple[Reason, str]:
+        """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
+        symptoms = self._symptoms()
+        if self.failure is not None:
+            reason, problem = self.failure
+            return reason, f"{problem} {symptoms}".strip()
+        if result.stopped_because == "deadline":
+            problem = f"YCSB did not end within {self.order['deadline_s']} s and was stopped."
+            return Reason.TIMEOUT, f"{problem} {symptoms}".strip()
+        if result.stopped_because == "lost":
+            return Reason.WORKER_LOST, "The guardian of its YCSB process was killed, and YCSB with it."
+        if result.stopped_because is None and result.exit_code < 0:
+            problem = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
+            return Reason.WORKER_LOST, problem
+        if result.stopped_because in (None, "finished") and self.begun and self._has_summary():
+            return Reason.NONE, ""
+
+        when = "before it was told to start"
+        if self.begun:
+            when = "and left no summary"
+        detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
+        unfit = start_problem([self.order["binding"]])
+        if unfit:
+            return Reason.GENERATOR_UNFIT, f"{unfit} {detail}"
+        return Reason.CLIENT_FAILED, detail
 
     def _has_summary(self) -> bool:
         if self.is_go:
@@ -441,22 +456,18 @@ class Client:
     def _go_run(self) -> ReadRun | None:
         """The run of go-ycsb's output, where its final report is complete."""
         with (self.folder.path / "stdout.txt").open("rb") as stream:
-            runs = read_file("stdout.txt", stream)[0].runs
-        if runs and runs[-1].complete:
-            return runs[-1]
+            output, *_ = read_file("stdout.txt", stream)
+        if output.runs and output.runs[-1].complete:
+            return output.runs[-1]
         return None
 
-    def _inserts(self) -> dict[str, int]:
+    def _count_inserts(self) -> dict[str, int]:
         """How many records the client inserted and deleted, and how many it may have; nothing where it left no summary.
 
         Operations that it never ended are not in the summary: one for each thread at most.
         """
-        counts: Mapping[str, int] = {}
         try:
-            if not self.is_go:
-                counts = parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts
-            elif run := self._go_run():
-                counts = {name: operation.count or 0 for name, operation in run.operations.items()}
+            counts = self._read_counts()
         except (OSError, YcsbError):
             return {}
 
@@ -471,6 +482,16 @@ class Client:
             }
 
         return facts
+
+    def _read_counts(self) -> Mapping[str, int]:
+        """How often each operation was done, as the client says."""
+        if not self.is_go:
+            summary = (self.folder.path / "summary.txt").read_text(errors="replace")
+            return parse_summary(summary).counts
+        run = self._go_run()
+        if run is None:
+            return {}
+        return {name: operation.count or 0 for name, operation in run.operations.items()}
 
     def _read_lines(self, name: str) -> list[str]:
         path = self.folder.path / name

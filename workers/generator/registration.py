@@ -74,13 +74,14 @@ def note_presence(name: str) -> tuple[bool, bool, float]:
     """
     rows = LoadGenerator.objects.filter(name=name)
     heard = LoadGenerator.objects.filter(last_seen_at__gte=silent_before()).order_by()
-    number = heard.annotate(group=Value(1)).values("group").annotate(number=Count("pk")).values("number")
-    leased = Exists(Lease.objects.filter(load_generator=OuterRef("pk")))
-    row = rows.values_list("quarantined_at", leased, Subquery(number)).first()
-    quarantined_at, calibrate, fleet = row or (None, False, 0)
-    beat_s = max(HEARTBEAT_INTERVAL_S, (fleet or 0) / MAX_BEATS_PER_S)
-    rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=2 * (beat_s - HEARTBEAT_INTERVAL_S)))
-    return quarantined_at is not None, calibrate, beat_s
+    fleet_size = heard.annotate(group=Value(1)).values("group").annotate(number=Count("pk")).values("number")
+    is_leased = Exists(Lease.objects.filter(load_generator=OuterRef("pk")))
+    row = rows.values_list("quarantined_at", is_leased, Subquery(fleet_size)).first()
+    quarantined_at, is_calibrated, size = row or (None, False, 0)
+    beat_s = max(HEARTBEAT_INTERVAL_S, (size or 0) / MAX_BEATS_PER_S)
+    extra_silence_s = 2 * (beat_s - HEARTBEAT_INTERVAL_S)
+    rows.update(last_seen_at=Now(), extra_silence=timedelta(seconds=extra_silence_s))
+    return quarantined_at is not None, is_calibrated, beat_s
 
 
 def _free_name(host_name: str) -> str:

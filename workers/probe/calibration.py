@@ -80,12 +80,9 @@ def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop
             if status is not None and status.rate_ops_s and status.elapsed_s < DURATION_S:
                 totals[status.elapsed_s].setdefault(client, status.rate_ops_s)
 
+        arguments = ["-t", "-s", "-P", str(properties), "-threads", str(threads), "-db", NO_DATABASE]
         result = run_process(
-            java_argv(
-                manifest,
-                "benchsite.Start",
-                ["-t", "-s", "-P", str(properties), "-threads", str(threads), "-db", NO_DATABASE],
-            ),
+            java_argv(manifest, "benchsite.Start", arguments),
             registry=settings.GUARDED_DIR,
             label=f"calibration client {client}",
             cwd=folder,
@@ -111,6 +108,7 @@ def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop
 
     complete = [sum(rates.values()) for rates in totals.values() if len(rates) == clients]
     if errors or not complete:
-        raise CalibrationFailed(f"{clients} clients with {threads} threads failed: {(errors or ['no status'])[0]}")
+        problem = errors[0] if errors else "no status"
+        raise CalibrationFailed(f"{clients} clients with {threads} threads failed: {problem}")
 
     return max(complete)

@@ -136,7 +136,8 @@ def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> l
         for check in tuple(waiting):
             answer = read_result(check)
             if answer:
-                results[check] = replace(sent[check], outcome=answer[0], detail=answer[1])
+                outcome, detail = answer
+                results[check] = replace(sent[check], outcome=outcome, detail=detail)
             if answer or (time.monotonic() > claims_end and cache.delete(_key(check))):
                 waiting.remove(check)
         time.sleep(POLL_S)

@@ -311,13 +311,14 @@ class Conformance:
         """All connections are closed in the middle of a run: operations succeed again afterwards."""
         self._skip_without_server()
         with _proxies(self.server.nodes or [(self.server.host, self.server.port)]) as (nodes, cut, carried):
-            through = dataclasses.replace(self.server, host=nodes[0][0], port=nodes[0][1], nodes=nodes)
-            at_cut: list[int] = []
+            host, port = nodes[0]
+            proxied = dataclasses.replace(self.server, host=host, port=port, nodes=nodes)
+            at_cut: list[int] = []  # bytes carried before it, and connections that it closed
             timer = threading.Timer(CUT_AFTER_S, lambda: at_cut.extend((sum(carried), cut())))
             properties = {**CORE_WORKLOADS["A"], "operationcount": "2147483647", "maxexecutiontime": str(CUT_RUN_S)}
             properties |= {"target": "200", "dataintegrity": "false"}
             try:
-                output = self.run_client(properties, server=through, on_start=timer.start, options=("-target", "200"))
+                output = self.run_client(properties, server=proxied, on_start=timer.start, options=("-target", "200"))
             finally:
                 timer.cancel()
 

@@ -109,7 +109,8 @@ class ExporterSampler:
                 self._columns[name] = array("d", [math.nan]) * len(self._at_s)
         self._at_s.append(self._sampled_at_s())
         for name, column in self._columns.items():
-            column.append(scraped[name][1] if name in scraped else math.nan)
+            _, value = scraped.get(name, ("", math.nan))
+            column.append(value)
 
 
 class PushSampler(ExporterSampler):

@@ -63,7 +63,8 @@ class HostSampler:
         self._nodes = list(nodes.values())
         self._roots: dict[int, str] = {**_parts_beside(service), **nodes}
         self._processes: dict[int, _Process] = {}
-        self._last: tuple[Counters, Counter[str]] | None = None  # those of the kernel, and the ticks of each owner
+        self._last: Counters | None = None  # of the kernel
+        self._last_ticks: Counter[str] = Counter()  # of each owner
         self._lines: list[str] = []
         self._is_over = not guardian.LINUX
 
@@ -73,18 +74,19 @@ class HostSampler:
 
     def tick(self) -> None:
         """Call it several times a second: it takes a sample when one is due."""
-        now = time.monotonic()
-        if self._is_over or (self._last is not None and now - self._last[0].at < self.interval_s):
+        if self._is_over:
+            return
+        if self._last is not None and time.monotonic() - self._last.at < self.interval_s:
             return
 
         try:
-            sample = Counters(), self._count_ticks()
+            counters, ticks = Counters(), self._count_ticks()
             if self._last is not None:
-                values = self._values(self._last, sample)
+                values = self._build_row(self._last, counters, ticks)
                 if not self._lines:
                     self._lines.append(",".join(values))
                 self._lines.append(row_text(values))
-            self._last = sample
+            self._last, self._last_ticks = counters, ticks
         except (OSError, ValueError, IndexError):
             self._is_over = True
 
@@ -93,27 +95,27 @@ class HostSampler:
         """The rows so far as CSV with a line of names; empty before the first."""
         return "".join(f"{line}\n" for line in self._lines)
 
-    def _values(self, before: tuple[Counters, Counter[str]], now: tuple[Counters, Counter[str]]) -> dict[str, float]:
-        elapsed_s = now[0].at - before[0].at
-        owned = {
-            owner: max(0, now[1][owner] - before[1][owner]) / (elapsed_s * TICKS_S)
-            for owner in (*self._nodes, CLIENTS, BENCHSITE, KERNEL)
-        }
-        machine = machine_values(before[0], now[0])
+    def _build_row(self, before: Counters, now: Counters, ticks: Counter[str]) -> dict[str, float]:
+        elapsed_s = now.at - before.at
+        cores = {}
+        for owner in (*self._nodes, CLIENTS, BENCHSITE, KERNEL):
+            used_ticks = max(0, ticks[owner] - self._last_ticks[owner])
+            cores[owner] = used_ticks / (elapsed_s * TICKS_S)
+        machine = machine_values(before, now)
         user = machine["user_cores"] + machine["system_cores"]
         values = {
             "at_s": self._clock.now_s(),
             "interval_s": elapsed_s,
-            "servers_cores": sum(owned[node] for node in self._nodes),
-            "clients_cores": owned[CLIENTS],
-            "benchsite_cores": owned[BENCHSITE],
-            "kernel_cores": owned[KERNEL] + machine["interrupt_cores"],
-            "other_cores": max(0.0, user - sum(owned.values())),
+            "servers_cores": sum(cores[node] for node in self._nodes),
+            "clients_cores": cores[CLIENTS],
+            "benchsite_cores": cores[BENCHSITE],
+            "kernel_cores": cores[KERNEL] + machine["interrupt_cores"],
+            "other_cores": max(0.0, user - sum(cores.values())),
             **machine,
         }
         # Their disk bytes (/proc/PID/io) are left out: since large folios a write counts as megabytes there.
         for node in self._nodes:
-            values[f"{node}_cores"] = owned[node]
+            values[f"{node}_cores"] = cores[node]
             values[f"{node}_memory_bytes"] = self._measure_memory(node)
 
         return values
@@ -133,7 +135,7 @@ class HostSampler:
             if process is not None and not process.owner and pid not in roots:
                 continue
             with contextlib.suppress(OSError, IndexError):
-                parents[pid], ticks, waited_ticks = _stat(pid)
+                parents[pid], ticks, waited_ticks = _read_stat(pid)
                 self._processes[pid] = _Process(ticks, waited_ticks, "")
 
         for pid in parents:
@@ -176,13 +178,15 @@ def _parts_beside(service: int) -> dict[int, str]:
     """The service, and where a guardian holds it, everything that the guardian's owner has guarded."""
     parts = {service: BENCHSITE}
     with contextlib.suppress(OSError, IndexError):
-        own_guardian = _stat(service)[0]
-        if _is_guardian(own_guardian):
-            owner = _stat(own_guardian)[0]
-            for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
-                with contextlib.suppress(OSError, IndexError):
-                    if _stat(int(name))[0] == owner and _is_guardian(int(name)):
-                        parts[int(name)] = BENCHSITE
+        service_guardian, _, _ = _read_stat(service)
+        if not _is_guardian(service_guardian):
+            return parts
+        owner, _, _ = _read_stat(service_guardian)
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208
+            with contextlib.suppress(OSError, IndexError):
+                parent, _, _ = _read_stat(pid)
+                if parent == owner and _is_guardian(pid):
+                    parts[pid] = BENCHSITE
     return parts
 
 
@@ -190,26 +194,28 @@ def _is_guardian(pid: int) -> bool:
     return os.fsencode(guardian.__file__) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
 
 
-def _stat(pid: int) -> tuple[int, int, int]:
+def _read_stat(pid: int) -> tuple[int, int, int]:
     """A process's parent, its ticks and those of the children that it has waited for."""
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
         # The name in parentheses may hold blanks and parentheses itself, so the fields count from the last one.
-        fields = file.read().rpartition(b")")[2].split()
-    return int(fields[1]), int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+        _, _, after_name = file.read().rpartition(b")")
+    fields = after_name.split()
+    user, system, waited_user, waited_system = map(int, fields[11:15])
+    return int(fields[1]), user + system, waited_user + waited_system
 
 
 def _memory_bytes(pids: Iterable[int]) -> float:
     """Memory of these processes without the files that they map; memory that they share counts once."""
-    own = shared = 0
+    private_kib = shared_kib = 0
     for pid in pids:
         try:
             lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         except OSError:
             continue
-        sizes = {
-            line.partition(":")[0]: line.split()[1] for line in lines if line.startswith(("RssAnon:", "RssShmem:"))
-        }
-        own += int(sizes.get("RssAnon", 0)) * 1024
-        shared = max(shared, int(sizes.get("RssShmem", 0)) * 1024)
+        for line in lines:
+            if line.startswith("RssAnon:"):
+                private_kib += int(line.split()[1])
+            elif line.startswith("RssShmem:"):
+                shared_kib = max(shared_kib, int(line.split()[1]))
 
-    return float(own + shared)
+    return float(private_kib + shared_kib) * 1024

@@ -97,8 +97,10 @@ def machine_values(before: Counters, now: Counters) -> dict[str, float]:
         values[name + "_pressure"] = (now.pressure_us[name] - before.pressure_us[name]) / elapsed_s / 1e6
     values.update(now.memory)
     values.update(_disk_values(before.disks, now.disks, elapsed_s))
-    for i, name in enumerate(("network_received_bytes_s", "network_sent_bytes_s")):
-        values[name] = (now.network[i] - before.network[i]) / elapsed_s
+    received, sent = now.network
+    received_before, sent_before = before.network
+    values["network_received_bytes_s"] = (received - received_before) / elapsed_s
+    values["network_sent_bytes_s"] = (sent - sent_before) / elapsed_s
     for core, ((busy, total), (busy_before, total_before)) in enumerate(zip(now.cores, before.cores)):
         values[f"core{core}_busy"] = (busy - busy_before) / max(1, total - total_before)
     return values
@@ -110,12 +112,14 @@ def _disk_values(
     """All disks together; `disk_busy` is the share of the time that the busiest of them was at work."""
     reads = sectors_read = writes = sectors_written = busy_ms = 0
     for name in now.keys() & before.keys():
-        change = [value - earlier for value, earlier in zip(now[name], before[name])]
-        reads += change[0]
-        sectors_read += change[1]
-        writes += change[2]
-        sectors_written += change[3]
-        busy_ms = max(busy_ms, change[4])
+        disk_reads, disk_sectors_read, disk_writes, disk_sectors_written, disk_busy_ms = (
+            value - earlier for value, earlier in zip(now[name], before[name])
+        )
+        reads += disk_reads
+        sectors_read += disk_sectors_read
+        writes += disk_writes
+        sectors_written += disk_sectors_written
+        busy_ms = max(busy_ms, disk_busy_ms)
     return {
         "disk_reads_s": reads / elapsed_s,
         "disk_writes_s": writes / elapsed_s,
@@ -137,7 +141,12 @@ def metrics_text(now: Counters) -> str:
         "user": now.user, "system": now.system, "irq": now.interrupts, "iowait": now.io_wait, "steal": now.steal
     }  # fmt: skip
     cpu = [(f'{{cpu="all",mode="{mode}"}}', ticks / ticks_per_s) for mode, ticks in modes.items()]
-    disks = now.disks.items()
+    disk_read, disk_written, disk_busy = [], [], []
+    for name, (_, sectors_read, _, sectors_written, busy_ms) in now.disks.items():
+        disk_read.append((_device(name), sectors_read * SECTOR_BYTES))
+        disk_written.append((_device(name), sectors_written * SECTOR_BYTES))
+        disk_busy.append((_device(name), busy_ms / 1e3))
+    received, sent = now.network
     families = (
         ("node_cpu_seconds_total", "counter", cpu),
         ("node_memory_MemTotal_bytes", "gauge", [("", now.memory["memory_bytes"])]),
@@ -147,11 +156,11 @@ def metrics_text(now: Counters) -> str:
         ("node_context_switches_total", "counter", [("", now.context_switches)]),
         ("node_intr_total", "counter", [("", now.interrupt_count)]),
         ("node_vmstat_pgmajfault", "counter", [("", now.major_faults)]),
-        ("node_disk_read_bytes_total", "counter", [(_device(name), row[1] * SECTOR_BYTES) for name, row in disks]),
-        ("node_disk_written_bytes_total", "counter", [(_device(name), row[3] * SECTOR_BYTES) for name, row in disks]),
-        ("node_disk_io_time_seconds_total", "counter", [(_device(name), row[4] / 1e3) for name, row in disks]),
-        ("node_network_receive_bytes_total", "counter", [(_device("all"), now.network[0])]),
-        ("node_network_transmit_bytes_total", "counter", [(_device("all"), now.network[1])]),
+        ("node_disk_read_bytes_total", "counter", disk_read),
+        ("node_disk_written_bytes_total", "counter", disk_written),
+        ("node_disk_io_time_seconds_total", "counter", disk_busy),
+        ("node_network_receive_bytes_total", "counter", [(_device("all"), received)]),
+        ("node_network_transmit_bytes_total", "counter", [(_device("all"), sent)]),
     )
     lines = []
     for name, kind, samples in families:

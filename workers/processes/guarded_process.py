@@ -206,9 +206,11 @@ def start_guarded(
     """
     registry.mkdir(parents=True, exist_ok=True)
     token = secrets.token_hex(16)
+    if env is None:
+        env = child_environment()
     order: guardian.Order = {
         "argv": [os.fspath(part) for part in argv],
-        "cwd": str(cwd) if cwd is not None else None,
+        "cwd": None if cwd is None else str(cwd),
         "account": _resolve_account(account),
         "cpus": list(cpus),
         "mounts_of": mounts_of,
@@ -219,21 +221,22 @@ def start_guarded(
         "stop_signal": stop_signal,
         "stop_group": stop_group,
     }
-    ours, theirs = socket.socketpair()
+    line, guardian_line = socket.socketpair()
+    # The guardian has its own copies of what is closed here.
     with contextlib.ExitStack() as opened:
-        opened.enter_context(theirs)
+        opened.enter_context(guardian_line)
         popen = subprocess.Popen(
-            [sys.executable, "-I", "-S", guardian.__file__, str(theirs.fileno())],
-            env=child_environment() if env is None else dict(env),
-            stdin=_stream(stdin, "rb", opened),
-            stdout=_stream(stdout, "ab", opened),
-            stderr=_stream(stderr, "ab", opened),
+            [sys.executable, "-I", "-S", guardian.__file__, str(guardian_line.fileno())],
+            env=dict(env),
+            stdin=_open_stream(stdin, "rb", opened),
+            stdout=_open_stream(stdout, "ab", opened),
+            stderr=_open_stream(stderr, "ab", opened),
             bufsize=0,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[guardian_line.fileno()],
             start_new_session=True,
         )
 
-    guarded = Guarded(popen, ours, label, registry / f"{token}.json", grace_s)
+    guarded = Guarded(popen, line, label, registry / f"{token}.json", grace_s)
     guarded._say(json.dumps(order).encode() + b"\n")
     guarded._wait_until_started()
     return guarded
@@ -245,9 +248,10 @@ def _resolve_account(account: Account | None) -> tuple[str, int, int, str] | Non
     return account.name, account.uid, account.gid, pwd.getpwuid(account.uid).pw_dir
 
 
-def _stream(given: Stream, mode: str, opened: contextlib.ExitStack) -> int | IO[Any]:
-    if given is None:
+def _open_stream(stream: Stream, mode: str, opened: contextlib.ExitStack) -> int | IO[Any]:
+    """What Popen takes; a file that this opens is closed with `opened`."""
+    if stream is None:
         return subprocess.DEVNULL
-    if isinstance(given, Path):
-        return opened.enter_context(given.open(mode))
-    return given
+    if isinstance(stream, Path):
+        return opened.enter_context(stream.open(mode))
+    return stream

@@ -275,14 +275,20 @@ class Guardian:
 
     def strays(self) -> list[int]:
         """Processes that left the group and have become the guardian's own children (Linux)."""
-        found = []
-        own = str(os.getpid()).encode()
-        for entry in os.listdir("/proc") if LINUX else ():
-            if entry.isdigit() and int(entry) != self.pid:
-                with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as stat:
-                    if stat.read().rpartition(b")")[2].split()[1] == own:
-                        found.append(int(entry))
-        return found
+        if not LINUX:
+            return []
+        strays = []
+        guardian_pid = str(os.getpid()).encode()
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) == self.pid:
+                continue
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as stat:
+                # The name in parentheses may hold blanks itself.
+                _, _, after_name = stat.read().rpartition(b")")
+                _, parent, *_ = after_name.split()
+                if parent == guardian_pid:
+                    strays.append(int(entry))
+        return strays
 
     def anything_left(self) -> bool:
         return self.reap() or group_lives(self.pid)

@@ -80,14 +80,15 @@ def _is_same(pid: int, started: str | None) -> bool:
 
 def _find_processes(record: Record) -> list[psutil.Process]:
     """The child with everything below it, and what remains of its group."""
-    found: dict[int, psutil.Process] = {}
+    processes: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            is_child = process.pid == record.pid and guardian.start_time(process.pid) == record.started
-            if (is_child or process.pid != record.pid) and process.environ().get("BENCHSITE_TOKEN") == record.token:
-                found[process.pid] = process
-                found |= {below.pid: below for below in process.children(recursive=True)}
-    return list(found.values())
+            if process.pid == record.pid and guardian.start_time(process.pid) != record.started:
+                continue  # Another process has its number now.
+            if process.environ().get("BENCHSITE_TOKEN") == record.token:
+                processes[process.pid] = process
+                processes |= {child.pid: child for child in process.children(recursive=True)}
+    return list(processes.values())
 
 
 def _end(processes: list[psutil.Process]) -> None:

@@ -61,8 +61,9 @@ def probe_disk(folder: Path, writes: int = WRITES) -> DiskProbe:
         path.unlink(missing_ok=True)
 
     times_us.sort()
+    _, file_system_name, _ = file_system(str(folder))
     return DiskProbe(
-        file_system=file_system(str(folder))[1],
+        file_system=file_system_name,
         flush=name,
         writes=writes,
         median_us=round(statistics.median(times_us), 1),

@@ -249,33 +249,24 @@ class DockerProvisioner(StartingProvisioner):
 
         `suffix` tells several containers over one volume apart.
         """
-        site, name = self.site, self.name
+        volume = self.name
         if node:
-            name += f"-node-{node + 1}"
-        labels = site.labels(self.spec.deployment)
-        engine.volumes.create(name, labels={**labels, IMAGE_LABEL: image.image_id})
-        remove_container(engine, name + suffix)
-        limits: dict[str, Any] = {}
-        if site.memory_bytes:
-            # Memory beyond the limit ends the server rather than being swapped, which no measurement would show.
-            limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
-
-        if site.cpus:
-            limits["nano_cpus"] = round(site.cpus * 1e9)
-        if self.spec.cpus:
-            limits["cpuset_cpus"] = ",".join(map(str, self.spec.cpus))
-
+            volume += f"-node-{node + 1}"
+        name = volume + suffix
+        labels = self.site.labels(self.spec.deployment)
+        engine.volumes.create(volume, labels={**labels, IMAGE_LABEL: image.image_id})
+        remove_container(engine, name)
         return engine.containers.create(
             image.image_id,  # What was looked at, whatever the tag names a moment later.
-            name=name + suffix,
+            name=name,
             entrypoint=argv[:1],
             command=argv[1:],
             user=self.image.user,
             working_dir=str(FOLDER),
             environment={"LC_ALL": "C", "TZ": "UTC"},
             labels=labels,
-            mounts=[Mount(str(FOLDER), name, type="volume", no_copy=True)],
-            network_mode=site.network,
+            mounts=[Mount(str(FOLDER), volume, type="volume", no_copy=True)],
+            network_mode=self.site.network,
             read_only=True,
             tmpfs={"/tmp": "size=64m"},
             shm_size=SHARED_MEMORY,
@@ -284,8 +275,20 @@ class DockerProvisioner(StartingProvisioner):
             stop_signal=f"SIG{self.recipe.stop_signal}",
             healthcheck={"test": ["NONE"]},  # The image's own would start a program beside the measurement.
             log_config=CONTAINER_LOG,
-            **limits,
+            **self._limits(),
         )
+
+    def _limits(self) -> dict[str, Any]:
+        """The container's share of the machine, as the engine takes it."""
+        limits: dict[str, Any] = {}
+        if self.site.memory_bytes:
+            # Memory beyond the limit ends the server rather than being swapped, which no measurement would show.
+            limits["mem_limit"] = limits["memswap_limit"] = self.site.memory_bytes
+        if self.site.cpus:
+            limits["nano_cpus"] = round(self.site.cpus * 1e9)
+        if self.spec.cpus:
+            limits["cpuset_cpus"] = ",".join(map(str, self.spec.cpus))
+        return limits
 
     def _initialise(self, engine: Any, image: Image, argv: list[str], node: int = 0) -> None:
         """Runs what makes the data folder, in a container of its own over the same volume."""
@@ -296,13 +299,11 @@ class DockerProvisioner(StartingProvisioner):
             ended = wait_for_end(container, INIT_DEADLINE_S)
             state = container.attrs["State"]
             if not ended or state["ExitCode"] != 0:
-                why = "took too long"
+                failure = "took too long"
                 if ended:
-                    why = f"ended with {state['ExitCode']}"
-                raise ServerDidNotStart(
-                    f"{self.spec.system.name}'s data folder: {argv[0]} {why}.",
-                    self._log(engine, container.id, 30, began),
-                )
+                    failure = f"ended with {state['ExitCode']}"
+                message = f"{self.spec.system.name}'s data folder: {argv[0]} {failure}."
+                raise ServerDidNotStart(message, self._log(engine, container.id, 30, began))
         except APIError as error:
             raise self._refused(error, image) from error
         finally:
@@ -352,7 +353,8 @@ class DockerProvisioner(StartingProvisioner):
             start_others=lambda: others.extend(self._start_others(engine, image, rendered.port, password)),
         )
         limits = container.attrs["HostConfig"]
-        facts = {  # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
+        # What ran, and within which limits, as the engine says; plain JSON for a run's evidence.
+        evidence = {
             "reference": image.reference,
             "image_id": image.image_id,
             "digest": image.digest,
@@ -365,7 +367,8 @@ class DockerProvisioner(StartingProvisioner):
         build = {}
         if self.spec.build:
             build = {"digest": image.digest or image.image_id, "commit": image.commit}
-        return replace(server, version=version, process=_processes([container, *others]), container=facts, build=build)
+        processes = _processes([container, *others])
+        return replace(server, version=version, process=processes, container=evidence, build=build)
 
     def _start_others(self, engine: Any, image: Image, port: int, password: str) -> list[Any]:
         """The containers of the further nodes, once the first node knows all of them as up."""
@@ -375,7 +378,8 @@ class DockerProvisioner(StartingProvisioner):
             container = self._create(engine, image, rendered.command(Path()), node=node)
             owner = account_in(container, self.image.user, image.reference)
             put_files(container, FOLDER, owner, rendered.files, folders=("data",))
-            if init := rendered.init_command(Path(), FOLDER / NEW_PASSWORD):
+            init = rendered.init_command(Path(), FOLDER / NEW_PASSWORD)
+            if init:
                 self._initialise(engine, image, init, node)
             self._others.append(container.id)
             container.start()
@@ -486,10 +490,10 @@ def _processes(containers: list[Any]) -> dict[str, object]:
     for container in containers:
         container.reload()
     processes = [process_here(container) for container in containers]
-    facts = {"container": containers[0].id, **processes[0]}
+    record = {"container": containers[0].id, **processes[0]}
     if len(processes) > 1 and all(processes):
-        facts["pids"] = [process["pid"] for process in processes]
-    return facts
+        record["pids"] = [process["pid"] for process in processes]
+    return record
 
 
 def _wait_for_exit(container: Any, pause_s: float) -> str:

@@ -31,6 +31,10 @@ class _Socket:
     state: str
     user: int
 
+    def listens_on(self, port: int) -> bool:
+        _, local_port = self.local
+        return self.state == LISTEN and local_port == port
+
 
 def find_listener(host: str, port: int) -> int | None:
     """The main process behind host:port; None where that is another machine, or nothing tells which process it is.
@@ -52,7 +56,8 @@ def find_listener(host: str, port: int) -> int | None:
         # Nodes of a cluster on one machine may have one port, each at an address of its own.
         if socket.laddr.port == port and _accepts(socket.laddr.ip, addresses):
             pids.add(socket.pid)
-    if not pids and (users := _find_users(port)):
+    users = set() if pids else _find_users(port)
+    if users:
         for process in psutil.process_iter(["uids", "status"]):
             has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
             if process.info["uids"].effective in users and not has_ended:
@@ -84,11 +89,16 @@ def find_servers(host: str, port: int, program: str = "") -> list[int]:
         local, remote = connection.laddr, connection.raddr
         if connection.pid in forwarding and local and remote and local.port != port:
             targets.add((remote.ip, remote.port))
-    if users := _find_users(port):
-        connected = (each for each in _list_sockets() if each.state == ESTABLISHED and each.user in users)
-        targets |= {each.remote for each in connected if port not in (each.local[1], each.remote[1])}
-    behind = {find_listener(*target) for target in targets} - forwarding
-    return [listener, *sorted(pid for pid in behind if pid is not None)]
+    users = _find_users(port)
+    if users:
+        for socket in _list_sockets():
+            _, local_port = socket.local
+            _, remote_port = socket.remote
+            is_connected = socket.state == ESTABLISHED and socket.user in users
+            if is_connected and port not in (local_port, remote_port):
+                targets.add(socket.remote)
+    servers = {find_listener(*target) for target in targets} - forwarding
+    return [listener, *sorted(pid for pid in servers if pid is not None)]
 
 
 def list_programs(usual: str = "") -> list[str]:
@@ -113,8 +123,8 @@ def _list_processes_of_others() -> Iterator[tuple[int, str, str]]:
 
 def _find_users(port: int) -> set[int]:
     """The users whose programs listen there, but for root and the user of this process."""
-    listening = {each.user for each in _list_sockets() if each.state == LISTEN and each.local[1] == port}
-    return listening - {0, os.geteuid()}
+    users = {socket.user for socket in _list_sockets() if socket.listens_on(port)}
+    return users - {0, os.geteuid()}
 
 
 def _find_container_proxies(port: int) -> dict[int, Address]:
@@ -137,7 +147,7 @@ def _find_in_containers(host: str, port: int) -> set[int]:
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/net/fib_trie").read_text().split()
             is_local = host in words and words[words.index(host) : words.index(host) + 4][-1] == "LOCAL"
-            if is_local and any(each.state == LISTEN and each.local[1] == port for each in _list_sockets(f"{pid}/")):
+            if is_local and any(socket.listens_on(port) for socket in _list_sockets(f"{pid}/")):
                 pids.add(pid)
     return pids
 
@@ -147,8 +157,8 @@ def _list_sockets(process: str = "") -> Iterator[_Socket]:
     for table in TABLES:
         with contextlib.suppress(FileNotFoundError):
             for line in Path(f"/proc/{process}net/{table}").read_text().splitlines()[1:]:
-                fields = line.split()
-                yield _Socket(_read_address(fields[1]), _read_address(fields[2]), fields[3], int(fields[7]))
+                _, local, remote, state, _, _, _, user, *_ = line.split()
+                yield _Socket(_read_address(local), _read_address(remote), state, int(user))
 
 
 def _read_address(text: str) -> Address:
@@ -170,9 +180,11 @@ def _find_main_process(pids: set[int]) -> int | None:
     for pid in pids:
         with contextlib.suppress(psutil.Error):  # It has ended.
             process = psutil.Process(pid)
-            while (parent := process.parent()) is not None and parent.name() == process.name():
-                process = parent
+            parent = process.parent()
+            while parent is not None and parent.name() == process.name():
+                process, parent = parent, parent.parent()
             started.append((process.create_time(), process.pid))
     if not started:
         return None
-    return min(started)[1]
+    _, first = min(started)
+    return first

@@ -67,10 +67,12 @@ def _dropped(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> It
     ) as watcher:  # fmt: skip
         assert watcher.stdin and watcher.stdout and watcher.stderr
         if not watcher.stdout.readline():
-            raise _refused(watcher.stderr.read())
+            raise _describe_refusal(watcher.stderr.read())
         try:
-            if opened_since := [rule for rule in _rules(groups) if rule not in rules]:
-                _restore(*_appended(chain, opened_since))
+            # Connections may have been opened since the sockets were read.
+            new_rules = [rule for rule in _rules(groups) if rule not in rules]
+            if new_rules:
+                _restore(*_appended(chain, new_rules))
             yield
         finally:
             watcher.stdin.close()
@@ -131,11 +133,15 @@ def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
 
         ports = {port for _, port in listening}
         for local, remote in sorted(connected - within):
-            if local[1] not in ports:
+            _, local_port = local
+            if local_port not in ports:
                 rules.append(f"{_from(local)} {_to(remote)} -j DROP")
                 rules.append(f"{_from(remote)} {_to(local)} -j DROP")
 
-        outside = set().union(*(addresses for addresses, _ in (*sockets[:number], *sockets[number + 1 :])))
+        outside: set[Address] = set()
+        for other_number, (addresses, _) in enumerate(sockets):
+            if other_number != number:
+                outside |= addresses
         for user in sorted(_users(groups[number])):
             for address in sorted(outside - listening):
                 rules.append(f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP")
@@ -149,11 +155,16 @@ def _sockets(
     """Where the processes listen, the address empty for all addresses, and the ends of their connections."""
     listening, connected = set(), set()
     for connection in connections:
-        if connection.pid in pids and ":" not in (local := _address(connection.laddr))[0]:
-            if connection.status == psutil.CONN_LISTEN:
-                listening.add(local)
-            elif connection.raddr:
-                connected.add((local, _address(connection.raddr)))
+        if connection.pid not in pids:
+            continue
+        local = _address(connection.laddr)
+        ip, _ = local
+        if ":" in ip:
+            continue
+        if connection.status == psutil.CONN_LISTEN:
+            listening.add(local)
+        elif connection.raddr:
+            connected.add((local, _address(connection.raddr)))
     return listening, connected
 
 
@@ -214,8 +225,8 @@ def _restore(*lines: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CutError(f"iptables cannot be run: {error}") from error
     if answer.returncode != 0:
-        raise _refused(answer.stderr)
+        raise _describe_refusal(answer.stderr)
 
 
-def _refused(stderr: str) -> CutError:
+def _describe_refusal(stderr: str) -> CutError:
     return CutError(f"iptables refused the rules ({stderr.strip()[:200]}): allow the conductor CAP_NET_ADMIN.")

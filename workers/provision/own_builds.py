@@ -49,15 +49,16 @@ class OwnBuilds:
 
     def list_facts(self) -> dict[str, str]:
         """Facts of this machine, for previews of plans."""
-        enabled = {
-            "folder": (self.folders, "BENCHSITE_OWN_BUILD_FOLDERS"),
-            "image": (self.images, "BENCHSITE_OWN_BUILD_IMAGES"),
-            "artifact": (self.repository, "BENCHSITE_OWN_BUILD_REPOSITORY"),
-        }
-        return {
-            FACTS[source]: AVAILABLE if value else NO_OWN_BUILDS.format(variable=variable)
-            for source, (value, variable) in enabled.items()
-        }
+        facts = {}
+        for source, value, variable in (
+            ("folder", self.folders, "BENCHSITE_OWN_BUILD_FOLDERS"),
+            ("image", self.images, "BENCHSITE_OWN_BUILD_IMAGES"),
+            ("artifact", self.repository, "BENCHSITE_OWN_BUILD_REPOSITORY"),
+        ):
+            facts[FACTS[source]] = AVAILABLE
+            if not value:
+                facts[FACTS[source]] = NO_OWN_BUILDS.format(variable=variable)
+        return facts
 
     def check_image(self, reference: str) -> None:
         """Raises ServerDidNotStart."""
@@ -169,7 +170,8 @@ def _open_to_account(folder: Path) -> None:
     """The account reads and starts it, and changes nothing of it; nothing in it runs with other rights."""
     for parent, _, files in os.walk(folder):
         Path(parent).chmod(0o755)
-        for path in (Path(parent, name) for name in files):
+        for name in files:
+            path = Path(parent, name)
             if not path.is_symlink():
                 path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
 
@@ -191,18 +193,17 @@ def _find_program(folder: Path, system: System) -> tuple[Path, Path | None]:
     if len(children) == 1 and children[0].is_dir():
         roots.append(children[0])
     if system.process.program == "java":
-        for root in roots:
-            for lib in (root / name for name in LIBRARY_FOLDERS):
-                if next(lib.glob("*.jar"), None):
-                    return find_server_java(), lib
+        for root, name in product(roots, LIBRARY_FOLDERS):
+            lib = root / name
+            if any(lib.glob("*.jar")):
+                return find_server_java(), lib
         raise ServerDidNotStart("There are no jars in it, nor in its folder lib.")
 
     names = ALTERNATIVES.get(system.process.program, (system.process.program,))
-    for root in roots:
-        for place, name in product(PROGRAM_FOLDERS, names):
-            path = root / place / name
-            if path.is_file() and os.access(path, os.X_OK):
-                return path, None
+    for root, program_folder, name in product(roots, PROGRAM_FOLDERS, names):
+        path = root / program_folder / name
+        if path.is_file() and os.access(path, os.X_OK):
+            return path, None
 
     raise ServerDidNotStart(
         f"There is no program {' or '.join(names)} in it, nor in its folders {', '.join(PROGRAM_FOLDERS[1:])}."
@@ -227,9 +228,7 @@ def _add_jars(draft: Path, jar: Path, system: System, servers: Path) -> None:
 def _compute_digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in _list_files(folder):
-        content = hashlib.sha256()
         with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                content.update(block)
+            content = hashlib.file_digest(file, "sha256")
         digest.update(f"{path.relative_to(folder)}\0{content.hexdigest()}\n".encode())
     return digest.hexdigest()

@@ -358,10 +358,11 @@ class ProcessProvisioner(StartingProvisioner):
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
 
             if result.exit_code != 0:
-                why = "took too long"
+                failure = "took too long"
                 if result.stopped_because != "deadline":
-                    why = f"ended with {result.exit_code}"
-                raise ServerDidNotStart(f"{self.spec.system.name}'s data folder: {argv[0]} {why}.", log_tail(log, 30))
+                    failure = f"ended with {result.exit_code}"
+                message = f"{self.spec.system.name}'s data folder: {argv[0]} {failure}."
+                raise ServerDidNotStart(message, log_tail(log, 30))
 
         self._move_to_disk(data / self.recipe.log_folder, "log_disk", folder.name)
         write_private(marker, "", self.site.account)

@@ -80,11 +80,10 @@ def _judge(
 ) -> ReadBack:
     expected = mode.expected_settings
     values = {name: plain_text(settings[name]) for name in expected if name in settings}
-    wrong = [
-        name
-        for name, value in expected.items()
-        if name not in values or not same_value(system.settings[name], value, values[name])
-    ]
+    wrong = []
+    for name, value in expected.items():
+        if name not in values or not same_value(system.settings[name], value, values[name]):
+            wrong.append(name)
     if mode.replicas_needed and replicas is not None:
         values[REPLICAS] = str(replicas)
         expected[REPLICAS] = f"at least {mode.replicas_needed}"
@@ -100,13 +99,13 @@ def _judge(
     return ReadBack(expected=expected, found=values, topology=topology, wrong=tuple(wrong))
 
 
-def same_value(declared: Property, expected: str, found: str) -> bool:
+def same_value(declared: Property, expected: str, actual: str) -> bool:
     """Whether two texts say the same: servers answer 1GB as 1073741824 and 1000ms as 1s."""
-    if expected == found:
+    if expected == actual:
         return True
-    if declared.type in ("size", "duration", "int", "float"):
-        try:
-            return declared.number(expected) == declared.number(found)
-        except ValueError:
-            return False
-    return False
+    if declared.type not in ("size", "duration", "int", "float"):
+        return False
+    try:
+        return declared.number(expected) == declared.number(actual)
+    except ValueError:
+        return False

@@ -21,7 +21,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 from xml.etree import ElementTree
 
 SOURCES = Path(__file__).resolve().parent
@@ -89,11 +88,11 @@ def read_project(sources: Path) -> Project:
             versions[f"{group}:{artifact}"] = version
 
     return Project(
-        bindings,
-        tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),
-        pom.findtext(f"{POM}properties/{POM}ycsb.version") or "",
-        pom.findtext(f"{POM}properties/{POM}maven.compiler.release") or "",
-        versions,
+        bindings=bindings,
+        on_demand=tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),
+        ycsb_version=pom.findtext(f"{POM}properties/{POM}ycsb.version") or "",
+        release=pom.findtext(f"{POM}properties/{POM}maven.compiler.release") or "",
+        versions=versions,
     )
 
 
@@ -180,21 +179,25 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
 
     description = read_description(sources, binding)
     driver = description["driver"]
-    return install(
-        into / binding,
-        fresh,
+    jars = hash_jars(fresh)
+    manifest = Manifest(
+        folder=fresh,
+        binding=binding,
         java_class=description["java_class"],
         driver=f"{driver}:{project.versions[driver]}",
         ycsb_version=project.ycsb_version,
         release=project.release,
+        jar_digests=jars,
+        digest=compute_digest(jars),
         source_digest=source,
     )
+    install(into / binding, manifest)
+    return manifest
 
 
-def install(target: Path, fresh: Path, **facts: Any) -> Manifest:
-    """Writes the manifest of the jars in `fresh`, which replaces the earlier build in `target` by renaming."""
-    jars = hash_jars(fresh)
-    manifest = Manifest(folder=fresh, binding=target.name, jar_digests=jars, digest=compute_digest(jars), **facts)
+def install(target: Path, manifest: Manifest) -> None:
+    """Writes the manifest into its folder, which replaces the earlier build in `target` by renaming."""
+    fresh = manifest.folder
     manifest.write()
     old = target.with_name(f".old-{target.name}")
     shutil.rmtree(old, ignore_errors=True)
@@ -202,7 +205,6 @@ def install(target: Path, fresh: Path, **facts: Any) -> Manifest:
         target.rename(old)
     fresh.rename(target)
     shutil.rmtree(old, ignore_errors=True)
-    return manifest
 
 
 @contextmanager
@@ -221,8 +223,9 @@ def build(
     Without names: all bindings but those that are built on demand; with `everything` these, too.
     """
     project = read_project(sources)
-    if unknown := sorted(set(names) - set(project.bindings)):
-        raise BuildError(f"There is no binding {unknown[0]}; there are {', '.join(project.bindings)}.")
+    for name in sorted(names):
+        if name not in project.bindings:
+            raise BuildError(f"There is no binding {name}; there are {', '.join(project.bindings)}.")
     names = names or [name for name in project.bindings if everything or name not in project.on_demand]
     into.mkdir(parents=True, exist_ok=True)
     with alone(into):
@@ -255,8 +258,9 @@ def fetch_servers(into: Path, names: Sequence[str], poms: Mapping[str, Path] | N
     Raises BuildError.
     """
     poms = poms or {pom.parent.name: pom for pom in sorted(SOURCES.glob(f"*/{SERVER_POM}"))}
-    if unknown := sorted(set(names) - set(poms)):
-        raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
+    for name in sorted(names):
+        if name not in poms:
+            raise BuildError(f"There are no jars of a server of {name}; there are those of {', '.join(poms)}.")
 
     into.mkdir(parents=True, exist_ok=True)
     manifests = {}
@@ -280,7 +284,16 @@ def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
     run_maven(f"Server of {name}", into, goals, into / "build.log", again=f"make servers {name}")
     (artifact,) = ElementTree.parse(pom).getroot().iterfind(f"{POM}dependencies/{POM}dependency")
     driver = ":".join(read_coordinates(artifact))
-    manifest = install(into / name, fresh, driver=driver, source_digest=source)
+    jars = hash_jars(fresh)
+    manifest = Manifest(
+        folder=fresh,
+        binding=name,
+        driver=driver,
+        jar_digests=jars,
+        digest=compute_digest(jars),
+        source_digest=source,
+    )
+    install(into / name, manifest)
     print(f"  {name}: {driver}, {len(manifest.jar_digests)} jars, digest {manifest.digest[:12]}")
     return verify(into / name)
 

@@ -68,7 +68,7 @@ class Manifest:
 
     def write(self) -> None:
         """Puts the manifest into its folder."""
-        facts = {
+        content = {
             "binding": self.binding,
             "java_class": self.java_class,
             "driver": self.driver,
@@ -78,7 +78,7 @@ class Manifest:
             "digest": self.digest,
             "source_digest": self.source_digest,
         }
-        (self.folder / MANIFEST).write_text(json.dumps(facts, indent=2) + "\n")
+        (self.folder / MANIFEST).write_text(json.dumps(content, indent=2) + "\n")
 
 
 def compute_digest(jar_digests: Mapping[str, str]) -> str:
@@ -98,9 +98,9 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of the binding in `folder`; ManifestError where there is none or it cannot be read."""
     path = folder / MANIFEST
     try:
-        facts = json.loads(path.read_text())
-        jar_digests = facts.pop("jars")
-        return Manifest(folder=folder, jar_digests=jar_digests, **facts)
+        content = json.loads(path.read_text())
+        jar_digests = content.pop("jars")
+        return Manifest(folder=folder, jar_digests=jar_digests, **content)
     except (FileNotFoundError, NotADirectoryError):
         raise ManifestError(f"There is no binding in {folder}: run `make bindings {folder.name}`.") from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -113,14 +113,14 @@ def verify(folder: Path) -> Manifest:
     Raises ManifestError that names the jars that differ.
     """
     manifest = read_manifest(folder)
-    found = hash_jars(folder)
-    differing = sorted({name for name, _ in dict(manifest.jar_digests).items() ^ found.items()})
+    jar_digests = hash_jars(folder)
+    differing = dict(manifest.jar_digests).items() ^ jar_digests.items()
     if differing:
-        names = ", ".join(differing)
+        names = ", ".join(sorted({name for name, _ in differing}))
         raise ManifestError(
             f"Jars of {folder} are not the ones that were built ({names}): run `make bindings {folder.name}`."
         )
-    if compute_digest(found) != manifest.digest:
+    if compute_digest(jar_digests) != manifest.digest:
         raise ManifestError(
             f"The digest in {folder / MANIFEST} does not fit its jars: run `make bindings {folder.name}`."
         )
@@ -182,17 +182,18 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
 
     version = next(iter(_GO_VERSION.findall(content)), b"unknown").decode().removeprefix("v")
     digest = hashlib.sha256(content).hexdigest()
-    return {
-        f"{binary.name}/{driver}": Manifest(
+    bindings = {}
+    for driver in drivers:
+        name = f"{binary.name}/{driver}"
+        bindings[name] = Manifest(
             folder=binary.parent,
-            binding=f"{binary.name}/{driver}",
+            binding=name,
             ycsb_version=version,
             jar_digests={binary.name: digest},
             digest=digest,
             class_path=(binary,),
         )
-        for driver in drivers
-    }
+    return bindings
 
 
 def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
@@ -303,6 +304,7 @@ def java_executable() -> str:
         if not os.access(path, os.X_OK):
             raise ManifestError(NO_JAVA_IN_HOME.format(home=home))
         return str(path)
-    if java := shutil.which("java"):
-        return java
-    raise ManifestError(NO_JAVA)
+    java = shutil.which("java")
+    if java is None:
+        raise ManifestError(NO_JAVA)
+    return java

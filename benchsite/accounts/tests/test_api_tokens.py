@@ -59,7 +59,7 @@ def test_whatever_is_mistyped_is_refused(text):
 
 @given(st.text(max_size=60))
 def test_anything_else_is_refused_without_a_query(given_text):
-    assert tokens._parts(given_text) is None
+    assert tokens._split_token(given_text) is None
 
 
 def test_a_whole_token_that_nobody_made_is_refused(team, user, text):

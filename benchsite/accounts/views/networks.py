@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from benchsite.accounts import networks
 from benchsite.accounts.forms import NetworkForm
 from benchsite.accounts.models import Team
-from benchsite.accounts.networks import NetworkRefused
 from benchsite.accounts.permissions import get_team, get_user, operator_required
 from benchsite.core.own_servers import allowed_networks
 from benchsite.core.responses import form_status, get_posted
@@ -21,7 +20,7 @@ def external_networks(request: HttpRequest) -> HttpResponse:
         team, network = form.cleaned_data["team"], form.cleaned_data["network"]
         try:
             networks.allow(team, network, get_user(request))
-        except NetworkRefused as refused:
+        except networks.NetworkRefused as refused:
             form.add_error("network", str(refused))
         else:
             messages.success(request, f"Servers of {team} may lie in {network} now.")

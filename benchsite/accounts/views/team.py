@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods
 
 from benchsite.accounts import audit, membership, sso
 from benchsite.accounts.forms import InvitationForm, SignUpForm, TeamForm
-from benchsite.accounts.membership import MembershipRefused
 from benchsite.accounts.models import Invitation, Membership, Role, Team, User
 from benchsite.accounts.permissions import current_membership, get_team, get_user, has_role, team_required
 from benchsite.accounts.views.sign_in import BACKEND
@@ -46,7 +45,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST" and (me is not None or form.is_valid()):
         try:
             user, team = _join(token, me, form)
-        except MembershipRefused as refused:
+        except membership.MembershipRefused as refused:
             refusal = str(refused)
         else:
             if me is None:
@@ -87,7 +86,7 @@ def invite(request: HttpRequest) -> HttpResponse:
     data = form.cleaned_data
     try:
         token = membership.invite(get_team(request), get_user(request), role=data["role"], note=data["note"])
-    except MembershipRefused as refused:
+    except membership.MembershipRefused as refused:
         form.add_error(None, str(refused))
         return _members(request, form)
     request.session[NEW_LINK] = {"token": seal(token, INVITATIONS), "until": time.time() + LINK_SHOWN_S}
@@ -147,7 +146,7 @@ def member_change(request: HttpRequest, pk: int) -> HttpResponse:
         elif role in Role.values:
             membership.change_role(member, me, role)
             messages.success(request, f"{member.user} is {role} now.")
-    except MembershipRefused as refused:
+    except membership.MembershipRefused as refused:
         messages.error(request, str(refused))
 
     if leaves:

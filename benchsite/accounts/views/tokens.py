@@ -15,7 +15,6 @@ from benchsite.accounts import tokens
 from benchsite.accounts.forms import TokenForm
 from benchsite.accounts.models import ApiToken, Role, Scope
 from benchsite.accounts.permissions import get_membership, get_team, get_user, has_role, team_required
-from benchsite.accounts.tokens import TokenRefused
 from benchsite.core.responses import form_status, get_posted
 
 
@@ -32,7 +31,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
             token = tokens.make(
                 get_team(request), get_user(request), name=data["name"], scopes=data["scopes"], life=form.life
             )
-        except TokenRefused as refused:
+        except tokens.TokenRefused as refused:
             form.add_error(None, str(refused))
         else:
             form, scopes = TokenForm(role=role), data["scopes"]
@@ -58,7 +57,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     form = TokenForm(role=get_membership(request).role)
     try:
         return _page(request, form, tokens.rotate(token, me), token.scopes)
-    except TokenRefused as refused:
+    except tokens.TokenRefused as refused:
         messages.error(request, str(refused))
         return redirect("tokens")
 

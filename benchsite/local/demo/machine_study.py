@@ -69,11 +69,11 @@ The data sets fit in memory. Compare the shapes, not the numbers.
 
 def missing_parts(system: str) -> str:
     """Why this machine cannot measure the system, with the command that installs what is missing; empty: it can."""
-    known = load_catalog().system(system)
+    described = load_catalog().system(system)
     try:
-        server_program(known, this_site())
-        if known.binding:
-            verify(Path(settings.YCSB_DIR) / known.binding.name)
+        server_program(described, this_site())
+        if described.binding:
+            verify(Path(settings.YCSB_DIR) / described.binding.name)
     except (ExecutableNotFound, ManifestError) as error:
         return str(error)
     return ""
@@ -87,12 +87,14 @@ def plan_machine_study(
 
     Raises PlanError: the minutes are too few, or this machine cannot run it. Nothing is stored then.
     """
+    entries = [entry for entry in ENTRIES if entry.system in systems]
+    workload = build_workload(team, f"A: {RECORDS:,} records", "A", CORE_WORKLOADS["A"], RECORDS)
     matrix = plan_study(
         team,
         user,
         generators[:1],  # Another client would start, and compile itself, on the same core.
-        entries=name_products([entry for entry in ENTRIES if entry.system in systems]),
-        workloads=[build_workload(team, f"A: {RECORDS:,} records", "A", CORE_WORKLOADS["A"], RECORDS)],
+        entries=name_products(entries),
+        workloads=[workload],
         name=f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}: workload A",
         search=SEARCH.to_stored(Matrix.Ladder.TARGET),
         repeats=repeats,
@@ -108,14 +110,12 @@ def plan_machine_study(
         raise PlanError(plan.problems)
     measure_s = minutes * 60 // max(plan.runs, 1)
     if measure_s < MIN_MEASURE_S:
-        raise PlanError([
-            Problem(
-                "minutes",
-                f"{counted(minutes, 'minute')} are too few: {counted(plan.runs, 'run')} of {MIN_MEASURE_S} s measure "
-                f"{duration(plan.runs * MIN_MEASURE_S)}. Allow more minutes, fewer repeats (--repeats) or fewer "
-                "systems (--only).",
-            )
-        ])  # fmt: skip
+        message = (
+            f"{counted(minutes, 'minute')} are too few: {counted(plan.runs, 'run')} of {MIN_MEASURE_S} s measure "
+            f"{duration(plan.runs * MIN_MEASURE_S)}. Allow more minutes, fewer repeats (--repeats) or fewer systems "
+            "(--only)."
+        )
+        raise PlanError([Problem("minutes", message)])
     matrix.min_measure_s = matrix.max_measure_s = min(measure_s, MAX_MEASURE_S)
     matrix.save(update_fields=["min_measure_s", "max_measure_s"])
     return matrix

@@ -66,7 +66,7 @@ class Progress:
 
     def follow(self, check: Callable[[], None]) -> None:
         """Return when nothing is left to run. `check` raises when a part of the site has died."""
-        while self._look():
+        while self._update():
             check()
             time.sleep(POLL_S)
         if self.out.isatty():
@@ -74,50 +74,56 @@ class Progress:
         took = minutes(time.monotonic() - self.started)
         self.out.write(f"Took {took}; {minutes(self.planned_s - self.done_before_s)} were planned.\n")
 
-    def _look(self) -> bool:
+    def _update(self) -> bool:
+        """Print what ended since; False: nothing is left to run."""
         has_ended = is_over(self.matrices)  # Asked first, so that the last lines are printed too.
-        runs = list(
-            Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk").defer("spec")
-        )
+        rows = Run.objects.filter(matrix__in=self.matrices).order_by("matrix__created_at", "position", "pk")
+        runs = list(rows.defer("spec"))
         ended = [run for run in runs if run.status in Status.terminal()]
         for run in ended:
             if str(run.pk) not in self.reported:
                 self.reported.add(str(run.pk))
                 self._note_pace(run)
-                # One line for each ended run; a failed one says why and what to do.
-                if run.status == Status.SUCCEEDED:
-                    text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
-                else:
-                    text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
-                self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")
-                self.out.flush()
+                self._report(run)
         self._draw(runs, len(ended))
         return not has_ended
 
+    def _report(self, run: Run) -> None:
+        """A line of an ended run; a failed one says why and what to do."""
+        if run.status == Status.SUCCEEDED:
+            text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
+        else:
+            text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
+        if self.out.isatty():
+            text = f"\r\033[K{text}"
+        self.out.write(f"{text}\n")
+        self.out.flush()
+
     def _note_pace(self, run: Run) -> None:
-        at = time.monotonic()
+        now = time.monotonic()
         if run.phase == Phase.MEASURE:
-            self.took_s += at - self.last_ended
+            self.took_s += now - self.last_ended
             self.expected_s += run.expected_s
-        self.last_ended = at
+        self.last_ended = now
 
     def _draw(self, runs: list[Run], ended: int) -> None:
         if not self.out.isatty():
             return
-        at = time.monotonic()
-        elapsed = at - self.started
-        whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
-        done = sum(run.expected_s for run in runs if run.status in Status.terminal())
+        now = time.monotonic()
+        elapsed_s = now - self.started
+        planned_s = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
+        done_s = sum(run.expected_s for run in runs if run.status in Status.terminal())
         # The plan's own estimate, corrected by how the runs so far have kept to it.
         pace = 1.0
         if self.expected_s:
             pace = self.took_s / self.expected_s
-        left = max(0.0, (whole - done) * pace - (at - self.last_ended))
-        filled = round(BAR_WIDTH * elapsed / max(elapsed + left, 1.0))
-        now = next((run.name for run in runs if run.status == Status.RUNNING), "")
-        end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+        left_s = max(0.0, (planned_s - done_s) * pace - (now - self.last_ended))
+        filled = round(BAR_WIDTH * elapsed_s / max(elapsed_s + left_s, 1.0))
+        running = next((run.name for run in runs if run.status == Status.RUNNING), "")
+        end = time.strftime("%H:%M:%S", time.localtime(time.time() + left_s))
         bar = "#" * filled + "-" * (BAR_WIDTH - filled)
-        self.out.write(f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}")
+        progress = f"{ended}/{len(runs)}  {minutes(elapsed_s)} elapsed, ends about {end}  {running}"
+        self.out.write(f"\r\033[K[{bar}] {progress}")
         self.out.flush()
 
 

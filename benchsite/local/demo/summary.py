@@ -48,7 +48,9 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
     if sweep.workload:
         entry["workload"] = sweep.workload.short_name
     entry |= dict.fromkeys(("ceiling_ops_s", "ceiling_range_ops_s", "ceiling_status", "ceiling_says"))
-    if ceiling := curves([sweep])[0].ceiling:
+    (curve,) = curves([sweep])
+    ceiling = curve.ceiling
+    if ceiling:
         entry |= {
             "ceiling_ops_s": ceiling.throughput_ops_s,
             "ceiling_range_ops_s": ceiling.range_ops_s,
@@ -62,12 +64,13 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
 def _point(run: Run) -> dict[str, Any]:
     p99_us: dict[str, float | None] = {}
     clients = 0
-    for stored in run.measurement_sets.all():
-        if stored.is_current:
-            clients = stored.clients_merged
-            for measurement in stored.measurements.all():
-                if measurement.latency_kind == LatencyKind.SERVICE:
-                    p99_us[measurement.operation] = measurement.p99_us
+    for measurement_set in run.measurement_sets.all():
+        if not measurement_set.is_current:
+            continue
+        clients = measurement_set.clients_merged
+        for measurement in measurement_set.measurements.all():
+            if measurement.latency_kind == LatencyKind.SERVICE:
+                p99_us[measurement.operation] = measurement.p99_us
 
     return {
         "threads": run.threads,

@@ -83,47 +83,42 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="of the files in var/durability")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["cuts"] < 1:
-            raise CommandError("--cuts must be 1 or more.")
-        if not 0 <= options["writeback"] <= 1:
-            raise CommandError("--writeback must be a share from 0 to 1.")
-        if options["guest"] and (options["crashes"] or any(options[name] for name in DISK_OPTIONS)):
-            raise CommandError("--guest has power cuts only, and the disk of its own kernel.")
-        if not 1 <= options["nodes"] <= MAX_NODES or (options["guest"] and options["nodes"] > 1):
-            raise CommandError(f"--nodes must be 1 to {MAX_NODES}, and 1 with --guest.")
-        if options["nodes"] > 1 and options["crashes"]:
-            raise CommandError("Servers of several nodes have no process crashes: leave out --crashes.")
-        if options["staleness"] and (options["fault"] or options["guest"] or any(options[n] for n in DISK_OPTIONS)):
-            raise CommandError("--staleness has no faults, and the disk of this machine.")
-
+        _check_options(options)
+        nodes, is_guest = options["nodes"], options["guest"]
         disk = Disk(**{name: options[name] for name in DISK_OPTIONS})
-        crashes = max(options["cuts"] // 4, 1) if options["crashes"] is None else options["crashes"]
-        faults = [FAULT_NAMES[options["fault"]]] if options["fault"] else list(Fault)
-        numbers = {fault: crashes if fault is Fault.PROCESS_CRASH else options["cuts"] for fault in faults}
-        nodes = options["nodes"]
-        prepare = partial(prepared_bench, nodes=nodes, disk=disk) if not options["guest"] else prepared_guest
+        faults = list(Fault)
+        if options["fault"]:
+            faults = [FAULT_NAMES[options["fault"]]]
+        numbers = dict.fromkeys(faults, options["cuts"])
+        if Fault.PROCESS_CRASH in numbers:
+            numbers[Fault.PROCESS_CRASH] = options["crashes"]
+            if options["crashes"] is None:
+                numbers[Fault.PROCESS_CRASH] = max(options["cuts"] // 4, 1)
+        prepare = prepared_guest if is_guest else partial(prepared_bench, nodes=nodes, disk=disk)
         facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
-        table: list[Sequence[str]] = [STALENESS_COLUMNS if options["staleness"] else COLUMNS]
+        table: list[Sequence[str]] = [COLUMNS]
         default_name = "durability"
         if options["staleness"]:
+            table = [STALENESS_COLUMNS]
             default_name = "staleness"
         path = FOLDER / f"{options['name'] or default_name}.json"
         try:
-            if options["guest"] and (problem := guest_problem()):
-                raise CommandError(problem)
-
-            if not options["guest"] and not options["staleness"]:
+            if is_guest:
+                problem = guest_problem()
+                if problem:
+                    raise CommandError(problem)
+            elif not options["staleness"]:
                 require_volatile_storage()
                 if nodes > 1 and any(fault in faults for fault in (*NODE_LOSSES, *NETWORK_CUTS)):
                     check_cut()
 
             with bench_site() as site:
-                modes = self._modes(options["modes"], nodes, servers_only=options["guest"] or options["staleness"])
+                modes = self._modes(options["modes"], nodes, servers_only=is_guest or options["staleness"])
                 if options["staleness"]:
                     self._measure_staleness(modes, nodes, site, options["seconds"], facts, path, table)
                     return
 
-                facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": options["guest"]}
+                facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS, "guest": is_guest}
                 losses: list[MeasuredLoss] = []
                 trials: list[dict[str, Any]] = []
                 for system, mode in modes:
@@ -155,8 +150,10 @@ class Command(BaseCommand):
         for system, mode in modes:
             manifest = verify(settings.YCSB_DIR / system.binding.name)
             with started_server(system, mode, site, nodes=nodes) as (provisioner, server):
-                has_replica = nodes > 1 and provisioner.recipe.replica is not None
-                for reads in ("primary", "replica") if has_replica else ("any node",):
+                read_nodes = ["any node"]
+                if nodes > 1 and provisioner.recipe.replica is not None:
+                    read_nodes = ["primary", "replica"]
+                for reads in read_nodes:
                     folder = provisioner.folder / f"staleness-{len(table)}"
                     result = measure_staleness(
                         server, manifest, folder, site.registry, seconds=seconds, from_replica=reads == "replica"
@@ -170,20 +167,21 @@ class Command(BaseCommand):
                     _write(path, {**facts, "staleness": results})
 
     def _modes(self, names: list[str], nodes: int, *, servers_only: bool) -> list[tuple[System, Mode]]:
-        catalog = load_catalog()
+        startable = {}
+        for slug, system in load_catalog().systems.items():
+            is_server = system.process and has_copies(system, nodes)
+            is_library = system.is_embedded and not servers_only and nodes == 1
+            if is_server or is_library:
+                startable[slug] = system
         pairs = []
-        startable = {
-            slug: system
-            for slug, system in catalog.systems.items()
-            if (system.process and has_copies(system, nodes))
-            or (system.is_embedded and not servers_only and nodes == 1)
-        }
         for name in names or DEFAULT_SYSTEMS:
             slug, _, mode = name.partition("/")
-            system = startable.get(slug)
-            if system is None or (mode and mode not in system.modes):
+            if slug not in startable or (mode and mode not in startable[slug].modes):
                 raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(startable)}.")
-            modes = [system.mode(mode)] if mode else system.modes.values()
+            system = startable[slug]
+            modes = [*system.modes.values()]
+            if mode:
+                modes = [system.mode(mode)]
             pairs += [(system, mode) for mode in modes if not start_problem(system, mode, nodes)]
 
         return pairs
@@ -225,6 +223,23 @@ class Command(BaseCommand):
 
                 if failure is not None:
                     raise failure
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Raises CommandError for options that do not go together."""
+    has_disk_options = any(options[name] for name in DISK_OPTIONS)
+    if options["cuts"] < 1:
+        raise CommandError("--cuts must be 1 or more.")
+    if not 0 <= options["writeback"] <= 1:
+        raise CommandError("--writeback must be a share from 0 to 1.")
+    if options["guest"] and (options["crashes"] or has_disk_options):
+        raise CommandError("--guest has power cuts only, and the disk of its own kernel.")
+    if not 1 <= options["nodes"] <= MAX_NODES or (options["guest"] and options["nodes"] > 1):
+        raise CommandError(f"--nodes must be 1 to {MAX_NODES}, and 1 with --guest.")
+    if options["nodes"] > 1 and options["crashes"]:
+        raise CommandError("Servers of several nodes have no process crashes: leave out --crashes.")
+    if options["staleness"] and (options["fault"] or options["guest"] or has_disk_options):
+        raise CommandError("--staleness has no faults, and the disk of this machine.")
 
 
 def _write(path: Path, content: dict[str, object]) -> None:

@@ -40,9 +40,11 @@ def runs_to_thin(days: int) -> QuerySet[Run]:
         if selection.matrix_id:
             matrices.add(selection.matrix_id)
 
+    has_files = Exists(Artifact.objects.filter(run=OuterRef("pk")))
+    has_series = Exists(Series.objects.filter(run=OuterRef("pk")))
     return (
         Run.objects.filter(status__in=Status.terminal(), finished_at__lt=Now() - timedelta(days=days))
-        .filter(Exists(Artifact.objects.filter(run=OuterRef("pk"))) | Exists(Series.objects.filter(run=OuterRef("pk"))))
+        .filter(has_files | has_series)
         .filter(pins__isnull=True)
         .exclude(sweep__in=sweeps)
         .exclude(matrix__in=matrices)
@@ -105,21 +107,28 @@ class Command(BaseCommand):
             )
             return
 
-        done = list(thin(runs))
+        runs_thinned = files_removed = series_removed = 0
+        for files_of_run, series_of_run in thin(runs):
+            runs_thinned += 1
+            files_removed += files_of_run
+            series_removed += series_of_run
         self.stdout.write(
-            f"Removed {counted(sum(files for files, _ in done), 'file')} and"
-            f" {grouped(sum(series for _, series in done))} series of {counted(len(done), 'run')}. Their numbers stay."
+            f"Removed {counted(files_removed, 'file')} and {grouped(series_removed)} series of"
+            f" {counted(runs_thinned, 'run')}. Their numbers stay."
         )
-        # Removes what has run out and nobody can use any more; answers how many rows of each kind.
-        before = Now() - LINK_RETENTION
+        self._remove_expired()
+
+    def _remove_expired(self) -> None:
+        """Remove what has run out and nobody can use any more."""
+        alive = Session.objects.values("session_key")
         expired: dict[str, QuerySet[Any]] = {
             "sessions": Session.objects.filter(expire_date__lt=Now()),
             "sign-in links": SignInLink.objects.filter(expires_at__lt=Now()),
-            "invitations": Invitation.objects.filter(expires_at__lt=before),
+            "invitations": Invitation.objects.filter(expires_at__lt=Now() - LINK_RETENTION),
+            # After the sessions: those that are left tell who is signed in.
+            "signed in": SignedIn.objects.exclude(session_key__in=alive),
         }
-        gone = {name: rows.delete()[0] for name, rows in expired.items()}
-        alive = Session.objects.values("session_key")
-        gone["signed in"] = SignedIn.objects.exclude(session_key__in=alive).delete()[0]
-        keys.expire()
-        for name, count in gone.items():
+        for name, rows in expired.items():
+            count, _ = rows.delete()
             self.stdout.write(f"Removed {name}: {grouped(count)}.")
+        keys.expire()

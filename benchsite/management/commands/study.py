@@ -135,17 +135,21 @@ class Command(BaseCommand):
         return matrix
 
     def _describe(self, matrix: Matrix) -> None:
-        plan, window_s = preview(stored_plan(matrix)), matrix.min_measure_s
+        plan = preview(stored_plan(matrix))
         threads = {rule["match"]["database"]: rule["set"]["threads"] for rule in matrix.overrides}
         for cell in plan.cells:
             self.stdout.write(f"  {cell.database_name}, {cell.mode}: {counted(threads[cell.database_id], 'thread')}")
+
+        sweeps, runs = counted(len(plan.cells), "sweep"), counted(plan.runs, "run")
+        window_s, max_warmup_s = matrix.min_measure_s, matrix.warmup_s + matrix.settle_s
         self.stdout.write(
-            f"{matrix.name}: {counted(len(plan.cells), 'sweep')}, at most {counted(plan.runs, 'run')} of "
-            f"{window_s} s, after {matrix.warmup_s} to {matrix.warmup_s + matrix.settle_s} s of warm-up."
+            f"{matrix.name}: {sweeps}, at most {runs} of {window_s} s, after {matrix.warmup_s} to {max_warmup_s} s of "
+            "warm-up."
         )
+        half_minutes = round(plan.seconds / 120)
         self.stdout.write(
             f"At most {duration(plan.runs * window_s)} of measuring, {duration(plan.seconds)} in all. Two parts: "
-            f'`make study ARGS="--stop-after {round(plan.seconds / 120)}"`, then `make study`.'
+            f'`make study ARGS="--stop-after {half_minutes}"`, then `make study`.'
         )
 
     def _publish(self, site: Site, matrix: Matrix, user: User) -> None:

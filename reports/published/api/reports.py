@@ -55,21 +55,21 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     Only admins of the team publish a report that is `public` at once.
     """
     team, user = team_in(request), bearer_in(request).user
-    draft = _changed(Draft(query=new.query.removeprefix("?")), new)
+    draft = _change_draft(Draft(query=new.query.removeprefix("?")), new)
     report = Report(team=team, title=publication.build_title(new.title), draft=draft.as_json(), created_by=user)
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
     if query.dry_run:
         publication.refuse_public(report, user)
         publication.refuse_unclear(team, draft)
         return Status(200, _preview(build(team, draft, new.title)))
-    return Status(201, _published(request, report))
+    return Status(201, _publish(request, report))
 
 
 @reports.get(
     "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
 )
 def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
-    return _answer(request, _mine(report_id))
+    return _answer(request, _get_report(report_id))
 
 
 @reports.post(
@@ -83,8 +83,8 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
 
     A `query` names the matrix or the sweeps that it means: the newest matrix is refused here.
     """
-    report = _mine(report_id)
-    draft = _changed(parse_draft(report.draft), change)
+    report = _get_report(report_id)
+    draft = _change_draft(parse_draft(report.draft), change)
     if not (draft.selection.matrix or draft.selection.sweeps):
         raise publication.PublishRefused(
             "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
@@ -97,7 +97,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
         return Status(200, _preview(build(report.team, draft, title)))
 
     report.draft, report.title = draft.as_json(), publication.build_title(title)
-    return Status(201, _published(request, report))
+    return Status(201, _publish(request, report))
 
 
 @reports.patch(
@@ -105,7 +105,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
 )
 def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> dict[str, Any]:
     """Only admins of the team make a report `public`; whoever may publish takes that back."""
-    report = _mine(report_id)
+    report = _get_report(report_id)
     values = change.dict(exclude_unset=True)
     until = values.get("expires_at", report.expires_at)
     publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
@@ -120,7 +120,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
 )
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     """For whoever began it, and admins of the team. Its link answers 410 from now on."""
-    report = _mine(report_id)
+    report = _get_report(report_id)
     user = bearer_in(request).user
     if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
@@ -139,7 +139,7 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
 
     Also makes one where the last was revoked: for the author of the report, and admins of the team.
     """
-    report = _mine(report_id)
+    report = _get_report(report_id)
     if not report.revisions.exists():
         raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
     link = links.rotate(report, bearer_in(request).user)
@@ -149,27 +149,30 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
 @reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Revoke a report's link")
 def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
     """Nobody can read the report then; its revisions are kept."""
-    links.revoke(_mine(report_id), bearer_in(request).user)
+    links.revoke(_get_report(report_id), bearer_in(request).user)
     return Status(204, None)
 
 
-def _mine(report_id: UUID) -> Report:
+def _get_report(report_id: UUID) -> Report:
     return owned(Report.objects.select_related("team", "created_by"), report_id)
 
 
-def _changed(draft: Draft, change: ReportChange) -> Draft:
+def _change_draft(draft: Draft, change: ReportChange) -> Draft:
     """The draft with what the request says of it."""
-    values: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
+    texts = {name: getattr(change, name) for name in NAMES}
+    values: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
     if change.items is not None:
         values["items"] = tuple(change.items)
     if change.may_be_seen is not None:
         values["kept"] = tuple(change.may_be_seen)
     if change.footnotes is not None:
         values["footnotes"] = tuple(DraftFootnote(**footnote.dict()) for footnote in change.footnotes)
-    return replace(draft, **values, **(change.disclosures.dict() if change.disclosures else {}))
+    if change.disclosures:
+        values |= change.disclosures.dict()
+    return replace(draft, **values)
 
 
-def _published(request: HttpRequest, report: Report) -> dict[str, Any]:
+def _publish(request: HttpRequest, report: Report) -> dict[str, Any]:
     built_report = publication.publish_once(report, bearer_in(request).user)
     return {**_answer(request, report), "found": built_report.found, "problems": built_report.problems}
 
@@ -180,7 +183,10 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     if link:
         permalink = report_address(request, link.token)
     return {
-        **{name: getattr(report, name) for name in ("id", "title", "access", "expires_at")},
+        "id": report.pk,
+        "title": report.title,
+        "access": report.access,
+        "expires_at": report.expires_at,
         "permalink": permalink,
         "page": reverse("report", args=[report.pk]),
         "revisions": list(get_revisions(report)),

@@ -1,6 +1,6 @@
 """The names by which a site's machines and people are known, so that a report can leave them out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -24,38 +24,40 @@ def names_of_places(team: Team, curves: Sequence[Curve], roles: Mapping[str, str
     "redis" tells nobody anything.
     """
     people = Membership.objects.filter(team=team).values_list("user__username", "user__email")
-    names = {**dict.fromkeys(chain.from_iterable(people), "[person]"), **_elsewhere(team, roles), **roles}
-    common = frozenset(_EVERYDAY.split()) | _words(catalog) | {name.casefold() for name in collect_operations(curves)}
-    return {name: role for name, role in names.items() if name and name.casefold() not in common}
+    names = dict.fromkeys(chain.from_iterable(people), "[person]")
+    names |= _collect_machine_names(roles)
+    names |= dict.fromkeys(LoadGenerator.objects.values_list("name", flat=True), "[load generator]")
+    names |= dict.fromkeys(_collect_addresses(team), "[address]")
+    names |= roles
+    operations = {name.casefold() for name in collect_operations(curves)}
+    common = operations.union(_EVERYDAY.split(), _collect_words(catalog))
+    return {name: replacement for name, replacement in names.items() if name and name.casefold() not in common}
 
 
-def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
-    """Names that no side's specification has: of the site's other machines, and what stands in addresses."""
-    roles: dict[str, str] = {}
+def _collect_machine_names(roles: Mapping[str, str]) -> dict[str, str]:
+    """Names, keys and host names of the site's machines -> what is said instead: a side's by its role."""
+    names: dict[str, str] = {}
     for name, key, host in Machine.objects.values_list("name", "host_key", "facts__host"):
-        role = known.get(name, "[machine]")
-        for text in (name, key, host.get("value") if isinstance(host, dict) else host):
+        if isinstance(host, dict):
+            host = host.get("value")
+        for text in (name, key, host):
             if isinstance(text, str):
-                roles.setdefault(text, role)
+                names.setdefault(text, roles.get(name, "[machine]"))
+    return names
 
-    roles |= dict.fromkeys(LoadGenerator.objects.values_list("name", flat=True), "[load generator]")
+
+def _collect_addresses(team: Team) -> Iterator[str]:
+    """The addresses of the team's nodes and deployments, also without their ports."""
     addresses = Node.objects.filter(cluster__team=team).exclude(address="").values_list("address", flat=True)
     hosts = Deployment.objects.filter(cluster__team=team).exclude(host="").values_list("host", flat=True)
     for address in (*addresses.distinct(), *hosts.distinct()):
-        roles |= dict.fromkeys(_parts(address), "[address]")
-
-    return roles
-
-
-def _parts(address: str) -> Iterable[str]:
-    """The address, and its host without the port."""
-    host, colon, port = address.rpartition(":")
-    if colon and port.isdigit():
-        return (address, host)
-    return (address,)
+        yield address
+        host, colon, port = address.rpartition(":")
+        if colon and port.isdigit():
+            yield host
 
 
-def _words(catalog: Catalog) -> frozenset[str]:
+def _collect_words(catalog: Catalog) -> frozenset[str]:
     """The systems' and modes' names, and the words in them."""
     texts: set[str] = set()
     for system in catalog.systems.values():

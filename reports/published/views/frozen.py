@@ -22,7 +22,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from benchsite.accounts import tenancy
-from benchsite.accounts.models import Team, User
+from benchsite.accounts.models import Team
 from benchsite.core.table import Table
 from reports.compare.figures.export_size import medium_named
 from reports.compare.queries.computed_cache import build_key, get_or_compute
@@ -30,7 +30,6 @@ from reports.compare.views.figures import TEXT_FORMS
 from reports.models import Report, ReportPicture
 from reports.published import exports
 from reports.published.content import build_table, canonical
-from reports.published.exports import alone_html
 from reports.published.figures import ReportFigure
 from reports.published.links import LinkRevoked, LinkUnknown, Opened, get_row, may_read, open_report
 from reports.published.pages import get_page, part_named
@@ -88,13 +87,13 @@ class _Near:
                 self._pages.move_to_end(key)
             return page
 
-    def keep(self, key: str, made: Served) -> None:
-        if len(made.data) > MAX_NEAR:
+    def keep(self, key: str, page: Served) -> None:
+        if len(page.data) > MAX_NEAR:
             return
         with self._lock:
             if key not in self._pages:
-                self._bytes += len(made.data)
-            self._pages[key] = made
+                self._bytes += len(page.data)
+            self._pages[key] = page
             while self._bytes > NEAR_BYTES:
                 _, oldest = self._pages.popitem(last=False)
                 self._bytes -= len(oldest.data)
@@ -110,17 +109,20 @@ def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: C
     if near is not None:
         return near
 
-    def file() -> Served:
+    def build() -> Served:
         body = make()
-        pack = len(body) >= WORTH_PACKING and content_type not in PACKED
-        data = body
-        if pack:
-            data = gzip.compress(body, PACKING)
-        return Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
+        digest = _short_digest(body)
+        if len(body) < WORTH_PACKING or content_type in PACKED:
+            return Served(body, is_packed=False, digest=digest, content_type=content_type)
+        return Served(gzip.compress(body, PACKING), is_packed=True, digest=digest, content_type=content_type)
 
-    answered = get_or_compute(key, Served, file)
-    _near.keep(key, answered)
-    return answered
+    page = get_or_compute(key, Served, build)
+    _near.keep(key, page)
+    return page
+
+
+def _short_digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:32]
 
 
 def page_key(opened: Opened) -> tuple[object, ...]:
@@ -135,25 +137,25 @@ def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = 
     """
     if opened.signature:
         data = sign(file.body)
-        file = Served(data, False, hashlib.sha256(data).hexdigest()[:32], CONTENT_TYPE)
+        file = Served(data, is_packed=False, digest=_short_digest(data), content_type=CONTENT_TYPE)
 
-    as_is = file.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(file.data if as_is else file.body, content_type=file.content_type)
-    if as_is:
-        response.headers["Content-Encoding"] = "gzip"
+    if file.is_packed and "gzip" in request.headers.get("Accept-Encoding", ""):
+        response = HttpResponse(file.data, content_type=file.content_type, headers={"Content-Encoding": "gzip"})
+    else:
+        response = HttpResponse(file.body, content_type=file.content_type)
     if file.is_packed:
         patch_vary_headers(response, ("Accept-Encoding",))
     # Weak: both forms of the body have the same one.
     etag = f'W/"{file.digest}"'
     response.headers["ETag"] = etag
     response.headers["Last-Modified"] = http_date(opened.changed_at.timestamp())
-    checked = get_conditional_response(request, etag, int(opened.changed_at.timestamp()), response)
-    answered = marked(opened, checked or response, fixed=fixed)
+    not_modified = get_conditional_response(request, etag, int(opened.changed_at.timestamp()), response)
+    response = marked(opened, not_modified or response, fixed=fixed)
     if opened.is_listed and file.content_type.startswith(JSON):
         # Pages of other sites read what is public: without cookies, which this header does not permit.
-        answered.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Access-Control-Allow-Origin"] = "*"
 
-    return answered
+    return response
 
 
 def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> HttpResponse:
@@ -161,8 +163,9 @@ def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> Ht
     if opened.is_private:
         patch_vary_headers(response, ("Cookie",))
     # Nothing is kept on the way: a link can be revoked. A reader's own browser may keep what it has seen.
-    lasting = fixed and not opened.is_private
-    response.headers["Cache-Control"] = f"private, max-age={A_YEAR_S}, immutable" if lasting else "private, no-cache"
+    response.headers["Cache-Control"] = "private, no-cache"
+    if fixed and not opened.is_private:
+        response.headers["Cache-Control"] = f"private, max-age={A_YEAR_S}, immutable"
     response.headers["Referrer-Policy"] = "same-origin"
     if not opened.is_listed:
         response.headers["X-Robots-Tag"] = NOT_LISTED
@@ -204,7 +207,7 @@ def opening(
             return response
 
         # Who asks is looked up for private reports only: a public page costs no session.
-        if opened.is_private and not may_read(opened, request.user.pk if isinstance(request.user, User) else None):
+        if opened.is_private and not may_read(opened, request.user.pk):
             raise Http404("No report has this address.")
         if signature and opened.provenance:
             raise Http404(f"{opened.provenance} The site that published the report signs it.")
@@ -227,21 +230,23 @@ def _page(opened: Opened) -> bytes:
     content = load_content(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
     page = get_page(content)
-    figures = [part for part in page["parts"] if part["kind"] == "figure"]
-    shown = next((figure for figure in figures if figure["name"] in pictures), None)
     context = {
         "page": page,
         "place": opened,
         "notes": notes_html(content["notes"]),
         "pictures": {name: f"{opened.pinned}/figures/{name}.png" for name in pictures},
-        "picture": shown
-        and {
-            "address": f"{opened.absolute_pinned}/figures/{shown['name']}.png",
-            "caption": shown["caption"],
-            "width": pictures[shown["name"]].width,
-            "height": pictures[shown["name"]].height,
-        },
+        "picture": None,
     }
+    # The first figure that has a picture is the report's preview elsewhere.
+    figures = [part for part in page["parts"] if part["kind"] == "figure" and part["name"] in pictures]
+    if figures:
+        name = figures[0]["name"]
+        context["picture"] = {
+            "address": f"{opened.absolute_pinned}/figures/{name}.png",
+            "caption": figures[0]["caption"],
+            "width": pictures[name].width,
+            "height": pictures[name].height,
+        }
     return render_to_string("reports/frozen/page.html", context).encode()
 
 
@@ -263,13 +268,18 @@ def _exported(opened: Opened, form: str) -> bytes:
     if form == "md":
         return exports.as_markdown(content, opened.digest, opened.absolute_pinned, opened.provenance)
     if form == "html":
-        return alone_html(content, opened, {picture.name: bytes(picture.png) for picture in revision.pictures.all()})
+        return exports.alone_html(
+            content, opened, {picture.name: bytes(picture.png) for picture in revision.pictures.all()}
+        )
     return canonical(content)
 
 
 def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
     """As a download. An imported report's files say so in their names: its JSON is the exporting site's own."""
-    name = f"{'imported-' if opened.provenance else ''}{name}{'.sig' if opened.signature else ''}"
+    if opened.provenance:
+        name = f"imported-{name}"
+    if opened.signature:
+        name = f"{name}.sig"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -284,18 +294,18 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     medium = medium_named(request.GET.get("medium", ""))
     parts = ("figure", name, theme, narrow, medium, opened.token)
 
-    def drawn() -> bytes:
+    def draw() -> bytes:
         content = load_content(get_row(opened))
-        frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
-        if frozen is None:
+        figures = {figure["name"]: figure for figure in content["figures"]}
+        if name not in figures:
             raise Http404("The report has no such figure.")
         base = f"/r/{opened.token}@{opened.number}/figures/{name}"
         addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
-        shown = ReportFigure(frozen).answer(theme=theme, narrow=narrow, medium=medium)
-        caption = _with_provenance(opened, shown["caption"])
-        return json.dumps(shown | addresses | {"caption": caption}).encode()
+        drawn = ReportFigure(figures[name]).answer(theme=theme, narrow=narrow, medium=medium)
+        caption = _with_provenance(opened, drawn["caption"])
+        return json.dumps(drawn | addresses | {"caption": caption}).encode()
 
-    return answer(request, opened, served(opened, parts, JSON, drawn), fixed=opened.is_pinned)
+    return answer(request, opened, served(opened, parts, JSON, draw), fixed=opened.is_pinned)
 
 
 def _with_provenance(opened: Opened, caption: str) -> str:
@@ -307,7 +317,8 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
     """The numbers of one figure or table in one of the forms that tables have."""
     content_type = JSON
     if form != "json":
-        content_type = f"{TEXT_FORMS[form][0]}; charset=utf-8"
+        text_type, _ = TEXT_FORMS[form]
+        content_type = f"{text_type}; charset=utf-8"
     file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
     return _named(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
 
@@ -327,7 +338,8 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
         }
         return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
 
-    return TEXT_FORMS[form][1](table).encode()
+    _, write = TEXT_FORMS[form]
+    return write(table).encode()
 
 
 @require_safe
@@ -340,13 +352,13 @@ def signing_key(request: HttpRequest) -> HttpResponse:
 def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """The figure as PNG, for previews elsewhere and readers without JavaScript."""
 
-    def png() -> bytes:
+    def read_png() -> bytes:
         picture = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
         if picture is None:
             raise Http404("This figure has no image.")
         return bytes(picture.png)
 
-    return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.is_pinned)
+    return answer(request, opened, served(opened, ("png", name), "image/png", read_png), fixed=opened.is_pinned)
 
 
 @opening
@@ -356,17 +368,19 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     if form == "sh":
         content_type = "text/x-shellscript; charset=utf-8"
 
-    def made() -> bytes:
+    def write() -> bytes:
         content = load_content(get_row(opened))
         plan = content.get("plan", "")
         if not plan:
             raise Http404("The results of this report were uploaded: there is no plan.")
+        if form != "sh":
+            return plan.encode()
         try:
-            return (repeat_script(plan, content.get("loads", {})) if form == "sh" else plan).encode()
+            return repeat_script(plan, content.get("loads", {})).encode()
         except PlanRefused as refused:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
-    file: Served = served(opened, ("again", form), content_type, made)
+    file = served(opened, ("again", form), content_type, write)
     return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
@@ -387,14 +401,16 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
 def _embedded(opened: Opened, name: str) -> bytes:
     revision = get_row(opened)
     content = load_content(revision)
-    first = next((part["name"] for part in get_page(content)["parts"] if part["kind"] == "figure"), "")
-    part = part_named(content, name or first, "figure")
-    if part is None:
+    page = get_page(content)
+    figures = [part for part in page["parts"] if part["kind"] == "figure"]
+    if name:
+        figures = [part for part in figures if part["name"] == name]
+    if not figures:
         raise Http404("The report has no such figure.")
 
-    shown = revision.pictures.filter(name=part["name"]).exists()
+    figure = figures[0]
     picture = ""
-    if shown:
-        picture = f"{opened.pinned}/figures/{part['name']}.png"
-    context = {"part": part, "place": opened, "page": get_page(content), "picture": picture}
+    if revision.pictures.filter(name=figure["name"]).exists():
+        picture = f"{opened.pinned}/figures/{figure['name']}.png"
+    context = {"part": figure, "place": opened, "page": page, "picture": picture}
     return render_to_string("reports/frozen/embed.html", context).encode()

@@ -1,8 +1,8 @@
 """A team's reports: the list, one report with its link and revisions, building it, looking at it, publishing it."""
 
 import base64
-import binascii
 import uuid
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Final
 
@@ -26,30 +26,25 @@ from reports.published.content import Content, digest
 from reports.published.drafts import parse_draft
 from reports.published.figures import ReportFigure
 from reports.published.pages import get_page
-from reports.published.publication import ContentRefused, NumbersChanged, PublishRefused, built
 from reports.published.queries.reports import get_reports, get_revisions
-from reports.published.rights import NotAllowed
 from reports.published.sanitizer import notes_html
 
 LENGTH: Final = 64
-PER_PAGE: Final = 50
+MAX_LISTED: Final = 200
 PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
 
 
-def _key(report: Report, digest: str) -> str:
+def _build_key(report: Report, digest: str) -> str:
     return build_key(report.team_id, "report preview", report.pk, digest)
 
 
 @team_required("GET")
 def reports(request: HttpRequest) -> HttpResponse:
     """The team's reports, the newest change first."""
-    rows = list(get_reports(get_team(request))[: PER_PAGE * 4])
+    team = get_team(request)
+    rows = list(get_reports(team)[:MAX_LISTED])
     public = sum(report.access == Report.Access.PUBLIC for report in rows)
-    context = {
-        "reports": rows,
-        "public": public,
-        "team": get_team(request),
-    }
+    context = {"reports": rows, "public": public, "team": team}
     return render(request, "reports/report/list.html", context)
 
 
@@ -65,126 +60,135 @@ def add(request: HttpRequest) -> HttpResponse:
 @never_cache
 def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """One report: where it is read, by whom, and everything that was published of it."""
-    return _report(request, _mine(pk))
+    return _render_report(request, _get_report(pk))
 
 
-def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
+def _render_report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
     link = links.find_link(row)
-    is_mine = rights.may_delete(row, get_user(request))
+    may_delete = rights.may_delete(row, get_user(request))
     form = form or _access_form(request, row)
     revisions = list(get_revisions(row))
-    address = ""
-    if link:
-        address = request.build_absolute_uri(f"/r/{link.token}")
     context = {
         "report": row,
         "revisions": revisions,
-        "pictures": revisions[0].pictures.defer("png") if link and revisions else (),
+        "pictures": (),
         "ancestors": settings.EMBED_ANCESTORS,
         "link": link,
         "site": request.build_absolute_uri("/").rstrip("/"),
-        "address": address,
+        "address": "",
         "expired": row.has_expired,
         "form": form,
-        "can_open": is_mine,
-        "can_delete": is_mine,
+        "can_open": may_delete,
+        "can_delete": may_delete,
     }
+    if link:
+        context["address"] = request.build_absolute_uri(f"/r/{link.token}")
+    if link and revisions:
+        context["pictures"] = revisions[0].pictures.defer("png")
     return render(request, "reports/report/report.html", context, status=form_status(form))
 
 
 def _access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
     form = forms.AccessForm(data, initial=forms.access_initial(row))
-    return form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public()
+    if rights.is_public(row) or has_role(request, Role.ADMIN):
+        return form
+    return form.without_public()
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
 @never_cache
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
-    row = _mine(pk)
+    row = _get_report(pk)
     draft = parse_draft(row.draft)
     built_report = publication.built(row)
-    form = forms.TextsForm(
-        get_posted(request),
-        initial=forms.texts_initial(draft, row.title, built_report.headline),
-    )
+    initial = forms.texts_initial(draft, row.title, built_report.headline)
+    form = forms.TextsForm(get_posted(request), initial=initial)
     if form.is_valid():
         changed = forms.changed_draft(draft, form.cleaned_data, request.POST, built_report.headline)
         publication.keep(row, changed, form.cleaned_data["title"])
-        return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
+        if "look" in request.POST:
+            return redirect("report-publish", row.pk)
+        return redirect("report-edit", row.pk)
 
-    context = {"report": row, "form": form, "made": built_report, "items": forms.list_items(built_report)}
-    footnotes = {
+    compare = reverse("compare")
+    if draft.query:
+        compare += f"?{draft.query}"
+    context = {
+        "report": row,
+        "form": form,
+        "made": built_report,
+        "items": forms.list_items(built_report),
         "footnotes": forms.list_footnotes(draft),
         "footnote_columns": forms.footnote_choices(built_report),
         "footnote_sides": dict.fromkeys(chain.from_iterable(built_report.rows.values())),
+        "compare": compare,
     }
-    context |= footnotes | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
     return render(request, "reports/report/edit.html", context, status=form_status(form))
 
 
 @team_required("POST", role=Role.RUNNER)
 def notes(request: HttpRequest) -> HttpResponse:
     """Notes as readers will see them, while they are written."""
-    shown = notes_html(request.POST.get("notes", ""))
-    return render(request, "reports/report/notes.html", {"notes": shown})
+    html = notes_html(request.POST.get("notes", ""))
+    return render(request, "reports/report/notes.html", {"notes": html})
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
 @never_cache
 def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Exactly what will be visible, what was taken out of it, and the button."""
-    row = _mine(pk)
+    row = _get_report(pk)
     if request.method == "GET":
         return _preview(request, row)
     if "redact" in request.POST:
         # Of what looks like a name or an address, what may be seen nevertheless.
         draft = parse_draft(row.draft)
-        texts = [place.text for place in publication.built(row).found]
+        texts = [match.text for match in publication.built(row).found]
         publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
         return redirect("report-publish", row.pk)
 
     try:
-        shown_digest = request.POST.get("seen", "")
-        revision = publication.publish(row, get_user(request), _pictures(request), seen=shown_digest)
-    except NumbersChanged as changed:
+        seen = request.POST.get("seen", "")
+        revision = publication.publish(row, get_user(request), _decode_pictures(request), seen=seen)
+    except publication.NumbersChanged as changed:
         return _preview(request, row, refusal=str(changed), status=409)
-    except (PublishRefused, ContentRefused) as refused:
+    except (publication.PublishRefused, publication.ContentRefused) as refused:
         return _preview(request, row, refusal=str(refused), status=422)
 
     access = request.POST.get("access", row.access)
     if access in Report.Access.values and access != row.access:
         try:
             publication.set_access(row, access, row.expires_at, get_user(request))
-        except NotAllowed as refused:
+        except rights.NotAllowed as refused:
             messages.error(request, str(refused))
 
     messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
     return redirect("report", row.pk)
 
 
-def _pictures(request: HttpRequest) -> dict[str, bytes]:
+def _decode_pictures(request: HttpRequest) -> dict[str, bytes]:
     """The pictures that the author's browser drew, without unreadable ones."""
     pictures = {}
     for field, text in request.POST.items():
-        if field.startswith(PICTURE) and isinstance(text, str):
-            try:
-                pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
-            except (binascii.Error, ValueError):
-                continue
+        if not field.startswith(PICTURE) or not isinstance(text, str):
+            continue
+        with suppress(ValueError):
+            pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
     return pictures
 
 
 def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
-    built_report = built(row)
-    shown_digest = digest(built_report.content)  # of all but the moment of publishing
-    cache_values({_key(row, shown_digest): built_report.content})
+    built_report = publication.built(row)
+    content = built_report.content
+    content_digest = digest(content)  # of all but the moment of publishing
+    cache_values({_build_key(row, content_digest): content})
     number = row.revisions.count() + 1
     context = {
         "report": row,
         "made": built_report,
-        "page": get_page(built_report.content),
-        "notes": notes_html(built_report.content["notes"]),
+        "page": get_page(content),
+        "notes": notes_html(content["notes"]),
         # Where it would stand: it has no other address yet than the report's own page.
         "place": {
             "number": number,
@@ -193,10 +197,10 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
             "digest": "(made when it is published)",
             "alone": True,
         },
-        "seen": shown_digest,
+        "seen": content_digest,
         "refusal": refusal,
-        "hidden": [place for place in built_report.found if not place.stays],
-        "visible": [place for place in built_report.found if place.stays],
+        "hidden": [match for match in built_report.found if not match.stays],
+        "visible": [match for match in built_report.found if match.stays],
         "form": _access_form(request, row),
     }
     return render(request, "reports/report/publish.html", context, status=status)
@@ -208,26 +212,26 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
 def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
     """One figure of what is about to be published, as charts.js draws it."""
     # What was shown under that digest; built anew where it is no longer kept.
-    report = _mine(pk)
-    key = _key(report, digest[:LENGTH])
+    report = _get_report(pk)
+    key = _build_key(report, digest[:LENGTH])
     entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
-    content: Content = entries.get(key) or built(report).content
-    frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
-    if frozen is None:
+    content = entries.get(key) or publication.built(report).content
+    figures = {figure["name"]: figure for figure in content["figures"]}
+    if name not in figures:
         raise Http404("There is no such figure in this report.")
-    return JsonResponse(answer_to(request.GET, ReportFigure(frozen)))
+    return JsonResponse(answer_to(request.GET, ReportFigure(figures[name])))
 
 
 @team_required("POST", role=Role.RUNNER)
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
-    row = _mine(pk)
+    row = _get_report(pk)
     form = _access_form(request, row, request.POST)
     if not form.is_valid():
-        return _report(request, row, form)
+        return _render_report(request, row, form)
     try:
         publication.set_access(row, form.cleaned_data["access"], form.expires_at, get_user(request))
-    except NotAllowed as refused:
+    except rights.NotAllowed as refused:
         raise PermissionDenied(str(refused)) from refused
     messages.success(request, f"“{row.title}” is {row.get_access_display()} now.")
     return redirect("report", row.pk)
@@ -236,7 +240,7 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another link, or none."""
-    row = _mine(pk)
+    row = _get_report(pk)
     if not row.revisions.exists():
         messages.error(request, "There is no link before something is published: publish the report first.")
     elif "revoke" in request.POST:
@@ -245,7 +249,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     else:
         try:
             links.rotate(row, get_user(request))
-        except NotAllowed as refused:
+        except rights.NotAllowed as refused:
             raise PermissionDenied(str(refused)) from refused
         messages.success(request, f"“{row.title}” has a new link. The old one is revoked.")
 
@@ -255,7 +259,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
-    row = _mine(pk)
+    row = _get_report(pk)
     if not rights.may_delete(row, get_user(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = row.title
@@ -264,5 +268,5 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return redirect("reports")
 
 
-def _mine(pk: uuid.UUID) -> Report:
+def _get_report(pk: uuid.UUID) -> Report:
     return get_object_or_404(Report.objects.select_related("team", "created_by"), pk=pk)

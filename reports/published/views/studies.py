@@ -1,5 +1,7 @@
 """The page of the published studies. It is the same for every team: the numbers ship with Benchsite."""
 
+from dataclasses import replace
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -20,19 +22,20 @@ MAX_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is
 def published(request: HttpRequest) -> HttpResponse:
     """The studies with all of their numbers, plans and overlays, and one list of what stays partial."""
     partial = list_partial()
-    rows = [
-        {
-            "study": study,
-            "compare_url": compare_url(study),
-            "lines": [{"fact": fact, "value": format_value(fact)} for fact in study.facts],
-            "partial": len(partial[study.name]),
-        }
-        for study in studies()
-    ]
-    total = sum(len(study.facts) for study in studies())
+    rows = []
+    for study in studies():
+        lines = [{"fact": fact, "value": format_value(fact)} for fact in study.facts]
+        rows.append(
+            {
+                "study": study,
+                "compare_url": compare_url(study),
+                "lines": lines,
+                "partial": len(partial[study.name]),
+            }
+        )
     context = {
         "studies": rows,
-        "total": total,
+        "total": sum(len(study.facts) for study in studies()),
         "sections": [(slugify(name), name, items) for name, items in partial.items()],
         "partial": len(set().union(*partial.values())),
         "items": len(read_items()),
@@ -50,8 +53,11 @@ def facts(request: HttpRequest) -> HttpResponse:
 
 def compare_url(study: Study) -> str:
     """The compare page with this study's overlays."""
-    has_measured = any(not overlay.phase for overlay in study.overlays)
-    return reverse("compare") + Selection(published=(study.slug,), phase="" if has_measured else "load").query()
+    selection = Selection(published=(study.slug,))
+    if all(overlay.phase for overlay in study.overlays):
+        # Only of load phases.
+        selection = replace(selection, phase="load")
+    return reverse("compare") + selection.query()
 
 
 def format_value(fact: Fact) -> str:

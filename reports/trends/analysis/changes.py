@@ -6,6 +6,7 @@ The rules are the defaults of analysis 7; docs/evidence/change-points.md has the
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -104,37 +105,44 @@ def detect_changes(
     nearest change within two points, for a change moves a little as points are added.
     """
     raw = np.asarray(values, dtype=float)
-    if rule.logarithms and raw.size and raw.min() <= 0:
+    if not raw.size:
+        return Course(too_short=True)
+
+    if rule.logarithms and raw.min() <= 0:
         rule = replace(rule, logarithms=False)  # Zero has no logarithm: 1 ms buckets print it for what is shorter.
     scaled = raw
     if rule.logarithms:
         scaled = np.log(raw)
     starts = [0, *sorted({index for index in kept if 0 < index < raw.size})]
     strong, weak = _search(scaled, starts, rule)
-    gone = set()
-    for index in dismissed:
-        near = min(strong, key=lambda split: abs(split.index - index), default=None)
-        if near and abs(near.index - index) <= NEARBY:
-            gone.add(near.index)
+    false_alarms = _match_false_alarms(strong, dismissed)
+    # Levels begin where a person accepted one, and at every change that counts.
+    level_starts = sorted({*starts, *(split.index for split in strong if split.index not in false_alarms)})
+    changes = [_build_change(split, rule, weak=True) for split in weak]
+    for split in strong:
+        if split.index in false_alarms:
+            changes.append(_build_change(split, rule, dismissed=True))
+    for before, index, after in with_ends(level_starts[1:], raw.size):
+        # Of the whole levels on both sides: the search compared parts of them.
+        changes.append(_build_change(compared(scaled, before, index, after), rule, kept=index in starts))
 
-    ends = sorted({*starts, *(split.index for split in strong if split.index not in gone)})
-    changes = [
-        # With the whole stretches on both sides.
-        *(_said(compared(scaled, *ends), rule, kept=ends[1] in starts) for ends in with_ends(ends[1:], raw.size)),
-        *(_said(split, rule, dismissed=True) for split in strong if split.index in gone),
-        *(_said(split, rule, weak=True) for split in weak),
-    ]
-    levels = tuple(_level(raw, *part, rule) for part in zip(ends, [*ends[1:], raw.size], strict=True) if raw.size)
-    step = None
-    if levels:
-        step = _step(raw, levels[-1], rule)
-
+    levels = tuple(_level(raw, start, stop, rule) for start, stop in pairwise([*level_starts, raw.size]))
     return Course(
         changes=tuple(sorted(changes, key=lambda change: change.index)),
         levels=levels,
-        step=step,
+        step=_step(raw, levels[-1], rule),
         too_short=raw.size - starts[-1] < MIN_HISTORY,
     )
+
+
+def _match_false_alarms(splits: Sequence[Split], dismissed: Collection[int]) -> set[int]:
+    """The indices of the splits that a person dismissed: the nearest to each dismissed index."""
+    matched = set()
+    for index in dismissed:
+        nearest = min(splits, key=lambda split: abs(split.index - index), default=None)
+        if nearest and abs(nearest.index - index) <= NEARBY:
+            matched.add(nearest.index)
+    return matched
 
 
 def estimate_noise(values: Floats, *, logarithms: bool) -> float:
@@ -154,19 +162,24 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
     """Change points within each baseline that is long enough."""
     strong: list[Split] = []
     weak: list[Split] = []
-    for start, stop in zip(starts, [*starts[1:], scaled.size], strict=True):
+    for start, stop in pairwise([*starts, scaled.size]):
         part = scaled[start:stop]
         if part.size < MIN_HISTORY:
             continue
+        noise = estimate_noise(part, logarithms=rule.logarithms)
         splits, of_first_pass = change_points(
             part,
-            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * estimate_noise(part, logarithms=rule.logarithms)),
+            min_magnitude=max(rule.min_magnitude, NOISE_TIMES * noise),
             logarithms=rule.logarithms,
             least=MIN_AFTER,
         )
-        strong_indices = {split.index for split in splits if _is_strong(part, split)}
-        for split in (*splits, *of_first_pass):
-            (strong if split.index in strong_indices else weak).append(replace(split, index=split.index + start))
+        for split in splits:
+            in_series = replace(split, index=split.index + start)
+            if _is_strong(part, split):
+                strong.append(in_series)
+            else:
+                weak.append(in_series)
+        weak += [replace(split, index=split.index + start) for split in of_first_pass]
 
     return strong, weak
 
@@ -177,22 +190,28 @@ def _is_strong(part: Floats, split: Split) -> bool:
     return after.size > MIN_AFTER or bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
 
 
-def _said(split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False) -> Change:
-    before, after = (math.exp(x) if rule.logarithms else x for x in (split.before, split.after))
+def _build_change(
+    split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False
+) -> Change:
+    before, after = split.before, split.after
+    if rule.logarithms:
+        before, after = math.exp(before), math.exp(after)
     better = (after > before) == rule.higher_is_better
     return Change(split.index, before, after, split.p, better, weak=weak, kept=kept, dismissed=dismissed)
 
 
 def _level(raw: Floats, start: int, stop: int, rule: Rule) -> Level:
-    median, reach = _middle(raw[start:stop], rule)
-    return Level(start, stop, median, max(median - reach, 0.0), median + reach)
+    median, tolerance = _measure_level(raw[start:stop], rule)
+    return Level(start, stop, median, low=max(median - tolerance, 0.0), high=median + tolerance)
 
 
-def _middle(part: Floats, rule: Rule) -> tuple[float, float]:
+def _measure_level(part: Floats, rule: Rule) -> tuple[float, float]:
     """Median and 4 robust standard deviations; where all are alike, the least change that matters."""
     median = float(np.median(part))
     mad = float(np.median(np.abs(part - median)))
-    return median, STEP_TIMES * MAD_TO_SD * mad if mad else rule.min_magnitude * abs(median)
+    if mad:
+        return median, STEP_TIMES * MAD_TO_SD * mad
+    return median, rule.min_magnitude * abs(median)
 
 
 def _step(raw: Floats, current: Level, rule: Rule) -> Step | None:
@@ -200,8 +219,9 @@ def _step(raw: Floats, current: Level, rule: Rule) -> Step | None:
     earlier = raw[current.start : current.stop - 1]
     if earlier.size < MIN_HISTORY:
         return None
-    median, reach = _middle(earlier, rule)
+    median, tolerance = _measure_level(earlier, rule)
     newest = float(raw[-1])
-    if not median or abs(newest - median) <= reach:
+    if not median or abs(newest - median) <= tolerance:
         return None
-    return Step(raw.size - 1, newest / median - 1, (newest > median) == rule.higher_is_better)
+    better = (newest > median) == rule.higher_is_better
+    return Step(index=raw.size - 1, relative=newest / median - 1, better=better)

@@ -75,15 +75,16 @@ def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int
     block = sums[start : stop + 1, start : stop + 1]
     # Distances among the first i values of the stretch, and between them and the first j.
     square = block - block[:1, :] - block[:, :1] + block[0, 0]
-    own = np.diagonal(square)[1:]
+    within = np.diagonal(square)[1:]
     cross = square[1:, 1:]
     between, before, after, impossible = _weights(length, least)
-    q: Floats = between * (cross - own[:, None])
-    q -= before * (own[:, None] / 2)
-    q -= after * ((own[None, :] - 2 * cross + own[:, None]) / 2)
+    q: Floats = between * (cross - within[:, None])
+    q -= before * (within[:, None] / 2)
+    q -= after * ((within[None, :] - 2 * cross + within[:, None]) / 2)
     q[impossible] = -np.inf
-    at = int(np.argmax(q))
-    return start + at // length + 1, float(q.flat[at])
+    greatest = int(np.argmax(q))
+    row = greatest // length  # tau - 1
+    return start + row + 1, float(q.flat[greatest])
 
 
 def distance_sums(values: Floats) -> Floats:
@@ -126,7 +127,7 @@ def first_pass(values: Floats, max_p: float, *, least: int) -> list[int]:
     while start < values.size:
         inner = [start + index for index in _split_window(values[start : start + WINDOW], max_p, least)]
         indices.update(inner)
-        start = max(inner[-1] if inner else 0, start + WINDOW // 2)
+        start = max([*inner, start + WINDOW // 2])
     return sorted(indices)
 
 
@@ -139,14 +140,17 @@ def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
         for part in itertools.pairwise(ends):
             if part not in splits:
                 splits[part] = best_split(sums, *part, least)
-            if best := splits[part]:
-                candidates.append((best[1], -best[0], part))
+            best = splits[part]
+            if best:
+                index, q = best
+                candidates.append((q, -index, part))  # of equal ones the first
         if not candidates:
             return ends[1:-1]
-        _, negative, (start, stop) = max(candidates)
-        if compared(values, start, -negative, stop).p > max_p:
+        _, negative_index, (start, stop) = max(candidates)
+        index = -negative_index
+        if compared(values, start, index, stop).p > max_p:
             return ends[1:-1]
-        ends = sorted([*ends, -negative])
+        ends = sorted([*ends, index])
 
 
 def change_points(
@@ -177,15 +181,15 @@ def change_points(
             weakest = min(splits, key=magnitude)
             if magnitude(weakest) > min_magnitude:
                 break
-        at = splits.index(weakest)
-        del splits[at]
+        position = splits.index(weakest)
+        del splits[position]
         parts = with_ends([split.index for split in splits], z.size)
-        for near in (at - 1, at):
-            if 0 <= near < len(splits):
-                splits[near] = compared(z, *parts[near])
+        for neighbour in (position - 1, position):
+            if 0 <= neighbour < len(splits):
+                splits[neighbour] = compared(z, *parts[neighbour])
 
-    kept = {split.index for split in splits}
-    return splits, [split for split in first if split.index not in kept]
+    remaining = {split.index for split in splits}
+    return splits, [split for split in first if split.index not in remaining]
 
 
 def with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:

@@ -63,8 +63,8 @@ def drop_outliers(means: Sequence[float]) -> list[float]:
     if len(means) < MIN_FOR_OUTLIERS:
         return list(means)
     middle = median(means)
-    reach = OUTLIER_TIMES * MAD_TO_SD * median(abs(mean - middle) for mean in means)
-    return [mean for mean in means if abs(mean - middle) <= reach + _ROUNDING]
+    robust_sd = MAD_TO_SD * median(abs(mean - middle) for mean in means)
+    return [mean for mean in means if abs(mean - middle) <= OUTLIER_TIMES * robust_sd + _ROUNDING]
 
 
 def correlate(residuals: Sequence[float], squares: float) -> float:
@@ -175,19 +175,22 @@ class LevelTracker:
         squares, degrees, correlation = self.squares, self.degrees, 0.0
         if n > 1:
             residuals = [value - mean for value in means]
-            own = math.fsum(value * value for value in residuals)
-            correlation = correlate(residuals, own)
+            level_squares = math.fsum(value * value for value in residuals)
+            correlation = correlate(residuals, level_squares)
             inflation = inflate(n, correlation)
             # A level of few sessions that resemble each other has less variance than sessions have.
-            variance = own / (n - 1) / max((n - inflation) / (n - 1), MIN_SHARE_OF_SQUARES)
+            variance = level_squares / (n - 1) / max((n - inflation) / (n - 1), MIN_SHARE_OF_SQUARES)
+            min_degrees = MIN_OWN_DEGREES
             # Noise that is small beside the threshold makes no false loss, however many sessions are alike.
-            is_calm = math.sqrt(variance) <= self.loss / CALM_TIMES
-            own_degrees = max(n / inflation - 1, min(n - 1, CALM_DEGREES) if is_calm else MIN_OWN_DEGREES)
-            squares, degrees = squares + variance * own_degrees, degrees + own_degrees
+            if math.sqrt(variance) <= self.loss / CALM_TIMES:
+                min_degrees = min(n - 1, CALM_DEGREES)
+            level_degrees = max(n / inflation - 1, min_degrees)
+            squares += variance * level_degrees
+            degrees += level_degrees
 
         if degrees < MIN_DEGREES and self.spread:
-            of_means = max(self.spread.of_means, self.spread.variance)
-            squares, degrees = squares + of_means * self.spread.degrees, degrees + self.spread.degrees
+            squares += max(self.spread.of_means, self.spread.variance) * self.spread.degrees
+            degrees += self.spread.degrees
 
         if not degrees:
             return None
@@ -213,15 +216,14 @@ class LevelTracker:
         from scipy.special import stdtrit
 
         session_p = PAIR_P if sessions == MIN_TAIL else SESSION_P
-        least = self.loss if self.side < 0 else self.gain
-        alone = max(least, float(stdtrit(estimate.degrees, 1 - session_p)) * estimate.error(1))
-        far = sum(abs(mean - estimate.mean) >= alone - _ROUNDING for mean in self.tail)
+        threshold = self.loss if self.side < 0 else self.gain
+        if abs(fmean(self.tail) - estimate.mean) < threshold - _ROUNDING:
+            return False
 
-        return (
-            far >= MIN_TAIL
-            and abs(fmean(self.tail) - estimate.mean) >= least - _ROUNDING
-            and self.p < ALPHA * self.share
-        )
+        # Two sessions are far enough by themselves, too.
+        session_threshold = max(threshold, float(stdtrit(estimate.degrees, 1 - session_p)) * estimate.error(1))
+        far = [mean for mean in self.tail if abs(mean - estimate.mean) >= session_threshold - _ROUNDING]
+        return len(far) >= MIN_TAIL and self.p < ALPHA * self.share
 
     def _follow_loss(self, mean: float, distance: float) -> None:
         if distance <= -self.loss:
@@ -238,7 +240,9 @@ class LevelTracker:
             return
 
         # What was noise belongs to the level; a loss that lasted longer than its level does not.
-        self._keep([*(self.tail if len(self.tail) <= len(self.level) else ()), *self._back])
+        if len(self.tail) <= len(self.level):
+            self._keep(self.tail)
+        self._keep(self._back)
         self.tail, self._back, self.is_open = [], [], False
 
     def _is_loss(self) -> bool:

@@ -83,10 +83,10 @@ def look(sessions: int) -> tuple[int, float]:
 
     A single session only screens: it decides nothing, and spends nothing.
     """
-    reached = [count for count in LOOKS if count <= sessions]
-    if reached:
-        return (reached[-1], 0.5 ** len(reached))
-    return (sessions, 1.0)
+    looks = [count for count in LOOKS if count <= sessions]
+    if looks:
+        return looks[-1], 0.5 ** len(looks)
+    return sessions, 1.0
 
 
 def compute_log_mean(session: Session) -> float:
@@ -99,9 +99,11 @@ def find_level(means: Sequence[float]) -> Level:
 
     Binary segmentation: the split with the largest |t| of pooled variance, while p · (n - 1) is below 0.5 %.
     """
-    parts = _levels(means)
-    newest = tuple(parts[0]) if parts else ()
-    return Level(newest, math.fsum(map(_squares, parts)), sum(len(part) - 1 for part in parts))
+    if len(means) == 0:
+        return Level(means=(), squares=0.0, degrees=0)
+    levels = _split_levels(means)
+    squares = math.fsum(map(_squares, levels))
+    return Level(means=tuple(levels[0]), squares=squares, degrees=len(means) - len(levels))
 
 
 def _squares(values: Sequence[float]) -> float:
@@ -110,12 +112,10 @@ def _squares(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def _levels(means: Sequence[float]) -> list[Sequence[float]]:
+def _split_levels(means: Sequence[float]) -> list[Sequence[float]]:
     n = len(means)
     if n < MIN_SPLIT:
-        if n:
-            return [means]
-        return []
+        return [means]
 
     from scipy.special import stdtr
 
@@ -125,11 +125,13 @@ def _levels(means: Sequence[float]) -> list[Sequence[float]]:
     distance = sums / newer + sums / (n - newer)  # the sum of both parts is 0
     squares = (centred**2).sum() - sums**2 / newer - sums**2 / (n - newer)
     error = np.sqrt(np.maximum(squares, 1e-18) / (n - 2) * (1 / newer + 1 / (n - newer)))
-    at = int(np.argmax(np.abs(distance) / error))
-    if 2 * stdtr(n - 2, -abs(distance[at]) / error[at]) * (n - 1) >= SPLIT_P:
+    t = np.abs(distance) / error
+    best = int(np.argmax(t))
+    p = 2 * stdtr(n - 2, -t[best])
+    if p * (n - 1) >= SPLIT_P:
         return [means]
 
-    return _levels(means[: at + 1]) + _levels(means[at + 1 :])
+    return _split_levels(means[: best + 1]) + _split_levels(means[best + 1 :])
 
 
 def session_interval(
@@ -142,10 +144,11 @@ def session_interval(
     """
     squares, degrees = level.squares, level.degrees
     if len(new) > 1:
-        squares, degrees = squares + _squares(new), degrees + len(new) - 1
+        squares += _squares(new)
+        degrees += len(new) - 1
     if degrees < MIN_DEGREES and spread:
-        of_means = max(spread.of_means, spread.variance)
-        squares, degrees = squares + of_means * spread.degrees, degrees + spread.degrees
+        squares += max(spread.of_means, spread.variance) * spread.degrees
+        degrees += spread.degrees
 
     distance = fmean(new) - fmean(level.means)
     sd = 0.0
@@ -154,7 +157,8 @@ def session_interval(
     if abs(distance) > MAX_LOG:
         return None, sd
 
-    return compute_interval(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
+    error = sd * math.sqrt(1 / len(new) + 1 / len(level.means))
+    return compute_interval(distance, error, degrees), sd
 
 
 def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | None:
@@ -174,21 +178,30 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
         if not level.degrees:
             continue
 
-        squares, degrees, repeated_tests = squares + level.squares, degrees + level.degrees, repeated_tests + 1
+        squares += level.squares
+        degrees += level.degrees
+        repeated_tests += 1
         keys |= usable.keys()
-        within += [
-            _squares([math.log(value) for value in session]) / (n - 1) / n
-            for session in usable.values()
-            if (n := len(session)) > 1
-        ]
+        for session in usable.values():
+            n = len(session)
+            if n > 1:
+                within.append(_squares([math.log(value) for value in session]) / (n - 1) / n)
 
     independent = min(degrees, len(keys) - 1)
     if independent < MIN_SPREAD_DEGREES:
         return None
 
     of_means = squares / degrees
-    between = max(of_means - (fmean(within) if within else 0.0), 0.0)
-    return SessionSpread(between, independent, len(keys), repeated_tests, of_means)
+    between = of_means
+    if within:
+        between = max(of_means - fmean(within), 0.0)
+    return SessionSpread(
+        variance=between,
+        degrees=independent,
+        sessions=len(keys),
+        tests=repeated_tests,
+        of_means=of_means,
+    )
 
 
 def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInterval | None:

@@ -16,7 +16,6 @@ verdict is "pass" where every metric holds; one open metric makes it inconclusiv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -78,6 +77,14 @@ class State(StrEnum):
     FLAGGED = "flagged"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
+
+
+STATES: Final = {
+    Outcome.FASTER: State.IMPROVED,
+    Outcome.SLOWER: State.REGRESSED,
+    Outcome.EQUIVALENT: State.HELD,
+    Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,32 +187,46 @@ def judge(
 
     `spread` is that of the machines' sessions; `tests` is how many tests of the commit share the error.
     """
-    # The machines' spread is that of throughput: percentiles vary more.
-    spreads = [spread if metric.statistic != "p99" else None for metric in metrics]
-    limits = [get_threshold(metric, thresholds or {}) for metric in metrics]
-    share = 1 / (len(metrics) * max(tests, 1))
-    compare = _compare
-    if level is not Level.SIDE:
-        compare = partial(_follow, level=level, share=share)
-    comparisons = [compare(*parts) for parts in zip(metrics, limits, spreads, strict=True)]
+    tests = max(tests, 1)
+    comparisons = []
+    for metric in metrics:
+        threshold = get_threshold(metric, thresholds or {})
+        # The machines' spread is that of throughput: percentiles vary more.
+        metric_spread = None
+        if metric.statistic != "p99":
+            metric_spread = spread
+        if level is Level.SIDE:
+            comparisons.append(_compare(metric, threshold, metric_spread))
+        else:
+            tracker = LevelTracker(threshold, 1 / (len(metrics) * tests), metric_spread)
+            comparisons.append(_follow(metric, tracker, level))
+
     if not environment.comparable:
         stops = [difference.detail for difference in environment.differs]
         comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
     elif level is Level.SIDE:
-        comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
+        _, error_share = look(len(metrics[0].new))
+        comparisons = adjusted(comparisons, tests / error_share)
 
-    judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
-    verdict = _verdict(judged)
-    flagged = any(judgement.state is State.FLAGGED for judgement in judged)
-    open_ones = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
-    lacking = [judgement.comparison.needs_more for judgement in open_ones]
-    needs = None
-    if None not in lacking and environment.comparable:
-        needs = max((more for more in lacking if more), default=None)
-    first = _headline(verdict, judged, environment)
+    judged = tuple(_judge_metric(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
+    undecided = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
+    lacking = [judgement.comparison.needs_more for judgement in undecided]
+    needs_more = None
+    if environment.comparable and None not in lacking:
+        needs_more = max((count for count in lacking if count), default=None)
+
+    verdict = _combine_states(judged)
+    reasons = [_headline(verdict, judged, environment)]
     order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
-    telling_first = sorted(judged, key=lambda judgement: order.index(judgement.state))
-    return Judgement(verdict, judged, (first, *(judgement.reason for judgement in telling_first)), needs, flagged)
+    for state in order:
+        reasons += [judgement.reason for judgement in judged if judgement.state is state]
+    return Judgement(
+        verdict,
+        judged,
+        reasons=tuple(reasons),
+        needs_more=needs_more,
+        flagged=any(judgement.state is State.FLAGGED for judgement in judged),
+    )
 
 
 def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> Comparison:
@@ -227,13 +248,11 @@ def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> 
     )
 
 
-def _follow(
-    metric: Metric, threshold: float, spread: SessionSpread | None, *, level: Level, share: float
-) -> Comparison:
+def _follow(metric: Metric, tracker: LevelTracker, level: Level) -> Comparison:
     return follow_sessions(
         metric.new,
         metric.base,
-        LevelTracker(threshold, share, spread),
+        tracker,
         history=metric.history,
         earlier=metric.earlier,
         since=metric.since,
@@ -252,39 +271,36 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     return next((verdict for verdict in order if verdict in distinct), Verdict.INCONCLUSIVE)
 
 
-def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
-    state = {
-        Outcome.FASTER: State.IMPROVED,
-        Outcome.SLOWER: State.REGRESSED,
-        Outcome.EQUIVALENT: State.HELD,
-        Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
-    }.get(comparison.outcome, State.INCONCLUSIVE)
-    if metric.is_accepted:
-        state, comparison = State.HELD, replace(comparison, needs_more=None)
+def _judge_metric(metric: Metric, comparison: Comparison) -> MetricVerdict:
+    state = STATES.get(comparison.outcome, State.INCONCLUSIVE)
     if state in (State.IMPROVED, State.REGRESSED) and not comparison.confirmed:
         state = State.INCONCLUSIVE
-    if (
-        state is State.INCONCLUSIVE
-        and comparison.low is not None
-        and comparison.low >= 1 - comparison.threshold - _ROUNDING
-    ):
-        state, comparison = State.HELD, replace(comparison, needs_more=None)
-
-    if (
-        state is State.INCONCLUSIVE
-        and comparison.n_a <= 1
-        and comparison.ratio is not None
-        and comparison.p is not None
-        and comparison.ratio <= 1 - comparison.threshold + _ROUNDING
-        and comparison.p < 2 * SCREENING_P
-    ):
-        # Its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one.
-        state, comparison = State.FLAGGED, replace(comparison, needs_more=1)
+    is_open = state is State.INCONCLUSIVE
+    if metric.is_accepted or (is_open and _excludes_loss(comparison)):
+        state = State.HELD
+        comparison = replace(comparison, needs_more=None)
+    elif is_open and _is_suspicious(comparison):
+        # To be repeated in a new session.
+        state = State.FLAGGED
+        comparison = replace(comparison, needs_more=1)
 
     return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
 
 
-def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
+def _excludes_loss(comparison: Comparison) -> bool:
+    """Whether the interval excludes a loss as large as the threshold."""
+    return comparison.low is not None and comparison.low >= 1 - comparison.threshold - _ROUNDING
+
+
+def _is_suspicious(comparison: Comparison) -> bool:
+    """Whether the only session is worse by the threshold, with a one-sided p below 5 %."""
+    if comparison.n_a > 1 or comparison.ratio is None or comparison.p is None:
+        return False
+    is_worse = comparison.ratio <= 1 - comparison.threshold + _ROUNDING
+    return is_worse and comparison.p < 2 * SCREENING_P
+
+
+def _combine_states(judged: Sequence[MetricVerdict]) -> Verdict:
     states = {judgement.state for judgement in judged}
     if states >= {State.REGRESSED, State.IMPROVED}:
         return Verdict.MIXED
@@ -298,8 +314,8 @@ def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
-    def names(*states: State) -> str:
-        return _listed([judgement.metric.name for judgement in judged if judgement.state in states])
+    def names(state: State) -> str:
+        return _listed([judgement.metric.name for judgement in judged if judgement.state is state])
 
     def changes(state: State) -> str:
         return _listed([_change(judgement) for judgement in judged if judgement.state is state])
@@ -308,21 +324,24 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
         fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
         return ENVIRONMENTS_DIFFER.format(fields=fields)
 
-    open_states = (State.INCONCLUSIVE, State.FLAGGED)
-    if State.FLAGGED in {judgement.state for judgement in judged}:
-        worse = names(State.FLAGGED)
-        return ONE_SESSION_WORSE.format(metrics=worse)
+    states = {judgement.state for judgement in judged}
+    if State.FLAGGED in states:
+        return ONE_SESSION_WORSE.format(metrics=names(State.FLAGGED))
+    if verdict is Verdict.PASS:
+        return NO_LOSS.format(metrics=names(State.HELD))
+    if verdict is Verdict.INCONCLUSIVE:
+        return f"Inconclusive: open in {names(State.INCONCLUSIVE)}."
 
-    sentence = {
-        Verdict.REGRESSION: f"Regression: {changes(State.REGRESSED)}.",
-        Verdict.IMPROVEMENT: f"Improvement: {changes(State.IMPROVED)}.",
-        Verdict.MIXED: WORSE_AND_BETTER.format(worse=changes(State.REGRESSED), better=changes(State.IMPROVED)),
-        Verdict.PASS: NO_LOSS.format(metrics=names(State.HELD)),
-    }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
-    if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
-        return sentence
-
-    return f"{sentence} Open in {names(State.INCONCLUSIVE)}."
+    worse, better = changes(State.REGRESSED), changes(State.IMPROVED)
+    if verdict is Verdict.REGRESSION:
+        sentence = f"Regression: {worse}."
+    elif verdict is Verdict.IMPROVEMENT:
+        sentence = f"Improvement: {better}."
+    else:
+        sentence = WORSE_AND_BETTER.format(worse=worse, better=better)
+    if State.INCONCLUSIVE in states:
+        sentence += f" Open in {names(State.INCONCLUSIVE)}."
+    return sentence
 
 
 def _change(judgement: MetricVerdict) -> str:
@@ -361,18 +380,19 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
         moved = f"{plain_percent(abs(change))} {_direction(change)}"
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
-        why = comparison.reason
+        reason = comparison.reason
         if state is State.NOT_COMPARABLE:
-            why = NOT_JUDGED
-        return f"{name} is {moved} (ratio {ratio}). {why}"
+            reason = NOT_JUDGED
+        return f"{name} is {moved} (ratio {ratio}). {reason}"
 
     # The reasons below it repeat the interval, but for those of a state that is stated here.
-    if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or (
-        interval_text(comparison) not in comparison.reason
-    ):
-        ratio += f" {interval_text(comparison)}"
+    interval = interval_text(comparison)
+    if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or interval not in comparison.reason:
+        ratio += f" {interval}"
 
-    unit = "block" if comparison.is_blocked else comparison.unit
+    unit = comparison.unit
+    if comparison.is_blocked:
+        unit = "block"
     measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, unit)} against {comparison.n_b}."
     if state is State.HELD:
         return LOSS_EXCLUDED.format(measured=measured, threshold=plain_percent(comparison.threshold))

@@ -39,9 +39,8 @@ def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
     newest = ReportRevision.objects.filter(report=report).only("number", "title").first()
     if report is None or report.access == Report.Access.PRIVATE or newest is None:
         raise Problem("not-found", "No report that may be read without an account has this address.")
-    return _drawn(
-        request, badge("benchmark report", f"{newest.title} · revision {newest.number}", COLOURS["improvement"])
-    )
+    text = f"{newest.title} · revision {newest.number}"
+    return _respond(request, badge("benchmark report", text, COLOURS["improvement"]))
 
 
 @badges.get(
@@ -53,8 +52,8 @@ def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
 )
 def get_verdict_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
     """An admin of the team made the address, and can revoke it (410)."""
-    link = _link(token)
-    return _drawn(request, verdict_badge(link.label, verdict_at(link)))
+    link = _enter_link(token)
+    return _respond(request, verdict_badge(link.label, verdict_at(link)))
 
 
 @badges.get(
@@ -65,11 +64,12 @@ def get_verdict_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
     openapi_extra=DRAWN,
 )
 def get_sparkline(request: HttpRequest, token: Path[Token]) -> HttpResponse:
-    link = _link(token)
-    return _drawn(request, sparkline(link.label, line_at(link)))
+    link = _enter_link(token)
+    return _respond(request, sparkline(link.label, line_at(link)))
 
 
-def _link(token: str) -> BadgeLink:
+def _enter_link(token: str) -> BadgeLink:
+    """The link, whose team is that of the request from now on."""
     link = find_link(token)
     if link is None:
         raise Problem("not-found", "No badge has this address.")
@@ -79,13 +79,14 @@ def _link(token: str) -> BadgeLink:
     return link
 
 
-def _drawn(request: HttpRequest, svg: str) -> HttpResponse:
-    """The picture, or that it is the one that the asker has."""
+def _respond(request: HttpRequest, svg: str) -> HttpResponse:
+    """The picture, or that it is the one that the client has."""
     content = svg.encode()
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    etags = parse_etags(request.headers.get("If-None-Match", ""))
-    unchanged = "*" in etags or etag in [known_etag.removeprefix("W/") for known_etag in etags]
-    response = HttpResponse(status=304) if unchanged else HttpResponse(content, content_type=SVG)
+    client_etags = [text.removeprefix("W/") for text in parse_etags(request.headers.get("If-None-Match", ""))]
+    response = HttpResponse(content, content_type=SVG)
+    if "*" in client_etags or etag in client_etags:
+        response = HttpResponse(status=304)
     response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={KEPT_S}"
     response["X-Robots-Tag"] = "noindex"

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from benchsite.accounts.models import Scope
 from benchsite.rest.authentication import Needs, bearer_in, team_in
-from benchsite.rest.problems import Problem
+from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import RequestSchema, Word, owned, refusals
 from reports.api.routers import verdicts
 from reports.trends.analysis.verdict_rules import Verdict, combined
@@ -27,7 +27,7 @@ from reports.trends.verdicts.serialization import BuildsAnswer, CompareAnswer, S
 from runs.models import Matrix, Run, Status
 
 MAX_S: Final = 30
-PLACES: Final = 4
+MAX_WAITING: Final = 4
 RETRY_AFTER_S: Final = 10
 EVERY_S: Final = 0.5
 # They hold over all processes, and go when a connection goes.
@@ -37,36 +37,41 @@ MAX_JUDGED: Final = 20  # runs of one upload
 
 
 class TooManyWaiting(Exception):
-    """Every place is taken: ask again later."""
+    """Every slot is taken: ask again later."""
 
 
 @contextmanager
-def place() -> Iterator[None]:
-    """One of the few places of those who wait. Raises TooManyWaiting."""
+def take_waiting_slot() -> Iterator[None]:
+    """One of the few slots of those who wait. Raises TooManyWaiting."""
     with connection.cursor() as cursor:
-        taken = next((number for number in range(PLACES) if _try(cursor, number)), None)
-        if taken is None:
+        for number in range(MAX_WAITING):
+            if _try_lock(cursor, number):
+                break
+        else:
             raise TooManyWaiting
         try:
             yield
         finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, taken])
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, number])
 
 
-def _try(cursor, number: int) -> bool:  # type: ignore[no-untyped-def]
+def _try_lock(cursor, number: int) -> bool:  # type: ignore[no-untyped-def]
     cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, number])
-    return bool(cursor.fetchone()[0])
+    (is_locked,) = cursor.fetchone()
+    return bool(is_locked)
 
 
 def wait_for_end(run: Run, seconds: float) -> None:
     """Until the run has ended, or so long; its row is read anew. Raises TooManyWaiting where it would have to wait."""
     if run.status in Status.terminal() or seconds <= 0:
         return
-    until = time.monotonic() + min(seconds, MAX_S)
-    with place():
-        while run.status not in Status.terminal() and (left := until - time.monotonic()) > 0:
-            time.sleep(min(EVERY_S, left))
+    left_s: float = min(seconds, MAX_S)
+    until = time.monotonic() + left_s
+    with take_waiting_slot():
+        while run.status not in Status.terminal() and left_s > 0:
+            time.sleep(min(EVERY_S, left_s))
             run.refresh_from_db(fields=["status", "finished_at", "verdict", "throughput_ops_s", "reason", "evidence"])
+            left_s = until - time.monotonic()
 
 
 def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str, Any]:
@@ -233,11 +238,8 @@ def compare(request: HttpRequest, query: Query[CompareQuery]) -> CompareAnswer:
     try:
         return compared(team_in(request), query.base, query.new, query.shares())
     except Incomparable as refused:
-        raise Problem(
-            "incomparable",
-            str(refused),
-            errors=[
-                {"pointer": f"environment.{difference.field}", "detail": difference.detail, "code": difference.field}
-                for difference in refused.differs
-            ],
-        ) from refused
+        errors: list[Fault] = [
+            {"pointer": f"environment.{difference.field}", "detail": difference.detail, "code": difference.field}
+            for difference in refused.differs
+        ]
+        raise Problem("incomparable", str(refused), errors=errors) from refused

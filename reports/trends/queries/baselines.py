@@ -65,9 +65,8 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     if not first.config_key or first.finished_at is None:
         return []
 
-    at = first.history_at
-    at_once = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
-    before = Q(at__lt=at) | Q(at_once, at=at)
+    finished_before = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
+    before = Q(at__lt=first.history_at) | Q(finished_before, at=first.history_at)
     rows = (
         runs_with_sweep()
         .annotate(at=HISTORY_AT)
@@ -76,19 +75,22 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     rows = rows.exclude(pk__in=[run.pk for run in runs])
     if first.commit:
         rows = rows.exclude(commit=first.commit)
-    rank = Case(*(When(branch=name, then=Value(i)) for i, name in enumerate(branches)), output_field=IntegerField())
+    ranks = [When(branch=name, then=Value(i)) for i, name in enumerate(branches)]
+    rank = Case(*ranks, output_field=IntegerField())
     # A commit that is measured again later stays where it was.
     group = Coalesce(NullIf("commit", Value("")), Cast("pk", TextField()))
     first_at = Window(Min("at"), partition_by=["branch", group])
     ranked = rows.annotate(rank=rank, first_at=first_at).order_by("rank", "-first_at", "-finished_at", "-pk")
     newest = None
-    if hardware := get_hardware(first):
+    hardware = get_hardware(first)
+    if hardware:
         newest = ranked.filter(spec__stated__hardware=hardware).first()
-    newest = newest or ranked.first()
-    if newest is None or not newest.commit:
-        if newest:
-            return [newest]
+    if newest is None:
+        newest = ranked.first()
+    if newest is None:
         return []
+    if not newest.commit:
+        return [newest]
 
     same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
@@ -112,7 +114,8 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     )
     rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
-    if hardware := get_hardware(run):
+    hardware = get_hardware(run)
+    if hardware:
         rows = rows.filter(spec__stated__hardware=hardware)
     runs = list(rows.order_by("-at", "-finished_at", "-pk")[:MAX_HISTORY])
     first_at: dict[object, dt.datetime | None] = {}
@@ -135,17 +138,30 @@ def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
     for run_id, name, kind, ok, failed, mean, p99 in rows.order_by("operation", "latency_kind").values_list(
         "measurement_set__run", "operation", "latency_kind", "ok", "failed", "mean_us", "p99_us"
     ):
-        latencies = {"mean": mean, "p99": p99}
-        spreads = {key: value for key, us in latencies.items() if us is not None and (value := spread([us]))}
-        operations[run_id].append(Operation(name, kind, ok, failed, spreads))
+        latencies = {}
+        for statistic, us in (("mean", mean), ("p99", p99)):
+            latency = spread([] if us is None else [us])
+            if latency:
+                latencies[statistic] = latency
+        operations[run_id].append(Operation(name, kind, ok, failed, latencies))
 
     return {
         run_id: Point(
-            0, None, Spread(value, value, value, 1), tuple(operations[run_id]), Standing.COUNTED, "", 1, 1, 0.0, 0.0,
-            False, (run_id,),
+            threads=0,
+            target_ops_s=None,
+            throughput_ops_s=Spread(median=throughput, low=throughput, high=throughput, n=1),
+            operations=tuple(operations[run_id]),
+            standing=Standing.COUNTED,
+            verdict="",
+            clients_merged=1,
+            clients_expected=1,
+            window_s=0.0,
+            warmup_s=0.0,
+            mode_verified=False,
+            run_ids=(run_id,),
         )
-        for run_id, value in throughputs.items()
-    }  # fmt: skip
+        for run_id, throughput in throughputs.items()
+    }
 
 
 def accepted_run(team_id: uuid.UUID, config_key: str) -> uuid.UUID | None:
@@ -175,10 +191,8 @@ def pinned_runs(baseline: Baseline) -> list[Run]:
 
 def get_baselines(team: Team) -> QuerySet[Baseline]:
     """By name, each with the number of its runs and of the tests they are of."""
-    counted = Baseline.objects.filter(team=team).select_related("set_by")
-    return counted.annotate(
-        run_count=Count("pins"), test_count=Count("pins__run__config_key", distinct=True)
-    ).order_by("name")  # fmt: skip
+    rows = Baseline.objects.filter(team=team).select_related("set_by").order_by("name")
+    return rows.annotate(run_count=Count("pins"), test_count=Count("pins__run__config_key", distinct=True))
 
 
 def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
@@ -213,8 +227,10 @@ def runs_of_branch(team: Team, branch: str) -> list[Run]:
     """The counted runs of the newest commit of a branch, of every test, newest first. Two queries."""
     rows = runs_with_sweep().filter(COUNTS, team=team, branch=branch).order_by("-finished_at", "-pk")
     newest = rows.order_by(*NEWEST).first()
-    if newest is None or not newest.commit:
-        return [newest] if newest else []
+    if newest is None:
+        return []
+    if not newest.commit:
+        return [newest]
     return list(rows.filter(commit=newest.commit)[:MAX_OF_A_COMMIT])
 
 
@@ -239,12 +255,14 @@ def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
 def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
     """The newest run of a test on this branch; without one on the default branch where it has any run, else on any."""
     rows = runs_with_sweep().select_related("team").filter(ENDED, team=team_id, config_key=config_key)
-    for name in [branch] if branch else DEFAULT_BRANCHES:
-        if run := rows.filter(branch=name).order_by(*NEWEST).first():
-            return run
+    newest_first = rows.order_by(*NEWEST)
     if branch:
-        return None
-    return rows.order_by(*NEWEST).first()
+        return newest_first.filter(branch=branch).first()
+    for default_branch in DEFAULT_BRANCHES:
+        run = newest_first.filter(branch=default_branch).first()
+        if run:
+            return run
+    return newest_first.first()
 
 
 def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str) -> list[float]:

@@ -29,6 +29,7 @@ from reports.trends.verdicts.baseline_selection import (
     verdict_of_run,
 )  # fmt: skip
 from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
+from reports.trends.verdicts.serialization import VerdictDocument
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
@@ -57,28 +58,30 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
     """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
     team = get_team(request)
     name = request.POST.get("name", "").strip()
-    runs, chosen, back = _chosen(request)
+    sweep_id = parse_uuid(request.POST.get("sweep", ""))
+    if sweep_id:
+        sweep = get_object_or_404(Sweep, pk=sweep_id)
+        runs = runs_of_sweep(sweep.pk)
+        chosen = RUNS_OF_SWEEP.format(sweep=sweep.name)
+        page_before = redirect("sweep", sweep.pk)
+    else:
+        run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
+        runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
+        chosen = f"“{run.name}”."
+        if run.commit:
+            chosen = REPEATS_OF_RUN.format(run=run.name, commit=run.commit[:12])
+        page_before = redirect("run", run.pk)
+
     try:
         baseline = set_baseline(team, get_user(request), name, runs, chosen=chosen)
     except BaselineRefused as refused:
         messages.error(request, str(refused))
-        return redirect(*back)
+        return page_before
 
     count = baseline.pins.count()
     message = f"“{baseline.name}” stands for {counted(count, 'run')} now, which cannot be deleted meanwhile."
     messages.success(request, message)
     return redirect("baselines")
-
-
-def _chosen(request: HttpRequest) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
-    """The runs that count, how they were chosen, and the page to go back to."""
-    if pk := parse_uuid(request.POST.get("sweep", "")):
-        sweep = get_object_or_404(Sweep, pk=pk)
-        return runs_of_sweep(sweep.pk), RUNS_OF_SWEEP.format(sweep=sweep.name), ("sweep", pk)
-    run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
-    runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
-    same = REPEATS_OF_RUN.format(run=run.name, commit=run.commit[:12]) if run.commit else f"“{run.name}”."
-    return runs, same, ("run", run.pk)
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -98,22 +101,25 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     try:
         verdict = verdict_of_run(run, baseline=name)
     except BaselineUnknown:
-        problem, verdict = f"There is no baseline “{name}”; the rule chose.", verdict_of_run(run)
+        problem = f"There is no baseline “{name}”; the rule chose."
+        verdict = verdict_of_run(run)
 
-    sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
-    card = bool(request.htmx)  # type: ignore[attr-defined]
-    run_names = {}
-    if not card:
-        run_names = dict(Run.objects.filter(pk__in=sides).values_list("pk", "name"))
     context = {
         "run": run,
         "found": verdict,
-        "run_names": run_names,
+        "run_names": {},
         "wanted": name,
         "problem": problem,
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
     }
-    return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "reports/verdict/card.html", context)
+
+    run_ids = [*verdict.new.runs]
+    if verdict.base:
+        run_ids += verdict.base.runs
+    context["run_names"] = dict(Run.objects.filter(pk__in=run_ids).values_list("pk", "name"))
+    return render(request, "reports/verdict.html", context)
 
 
 @team_required("GET")
@@ -122,25 +128,25 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     team = get_team(request)
     commits = newest_commits(team)
     base, new = (request.GET.get(name, "").replace("\0", "")[:200].strip() for name in ("base", "new"))
-    new = new or next((row["commit"] for row in commits), "")
-    base = base or next((row["commit"] for row in commits if row["commit"] != new), "")
+    newest_first = [row["commit"] for row in commits]
+    new = new or next(iter(newest_first), "")
+    base = base or next((commit for commit in newest_first if commit != new), "")
     answer, problem = None, ""
+    documents: tuple[VerdictDocument, ...] = ()
     try:
-        answer = None
         if base and new:
             answer = compared(team, base, new)
+            documents = answer.comparisons
     except (NothingNamed, Ambiguous, TooManyTests, Incomparable) as refused:
         problem = str(refused)
 
-    documents = answer.comparisons if answer else ()
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}
-    shas = {row["commit"] for row in commits}
-    names = [side[:SHORT_COMMIT] if side in shas else describe_side(side) for side in (base, new)]
+    headings = [text[:SHORT_COMMIT] if text in newest_first else describe_side(text) for text in (base, new)]
     context = {
         "base": base,
         "new": new,
-        "labels": [cut(name, MAX_LABEL, names) for name in names],
+        "labels": [cut(heading, MAX_LABEL, headings) for heading in headings],
         "problem": problem,
         "answer": answer,
         "rows": [(tests.get(document.test), document) for document in documents],

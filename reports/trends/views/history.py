@@ -49,46 +49,48 @@ def record_decision(
     if not get_runs(history.team_id, history.config_key).filter(pk=run_id).exists():
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
 
-    text = _plain(note, MAX_REASON_LENGTH)
-    this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
+    text = _clean(note, MAX_REASON_LENGTH)
+    test: dict[str, Any] = {"team_id": history.team_id, "config_key": history.config_key, "run_id": run_id}
     # Whatever is decided of one metric takes the place of what was accepted for all.
-    ChangePoint.objects.filter(team=history.team_id, **{**this, "metric": EVERY_METRIC}).delete()
-    chosen = ChangePoint.State(state)
-    if chosen is ChangePoint.State.NEW and not text:
-        ChangePoint.objects.filter(team=history.team_id, **this).delete()
+    ChangePoint.objects.filter(**test, metric=EVERY_METRIC).delete()
+    decision = ChangePoint.State(state)
+    if decision is ChangePoint.State.NEW and not text:
+        ChangePoint.objects.filter(**test, metric=str(metric)).delete()
     else:
-        values = {"state": chosen, "note": text, "changed_by": user}
-        ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=values)
+        values = {"state": decision, "note": text, "changed_by": user}
+        ChangePoint.objects.update_or_create(**test, metric=str(metric), defaults=values)
 
-    return chosen
+    return decision
 
 
 def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> HistoryNote:
     """Add a note at a day (UTC); with an empty `config_key` on all histories of the team. Raises TriageRefused."""
-    written = _plain(text, MAX_NOTE_LENGTH)
-    if not written:
+    line = _clean(text, MAX_NOTE_LENGTH)
+    if not line:
         raise TriageRefused("Write what happened, as in “new kernel”.")
-
-    # Midnight of a day; now where none is given.
-    if not day.strip():
-        instant = timezone.now()
-    else:
-        try:
-            date = dt.date.fromisoformat(day.strip())
-        except ValueError:
-            raise TriageRefused("Write the day as year, month and day: 2026-11-21.") from None
-        if not EARLIEST <= date <= timezone.now().date() + dt.timedelta(days=366):
-            raise TriageRefused("The day of a note lies between 1990 and a year from now.")
-        instant = dt.datetime.combine(date, dt.time(), dt.UTC)
-
-    return HistoryNote.objects.create(team=team, config_key=config_key, at=instant, text=written, created_by=user)
+    instant = _parse_day(day.strip())
+    return HistoryNote.objects.create(team=team, config_key=config_key, at=instant, text=line, created_by=user)
 
 
-def _plain(text: str, most: int) -> str:
-    """On one line and printable."""
+def _parse_day(day: str) -> dt.datetime:
+    """Midnight of a day; now where none is given. Raises TriageRefused."""
+    now = timezone.now()
+    if not day:
+        return now
+    try:
+        date = dt.date.fromisoformat(day)
+    except ValueError:
+        raise TriageRefused("Write the day as year, month and day: 2026-11-21.") from None
+    if not EARLIEST <= date <= now.date() + dt.timedelta(days=366):
+        raise TriageRefused("The day of a note lies between 1990 and a year from now.")
+    return dt.datetime.combine(date, dt.time(), dt.UTC)
+
+
+def _clean(text: str, max_length: int) -> str:
+    """On one line and printable. Raises TriageRefused."""
     line = printable(" ".join(text.split()))
-    if len(line) > most:
-        raise TriageRefused(TEXT_TOO_LONG.format(length=len(line), limit=most))
+    if len(line) > max_length:
+        raise TriageRefused(TEXT_TOO_LONG.format(length=len(line), limit=max_length))
     return line
 
 
@@ -103,9 +105,13 @@ class HistoryQuery:
 
     def encode(self) -> str:
         """The query string, only what differs from the defaults."""
-        plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
-        mine = (str(self.metric), self.along, self.branch)
-        parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
+        parameters = {}
+        if self.metric != THROUGHPUT_METRIC:
+            parameters["metric"] = str(self.metric)
+        if self.along != COMMITS:
+            parameters["along"] = self.along
+        if self.branch:
+            parameters["branch"] = self.branch
         if parameters:
             return f"?{urlencode(parameters)}"
         return ""
@@ -120,22 +126,22 @@ def query_in(request: HttpRequest) -> HistoryQuery:
     problems = []
     if metric is None:
         problems.append(f"“{text[:60]}” is no metric of a history; throughput is shown. Choose another below.")
+        metric = THROUGHPUT_METRIC
     if along not in AXES:
         problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
+        along = COMMITS
 
-    return HistoryQuery(
-        metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, parameters.get("branch", ""), tuple(problems)
-    )
+    return HistoryQuery(metric, along, parameters.get("branch", ""), tuple(problems))
 
 
 @team_required("GET")
 def histories(request: HttpRequest) -> HttpResponseBase:
     team = get_team(request)
-    chosen = HistoryFilter(request.GET)
-    page = get_page(request, chosen.apply(team), PER_PAGE)
-    chosen.offer_values(History.objects.filter(team=team), "system", "mode", "workload", "cluster")
+    history_filter = HistoryFilter(request.GET)
+    page = get_page(request, history_filter.apply(team), PER_PAGE)
+    history_filter.offer_values(History.objects.filter(team=team), "system", "mode", "workload", "cluster")
     context = {
-        "filter": chosen,
+        "filter": history_filter,
         "page": page,
         "lines": history_lines(team, page.object_list),  # type: ignore[arg-type]
         "searched": MAX_SEARCHED,
@@ -150,24 +156,25 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     query = query_in(request)
     followed = follow(row, query.metric, query.branch)
     history = followed.history
-    # What the address asks for and this history does not have.
-    problems = []
-    if query.metric not in followed.metrics and not followed.history.followed:
+    problems = [*query.problems]
+    if query.metric not in followed.metrics and not history.followed:
         problems.append(f"No run of this test measured {query.metric.label}. Choose another metric below.")
     if query.branch and query.branch not in followed.branches:
         problems.append(f"No run of this test is of the branch “{query.branch[:60]}”; all branches are shown.")
+    # The newest first.
+    changes = [change for change in reversed(history.changes) if not change.change.weak]
+    environment = [("; ".join(texts), history.points[index]) for index, texts in reversed(history.environment)]
+    title = f"History of {history.metric.label}"
     context = {
         "row": row,
         "found": followed,
         "history": history,
         "asked": query,
-        "problems": [*query.problems, *problems],
-        "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=query.encode()),
-        "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
+        "problems": problems,
+        "figure": figure_link(title, "figure-history", config_key, query=query.encode()),
+        "changes": changes[:MAX_LISTED],
         "weak": sum(change.change.weak for change in history.changes),
-        "environment": [
-            ("; ".join(texts), history.points[index]) for index, texts in [*reversed(history.environment)][:MAX_LISTED]
-        ],
+        "environment": environment[:MAX_LISTED],
         "notes": list(reversed(history.notes))[:MAX_LISTED],
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
@@ -192,11 +199,14 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     row = get_object_or_404(History, config_key=config_key)
     query = query_in(request)
     try:
-        run_id = uuid.UUID(request.POST.get("run", ""))
         state = record_decision(
-            row, get_user(request), metric=query.metric, run_id=run_id,
-            state=request.POST.get("state", ""), note=request.POST.get("note", ""),
-        )  # fmt: skip
+            row,
+            get_user(request),
+            metric=query.metric,
+            run_id=uuid.UUID(request.POST.get("run", "")),
+            state=request.POST.get("state", ""),
+            note=request.POST.get("note", ""),
+        )
     except ValueError:
         messages.error(request, "That address names no change: press the button beside one.")
     except TriageRefused as refused:
@@ -211,14 +221,14 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
 def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     """Accept the level that begins with the commit of a run."""
     get_object_or_404(History, config_key=config_key)
-    key = parse_uuid(request.POST.get("run", ""))
+    run_id = parse_uuid(request.POST.get("run", ""))
     run = None
-    if key:
-        run = Run.objects.filter(pk=key, config_key=config_key).first()
+    if run_id:
+        run = Run.objects.filter(pk=run_id, config_key=config_key).first()
     try:
         if run is None:
             raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
-        accept_level(run, get_user(request), _plain(request.POST.get("note", ""), MAX_REASON_LENGTH))
+        accept_level(run, get_user(request), _clean(request.POST.get("note", ""), MAX_REASON_LENGTH))
     except (BaselineRefused, TriageRefused) as refused:
         messages.error(request, str(refused))
     else:
@@ -230,27 +240,34 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
 @team_required("POST", role=Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
-    row = get_object_or_404(History, config_key=config_key)
-    query = query_in(request)
-    team = get_team(request)
-    try:
-        if "delete" in request.POST:
-            # Delete a note of this history, or one on all of them; whether there was one.
-            notes = HistoryNote.objects.filter(pk=uuid.UUID(request.POST["delete"]), config_key__in=["", config_key])
-            gone = bool(notes.delete()[0])
-            messages.success(request, "The note is deleted." if gone else "That note was deleted before.")
-        else:
-            key = ""
-            if not request.POST.get("everywhere"):
-                key = row.config_key
-            remark(
-                team, get_user(request), config_key=key, day=request.POST.get("day", ""),
-                text=request.POST.get("text", ""),
-            )  # fmt: skip
-            messages.success(request, "The note is saved.")
-    except ValueError:
+    get_object_or_404(History, config_key=config_key)
+    if "delete" in request.POST:
+        _delete_note(request, config_key)
+    else:
+        _add_note(request, config_key)
+    return redirect(reverse("history-series", args=[config_key]) + query_in(request).encode() + "#notes")
+
+
+def _delete_note(request: HttpRequest, config_key: str) -> None:
+    """Delete a note of this history, or one on all of them."""
+    note_id = parse_uuid(request.POST["delete"])
+    if note_id is None:
         messages.error(request, "That address names no note: press the button beside one.")
+        return
+    deleted, _ = HistoryNote.objects.filter(pk=note_id, config_key__in=["", config_key]).delete()
+    if deleted:
+        messages.success(request, "The note is deleted.")
+    else:
+        messages.success(request, "That note was deleted before.")
+
+
+def _add_note(request: HttpRequest, config_key: str) -> None:
+    if request.POST.get("everywhere"):
+        config_key = ""
+    day, text = request.POST.get("day", ""), request.POST.get("text", "")
+    try:
+        remark(get_team(request), get_user(request), config_key=config_key, day=day, text=text)
     except TriageRefused as refused:
         messages.error(request, str(refused))
-
-    return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#notes")
+    else:
+        messages.success(request, "The note is saved.")

@@ -85,7 +85,9 @@ class Command(BaseCommand):
 
         properties = self._properties(system, options)
         if options["nodes"] is None:
-            options["nodes"] = int(system.settings["nodes"].default or 1) if "nodes" in system.settings else 1
+            options["nodes"] = 1
+            if "nodes" in system.settings:
+                options["nodes"] = int(system.settings["nodes"].default or 1)
         entry: dict[str, Any] = {
             "system": system.slug,
             "version": "",
@@ -123,9 +125,8 @@ class Command(BaseCommand):
                 finally:
                     provisioner.remove()
 
-        path = (
-            options["output"] or settings.VAR_DIR / "verified" / f"{system.slug}-{entry['version'] or 'unknown'}.json"
-        )
+        name = f"{system.slug}-{entry['version'] or 'unknown'}.json"
+        path = options["output"] or settings.VAR_DIR / "verified" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(entry, indent=1) + "\n")
         results = list(chain.from_iterable(entry["modes"].values()))
@@ -139,10 +140,11 @@ class Command(BaseCommand):
         """The client properties from the command line, in canonical form."""
         pairs = [text.partition("=") for text in options["property"]]
         properties = {name: value for name, _, value in pairs}
-        if name := options["password_env"]:
-            if name not in os.environ:
-                raise CommandError(f"The environment variable {name} is not set.")
-            properties[system.binding.endpoint.password] = os.environ[name]
+        variable = options["password_env"]
+        if variable:
+            if variable not in os.environ:
+                raise CommandError(f"The environment variable {variable} is not set.")
+            properties[system.binding.endpoint.password] = os.environ[variable]
         try:
             return system.check_binding_properties(properties)
         except PropertyError as error:
@@ -162,7 +164,10 @@ class Command(BaseCommand):
         if nodes > 1:
             node_settings = {"nodes": str(nodes)}
         for mode in modes or system.modes.values():
-            if problem := "" if hosts else start_problem(system, mode, nodes):
+            problem = ""
+            if not hosts:
+                problem = start_problem(system, mode, nodes)
+            if problem:
                 not_tested.setdefault(mode.slug, f"{problem[0].upper()}{problem[1:]}.")
             if mode.no_client:
                 not_tested[mode.slug] = mode.no_client
@@ -180,27 +185,24 @@ class Command(BaseCommand):
                 addresses=tuple(hosts),
                 replication_factor=nodes,
             )
-            provisioner: Provisioner = (
-                provisioner_for("process", spec)
-                if not hosts
-                else ExternalProvisioner(
-                    # Whoever has a shell here may name any address but those of the site's own servers.
-                    spec,
-                    allowed_networks=[*ANY_NETWORK, *settings.EXTERNAL_NETWORKS],
-                    own_servers=own_servers(),
-                )
-            )
-            if hosts and not modes:
-                try:
-                    in_force = read_back(system, mode, provisioner.start().administration).in_force
-                except (ProvisionError, AdministrationError, PropertyError) as error:
-                    raise CommandError(str(error)) from error
-                finally:
-                    provisioner.stop()
-                if not in_force:
-                    continue
+            if not hosts:
+                yield mode, provisioner_for("process", spec)
+                continue
 
-            yield mode, provisioner
+            # Whoever has a shell here may name any address but those of the site's own servers.
+            networks = [*ANY_NETWORK, *settings.EXTERNAL_NETWORKS]
+            provisioner = ExternalProvisioner(spec, allowed_networks=networks, own_servers=own_servers())
+            # Of modes that nobody named only the one that the servers are in.
+            if modes or self._is_in_force(system, mode, provisioner):
+                yield mode, provisioner
+
+    def _is_in_force(self, system: System, mode: Mode, provisioner: Provisioner) -> bool:
+        try:
+            return read_back(system, mode, provisioner.start().administration).in_force
+        except (ProvisionError, AdministrationError, PropertyError) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            provisioner.stop()
 
     def _show(self, result: CheckResult) -> CheckResult:
         self.stdout.write(f"  {result.status:8}{result.check:22}{duration(result.seconds):>10}  {result.detail}")

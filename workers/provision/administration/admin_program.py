@@ -114,12 +114,13 @@ class Program:
 
 def _limit_memory(growth_bytes: int | None) -> None:
     """Lets the memory of this process grow by so much; None: without a limit."""
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    limit = hard
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = hard_limit
     if growth_bytes is not None and STATUS.exists():
-        line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmData:"))
-        limit = int(line.split()[1]) * 1024 + growth_bytes
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+        fields = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+        data_kib, _ = fields["VmData"].split()
+        limit = int(data_kib) * 1024 + growth_bytes
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard_limit))
 
 
 def main() -> None:

@@ -262,17 +262,19 @@ class PostgresqlAdministration(Administration):
         try:
             yield
         except psycopg.Error as error:
-            where = f"{self.address.host}:{self.address.port}"
+            server = f"PostgreSQL at {self.address.host}:{self.address.port}"
             if database is None and isinstance(error, psycopg.OperationalError) and self._lacks_database():
-                name, user = (sql.Identifier(text).as_string() for text in (self.address.database, self.address.user))
+                name = sql.Identifier(self.address.database).as_string()
+                user = sql.Identifier(self.address.user).as_string()
                 raise DatabaseMissing(
-                    f"PostgreSQL at {where} has no database {self.address.database}. Create it there: "
-                    f"CREATE DATABASE {name} OWNER {user}; or name another one by postgresql.database."
+                    f"{server} has no database {self.address.database}. Create it there: CREATE DATABASE {name} "
+                    f"OWNER {user}; or name another one by postgresql.database."
                 ) from error
-            # Without a code of the server the text is libpq's, which quotes the server where it refuses the connection.
-            origin = "the server says: " if error.sqlstate else "libpq says: "
             text = plain_text(error) or type(error).__name__
-            raise AdministrationError(f"PostgreSQL at {where}: {origin}{text}") from error
+            if error.sqlstate:
+                raise AdministrationError(f"{server}: the server says: {text}") from error
+            # Without a code of the server the text is libpq's, which quotes the server where it refuses the connection.
+            raise AdministrationError(f"{server}: libpq says: {text}") from error
 
 
 def counters_query(version: int) -> str:

@@ -109,12 +109,13 @@ class RedisAdministration(Administration):
 
     def replicas(self) -> int:
         with self.connect() as client:
-            online = [r for r in _replicas(client.info("replication")) if r["state"] == "online"]
+            replicas = _replicas(client.info("replication"))
+            offsets = [replica["offset"] for replica in replicas if replica["state"] == "online"]
             # Until its first acknowledgement a replica gets no commands, and a new primary has nothing to acknowledge.
-            if any(replica["offset"] == 0 for replica in online):
+            if 0 in offsets:
                 with contextlib.suppress(redis.RedisError):
                     client.publish("benchsite", "")
-            return sum(replica["offset"] > 0 for replica in online)
+            return sum(offset > 0 for offset in offsets)
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:
@@ -126,8 +127,9 @@ class RedisAdministration(Administration):
             info = client.info()
         counts = {name: info[key] for name, key in COUNTS.items() if key in info}
         values = {name: info[key] for name, key in VALUES.items() if key in info}
-        if replicas := _replicas(info):
-            values["replication_lag_bytes"] = info["master_repl_offset"] - min(r["offset"] for r in replicas)
+        offsets = [replica["offset"] for replica in _replicas(info)]
+        if offsets:
+            values["replication_lag_bytes"] = info["master_repl_offset"] - min(offsets)
         return Counters(counts, values)
 
     def survey(self, table: str) -> Survey:
