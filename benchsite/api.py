@@ -118,12 +118,12 @@ SLUGS: Mapping[type[Exception], str] = {
 }
 
 
-def _refused(slug: str, request: HttpRequest, error: Exception) -> HttpResponse:
+def _answer_refusal(slug: str, request: HttpRequest, error: Exception) -> HttpResponse:
     return answer(request, Problem(slug, str(error)))
 
 
 for refusal, kind in SLUGS.items():
-    api.add_exception_handler(refusal, partial(_refused, kind))
+    api.add_exception_handler(refusal, partial(_answer_refusal, kind))
 
 
 @api.exception_handler(ValidationError)

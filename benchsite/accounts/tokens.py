@@ -197,7 +197,7 @@ def _build_query() -> tuple[str, list[tuple[Any, list[str]]]]:
 
 
 def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: timedelta) -> tuple[str, ApiToken]:
-    key, secret = _random(_KEY), _random(_SECRET)
+    key, secret = _generate_text(_KEY), _generate_text(_SECRET)
     token = ApiToken.objects.create(
         team=team,
         maker=maker,
@@ -207,7 +207,7 @@ def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: time
         scopes=scopes,
         expires_at=timezone.now() + life,
     )
-    return f"{PREFIX}_{key}_{secret}{_checksum(key + secret)}", token
+    return f"{PREFIX}_{key}_{secret}{_compute_checksum(key + secret)}", token
 
 
 def _split_token(text: str) -> tuple[str, str] | None:
@@ -216,16 +216,16 @@ def _split_token(text: str) -> tuple[str, str] | None:
         return None
     prefix, key, rest = text.split("_")
     secret, checksum = rest[:_SECRET], rest[_SECRET:]
-    if prefix != PREFIX or len(key) != _KEY or checksum != _checksum(key + secret):
+    if prefix != PREFIX or len(key) != _KEY or checksum != _compute_checksum(key + secret):
         return None
     return key, secret
 
 
-def _random(length: int) -> str:
+def _generate_text(length: int) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
-def _checksum(text: str) -> str:
+def _compute_checksum(text: str) -> str:
     """CRC-32 in the token's own alphabet."""
     number = zlib.crc32(text.encode())
     checksum = ""

@@ -100,7 +100,7 @@ def refuse_webhook_address(
             raise AddressRefused(SERVER_OF_SITE.format(server=server, port=port))
         if any(address in network for network in networks):
             continue
-        reason = _never(address, machine_addresses)
+        reason = _explain_refusal(address, machine_addresses)
         if not reason and not _is_public(address):
             reason = "no public address"
         if reason:
@@ -171,7 +171,7 @@ def refuse_address(
     for address in addresses:
         server = _describe_server(host, address)
         is_local = _is_local(address, machine_addresses)
-        reason = _never(address, machine_addresses)
+        reason = _explain_refusal(address, machine_addresses)
         if (unify(address), port) in site_servers:
             raise AddressRefused(OWN_SERVER_NEVER_ALLOWED.format(server=server, port=port))
         if reason and not is_local:
@@ -240,7 +240,7 @@ def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress
     addresses: dict[IPAddress, None] = {}
     for _, _, _, _, (text, *_) in answers:
         without_zone, _, _ = str(text).partition("%")
-        addresses[_unmapped(ipaddress.ip_address(without_zone))] = None
+        addresses[_unmap(ipaddress.ip_address(without_zone))] = None
     return list(addresses)
 
 
@@ -280,7 +280,7 @@ def one_machine_networks() -> list[str]:
     return [*PRIVATE_NETWORKS, *own]
 
 
-def _unmapped(address: IPAddress) -> IPAddress:
+def _unmap(address: IPAddress) -> IPAddress:
     """An IPv4 address that is written as an IPv6 one."""
     if not isinstance(address, ipaddress.IPv6Address):
         return address
@@ -296,7 +296,7 @@ def _is_public(address: IPAddress) -> bool:
     return address.is_global and (address.version == 4 or address in _UNICAST)
 
 
-def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
+def _explain_refusal(address: IPAddress, here: frozenset[IPAddress]) -> str:
     """Why nobody may connect there, or nothing."""
     if address.is_loopback:
         return "a loopback address"

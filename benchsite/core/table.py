@@ -50,18 +50,18 @@ class Table:
     def as_markdown(self) -> str:
         """A table of GitHub's Markdown, numbers to the right with the digits of pages."""
         alignments = ["---:" if is_numeric else "---" for is_numeric in self._numeric()]
-        lines = [[_markdown(column) for column in self.columns], alignments]
+        lines = [[_escape_markdown(column) for column in self.columns], alignments]
         for row in self.rows:
-            lines.append([_markdown(_format(cell)) for cell in row])
+            lines.append([_escape_markdown(_format(cell)) for cell in row])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def as_latex(self) -> str:
         """A tabular that needs no package, numbers to the right with the digits of pages."""
         alignments = "".join("r" if is_numeric else "l" for is_numeric in self._numeric())
-        head = " & ".join(map(_latex, self.columns))
+        head = " & ".join(map(_escape_latex, self.columns))
         body = ""
         for row in self.rows:
-            line = " & ".join(_latex(_format(cell)) for cell in row)
+            line = " & ".join(_escape_latex(_format(cell)) for cell in row)
             body += f"{line} \\\\\n"
         return f"\\begin{{tabular}}{{{alignments}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
 
@@ -92,11 +92,11 @@ def or_empty(path: str) -> Callable[[Any], Any]:
 def csv_line(cells: Iterable[Any]) -> str:
     """Numbers in full, lists with commas, times as ISO 8601; no cell is a formula to a spreadsheet."""
     out = io.StringIO()
-    csv.writer(out).writerow([_csv_cell(cell) for cell in cells])
+    csv.writer(out).writerow([_format_csv_cell(cell) for cell in cells])
     return out.getvalue()
 
 
-def _csv_cell(cell: Any) -> Any:
+def _format_csv_cell(cell: Any) -> Any:
     if isinstance(cell, datetime):
         cell = cell.isoformat()
     elif isinstance(cell, list):
@@ -142,11 +142,11 @@ def _format(cell: Cell) -> str:
     return str(cell)
 
 
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return _one_line(text).translate(_MARKDOWN)
 
 
-def _latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return _one_line(text).translate(_LATEX)
 
 

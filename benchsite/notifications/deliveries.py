@@ -52,8 +52,8 @@ class TryLater(Exception):
 def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
     """The deliveries to be tried now beside those under way, taken so that nobody else tries them."""
     wanted = [
-        *_next("webhook_id", [delivery for delivery in under_way if delivery.webhook_id], WEBHOOKS_AT_ONCE),
-        *_next("member_id", [delivery for delivery in under_way if delivery.member_id], MAILS_AT_ONCE),
+        *_choose_next("webhook_id", [delivery for delivery in under_way if delivery.webhook_id], WEBHOOKS_AT_ONCE),
+        *_choose_next("member_id", [delivery for delivery in under_way if delivery.member_id], MAILS_AT_ONCE),
     ]
     if not wanted:
         return []
@@ -72,7 +72,7 @@ def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
     return taken
 
 
-def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
+def _choose_next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
     """The delivery that is due the longest: one at a time to each receiver, and few of a team, even a slow one."""
     if len(under_way) >= at_once:
         return []

@@ -76,7 +76,7 @@ def make(
     webhook = Webhook.objects.create(
         team=team, name=name, url=url, shape=shape, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
-    audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+    audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_join_kinds(kinds)}")
     return webhook, secret
 
 
@@ -85,7 +85,9 @@ def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection
     """Another name, address, choice of kinds or shape. Raises WebhookRefused."""
     target, _ = check_url(url)
     Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, shape=shape, kinds=sorted(set(kinds)))
-    audit.note("webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+    audit.note(
+        "webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_join_kinds(kinds)}"
+    )
 
 
 @transaction.atomic
@@ -202,5 +204,5 @@ def _keep(webhook: Webhook, secret: str, before: str, *, until: datetime | None)
     rows.update(secret=None, old_secret=None, sealed=seal(secret), old_sealed=seal(before), old_until=until)
 
 
-def _listed(kinds: Collection[str]) -> str:
+def _join_kinds(kinds: Collection[str]) -> str:
     return ", ".join(sorted(set(kinds)))

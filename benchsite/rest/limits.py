@@ -93,7 +93,7 @@ def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
     """Count this request. Raises Problem("quota-exceeded") where a window has none left."""
     policies = list(chain.from_iterable(get_policies(name, token) for name in names))
     charged = _charge(policies)
-    request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
+    request.spent = [*_get_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
     exceeded = [spent for spent, is_counted in charged if not is_counted]
     if exceeded:
         wait_s = max(spent.ends_in_s for spent in exceeded)
@@ -109,7 +109,7 @@ def spend(request: HttpRequest, token: ApiToken, names: Sequence[Name]) -> None:
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
     """Say in the answer what is left."""
     policies, left = [], []
-    for spent in _spent(request):
+    for spent in _get_spent(request):
         policy = spent.policy
         policies.append(f'"{policy.name}";q={policy.quota};w={policy.window_s}')
         left.append(f'"{policy.name}";r={spent.left};t={spent.ends_in_s}')
@@ -118,7 +118,7 @@ def tell(request: HttpRequest, response: HttpResponseBase) -> None:
         response["RateLimit"] = ", ".join(left)
 
 
-def _spent(request: HttpRequest) -> list[Spent]:
+def _get_spent(request: HttpRequest) -> list[Spent]:
     return cast(list[Spent], getattr(request, "spent", []))
 
 
@@ -128,7 +128,7 @@ def _charge(policies: Sequence[Policy]) -> list[tuple[Spent, bool]]:
         return []
 
     now = time.time()
-    keys = [_key(policy.name, policy.owner, int(now // policy.window_s)) for policy in policies]
+    keys = [_build_key(policy.name, policy.owner, int(now // policy.window_s)) for policy in policies]
     answers = _charge_in_redis(policies, keys)
     if not answers:
         earlier = _read_used(keys)
@@ -149,7 +149,7 @@ def _charge_in_redis(policies: Sequence[Policy], keys: Sequence[str]) -> list[tu
 
     numbers = chain.from_iterable((policy.quota, policy.window_s) for policy in policies)
     try:
-        return cast(list[tuple[int, int]], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
+        return cast(list[tuple[int, int]], _connect_redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, *numbers))
     except OutOfMemoryError as error:
         _full_until = time.monotonic() + AWAY_S
         log.warning("Redis is full (%s): PostgreSQL counts requests for %g s", error, AWAY_S)
@@ -164,7 +164,7 @@ def _read_used(keys: Sequence[str]) -> list[int]:
     """The counts of Redis before it was full; none while it does not answer."""
     if time.monotonic() >= _away_until:
         with contextlib.suppress(RedisError):
-            return [int(used or 0) for used in _redis(settings.REDIS_URL).mget(keys)]
+            return [int(used or 0) for used in _connect_redis(settings.REDIS_URL).mget(keys)]
     return [0] * len(keys)
 
 
@@ -182,17 +182,17 @@ def used_uploads(team: Team) -> int | None:
     """Uploads of all tokens of a team in this hour; None while nobody can count."""
     window = int(time.time() // HOUR_S)
     try:
-        return int(_redis(settings.REDIS_URL).get(_key("uploads-per-team", team.pk, window)) or 0)
+        return int(_connect_redis(settings.REDIS_URL).get(_build_key("uploads-per-team", team.pk, window)) or 0)
     except RedisError:
         return None
 
 
-def _key(policy: str, owner: UUID, window: int) -> str:
+def _build_key(policy: str, owner: UUID, window: int) -> str:
     return f"limit:{policy}:{owner}:{window}"
 
 
 @lru_cache(maxsize=4)
-def _redis(url: str) -> Redis:
+def _connect_redis(url: str) -> Redis:
     return Redis.from_url(
         url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S, retry=Retry(NoBackoff(), 0)
     )

@@ -128,7 +128,7 @@ def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse
 
 @router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, summary="Read one webhook")
 def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
-    return _webhook(webhook_id)
+    return _get_webhook(webhook_id)
 
 
 @router.patch(
@@ -137,7 +137,7 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
     summary="Change a webhook, pause it or switch it on",
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
-    webhook = _webhook(webhook_id)
+    webhook = _get_webhook(webhook_id)
     me = bearer_in(request).user
     values = {name: getattr(webhook, name) for name in ("name", "url", "kinds", "shape")}
     changes = {key: value for key in values if (value := getattr(change, key)) is not None}
@@ -146,7 +146,7 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
             verbs.change(webhook, me, **{**values, **changes})
         if change.is_active is not None:
             (verbs.resume if change.is_active else verbs.pause)(webhook, me)
-    return _webhook(webhook_id)
+    return _get_webhook(webhook_id)
 
 
 @router.delete(
@@ -155,7 +155,7 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
     summary="Delete a webhook with the log of its deliveries",
 )
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
-    verbs.delete(_webhook(webhook_id), bearer_in(request).user)
+    verbs.delete(_get_webhook(webhook_id), bearer_in(request).user)
     return Status(204, None)
 
 
@@ -167,8 +167,8 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
 )
 def rotate_secret(request: HttpRequest, webhook_id: UUID) -> dict[str, object]:
     """For a day everything is signed with the old one as well."""
-    secret = verbs.rotate(_webhook(webhook_id), bearer_in(request).user)
-    return {"secret": secret, "webhook": _webhook(webhook_id)}
+    secret = verbs.rotate(_get_webhook(webhook_id), bearer_in(request).user)
+    return {"secret": secret, "webhook": _get_webhook(webhook_id)}
 
 
 @router.post(
@@ -181,7 +181,7 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     not. A receiver that does not answer takes five seconds. While too many tests are under way `in-flight` refuses
     another one: ask again as `Retry-After` says.
     """
-    webhook = _webhook(webhook_id)
+    webhook = _get_webhook(webhook_id)
     try:
         return deliveries.try_webhook(webhook)
     except deliveries.TryLater as busy:
@@ -196,9 +196,9 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     summary="List what a webhook was told",
 )
 def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQuery]) -> Slice[Delivery]:
-    rows = _webhook(webhook_id).deliveries.select_related("notice")
+    rows = _get_webhook(webhook_id).deliveries.select_related("notice")
     return get_page(request, rows, ("-created_at", "-pk"), query)
 
 
-def _webhook(pk: UUID) -> Webhook:
+def _get_webhook(pk: UUID) -> Webhook:
     return owned(Webhook.objects.select_related("team", "created_by"), pk)

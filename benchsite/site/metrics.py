@@ -61,49 +61,51 @@ class SiteCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield InfoMetricFamily(PASSED_ON + "release", "What runs here.", {"version": __version__})
-        yield _gauge("redis_up", "Whether Redis answers.", redis_answers())
+        yield _build_gauge("redis_up", "Whether Redis answers.", redis_answers())
         try:
-            metrics = list(_of_the_database())
+            metrics = list(_describe_database())
         except Error:
-            yield _gauge("database_up", "Whether PostgreSQL answers.", False)
+            yield _build_gauge("database_up", "Whether PostgreSQL answers.", False)
             return
-        yield _gauge("database_up", "Whether PostgreSQL answers.", True)
+        yield _build_gauge("database_up", "Whether PostgreSQL answers.", True)
         yield from metrics
 
 
-def _of_the_database() -> Iterator[Metric]:
-    yield from _runs()
-    yield from _generators()
-    [(alive, capacity)] = _rows(
+def _describe_database() -> Iterator[Metric]:
+    yield from _describe_runs()
+    yield from _describe_generators()
+    [(alive, capacity)] = _fetch_rows(
         "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
         [CONDUCTOR_SILENT_AFTER],
     )
-    yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
-    yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
-    [(count, oldest)] = _rows(
+    yield _build_gauge("conductors_alive", "Conductors that give signs of life.", alive)
+    yield _build_gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
+    [(count, oldest)] = _fetch_rows(
         "SELECT count(*), extract(epoch FROM now() - min(created_at)) FROM runs_upload"
         " WHERE state IN ('received', 'reading', 'completed', 'saving')"
     )
-    yield _gauge("uploads_waiting", "Uploads that wait to be read or saved.", count)
-    yield _gauge("uploads_oldest_wait_seconds", "How long the oldest of them has waited.", max(oldest or 0, 0))
-    [(count, oldest)] = _rows(
+    yield _build_gauge("uploads_waiting", "Uploads that wait to be read or saved.", count)
+    yield _build_gauge("uploads_oldest_wait_seconds", "How long the oldest of them has waited.", max(oldest or 0, 0))
+    [(count, oldest)] = _fetch_rows(
         "SELECT count(*), extract(epoch FROM now() - min(next_at)) FROM teams_delivery"
         " WHERE state = 'waiting' AND next_at <= now()"
     )
-    yield _gauge("deliveries_due", "Webhooks and e-mails that should be on their way.", count)
-    yield _gauge("deliveries_oldest_due_seconds", "How long the oldest of them has been due.", max(oldest or 0, 0))
-    [(size,)] = _rows("SELECT pg_database_size(current_database())")
-    yield _gauge("database_bytes", "Size of the database on disk.", size)
+    yield _build_gauge("deliveries_due", "Webhooks and e-mails that should be on their way.", count)
+    yield _build_gauge(
+        "deliveries_oldest_due_seconds", "How long the oldest of them has been due.", max(oldest or 0, 0)
+    )
+    [(size,)] = _fetch_rows("SELECT pg_database_size(current_database())")
+    yield _build_gauge("database_bytes", "Size of the database on disk.", size)
 
 
-def _runs() -> Iterator[Metric]:
+def _describe_runs() -> Iterator[Metric]:
     """The queue by its partial index, what ended from memory."""
     by_status = GaugeMetricFamily(
         PASSED_ON + "runs", "Runs by status; ended ones as of five minutes ago.", None, ["status"]
     )
     live = {status: 0 for status in Status.values if status not in Status.terminal()}
     oldest = silent = 0.0
-    for status, count, wait_s, silence_s in _rows(
+    for status, count, wait_s, silence_s in _fetch_rows(
         "SELECT status, count(*), extract(epoch FROM now() - min(created_at)),"
         " extract(epoch FROM now() - min(heartbeat_at)) FROM runs_run"
         " WHERE status IN ('queued', 'dispatched', 'running') AND source = 'scheduled' GROUP BY status"
@@ -114,16 +116,16 @@ def _runs() -> Iterator[Metric]:
         if status == Status.RUNNING:
             silent = max(float(silence_s), 0.0)
 
-    for status, count in {**live, **_ended()}.items():
+    for status, count in {**live, **_count_ended()}.items():
         by_status.add_metric([status], count)
 
     yield by_status
-    yield _gauge("queue_runs", "Runs that wait for their machines.", live[Status.QUEUED])
-    yield _gauge("queue_oldest_wait_seconds", "How long the oldest of them has waited.", oldest)
-    yield _gauge("run_heartbeat_age_seconds", "Silence of the running run that was heard of longest ago.", silent)
+    yield _build_gauge("queue_runs", "Runs that wait for their machines.", live[Status.QUEUED])
+    yield _build_gauge("queue_oldest_wait_seconds", "How long the oldest of them has waited.", oldest)
+    yield _build_gauge("run_heartbeat_age_seconds", "Silence of the running run that was heard of longest ago.", silent)
 
 
-def _ended() -> dict[str, int]:
+def _count_ended() -> dict[str, int]:
     """Runs that ended, by status; a cache that does not answer costs the count, not the page."""
     try:
         counts: dict[str, int] | None = cache.get(ENDED_KEY)
@@ -131,13 +133,13 @@ def _ended() -> dict[str, int]:
         return {}
     if counts is None:
         statuses = list(map(str, Status.terminal()))
-        rows = _rows("SELECT status, count(*) FROM runs_run WHERE status = ANY(%s) GROUP BY status", [statuses])
+        rows = _fetch_rows("SELECT status, count(*) FROM runs_run WHERE status = ANY(%s) GROUP BY status", [statuses])
         counts = dict.fromkeys(statuses, 0) | dict(rows)
         cache.set(ENDED_KEY, counts, ENDED_CACHE_S)
     return counts
 
 
-def _generators() -> Iterator[Metric]:
+def _describe_generators() -> Iterator[Metric]:
     ages = GaugeMetricFamily(
         PASSED_ON + "generator_heartbeat_age_seconds",
         "Since a load generator's last sign of life.",
@@ -145,7 +147,7 @@ def _generators() -> Iterator[Metric]:
         ["generator"],
     )
     alive = enabled = 0
-    for name, on, age_s, extra_s in _rows(
+    for name, on, age_s, extra_s in _fetch_rows(
         "SELECT name, enabled, extract(epoch FROM now() - last_seen_at), extract(epoch FROM extra_silence)"
         " FROM runs_loadgenerator"
         " ORDER BY last_seen_at DESC NULLS LAST LIMIT %s",
@@ -156,16 +158,16 @@ def _generators() -> Iterator[Metric]:
             ages.add_metric([name], max(float(age_s), 0.0))
             alive += on and age_s <= GENERATOR_SILENT_AFTER.total_seconds() + float(extra_s)
 
-    yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
-    yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
+    yield _build_gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
+    yield _build_gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages
 
 
-def _rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+def _fetch_rows(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters or None)
         return list(cursor.fetchall())
 
 
-def _gauge(name: str, says: str, value: Any) -> GaugeMetricFamily:
+def _build_gauge(name: str, says: str, value: Any) -> GaugeMetricFamily:
     return GaugeMetricFamily(PASSED_ON + name, says, float(value))

@@ -107,10 +107,10 @@ def test_bar_and_predicted_end_are_by_time(team):
     out = Terminal()
     progress = Progress([sweep.matrix], out)
     progress.planned_s = 100
-    progress._look()
+    progress._update()
     progress.started -= 120
     progress.last_ended -= 20
     progress.took_s = 100
-    progress._look()
+    progress._update()
     last = out.getvalue().rsplit("\r", 1)[-1]
     assert f"[{'#' * 18}{'-' * 12}] 5/10  2:00 elapsed" in last

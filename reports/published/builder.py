@@ -99,7 +99,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     material = gather(team, draft)
     items = {item.name: item for item in build_items(material)}
     names = chosen_names(draft, material, items)
-    problems = [*material.problems, *_licence_warnings(material)]
+    problems = [*material.problems, *_warn_of_licences(material)]
     missing = [name for name in draft.items if name not in items]
     if missing:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
@@ -115,7 +115,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "notes": draft.notes,
         "team": team.name,
         "published_at": "",
-        "demonstration": _demonstration(material),
+        "demonstration": _build_demonstration(material),
         "order": names,
         "figures": [_freeze_figure(team, items[name], material) for name in names if not items[name].is_table],
         "tables": tables,
@@ -125,11 +125,11 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
             "vendor_relations": draft.vendor_relations,
             "settings_reviewed_by": draft.settings_reviewed_by,
         },
-        "method": _method(material, runs),
+        "method": _build_method(material, runs),
         "sources": method.sources(runs, _collect_counted(material)),
     }
     _add_plan(content, material)
-    content = _without_secrets(content, material)
+    content = _remove_secrets(content, material)
     # Whose rows are sides: these may have footnotes.
     sided = [part for part in tables if part["table"]["columns"][:1] == ["side"]]
     return Built(
@@ -143,7 +143,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     )
 
 
-def _demonstration(material: Material) -> str:
+def _build_demonstration(material: Material) -> str:
     """The sentences that every reader must know first."""
     sentences = []
     if any(not curve.publishable for curve in material.curves):
@@ -169,7 +169,7 @@ def _add_plan(content: Content, material: Material) -> None:
         content["loads"] = {curve.name: list(curve.rungs) for curve in material.curves}
 
 
-def _licence_warnings(material: Material) -> Iterator[str]:
+def _warn_of_licences(material: Material) -> Iterator[str]:
     """Warnings for systems whose licences restrict the publication of benchmarks, or that are not in the catalog."""
     for slug, name in sorted({(curve.system, curve.system_name) for curve in material.curves}):
         system = load_catalog().systems.get(slug)
@@ -256,7 +256,7 @@ def _collect_counted(material: Material) -> dict[object, object]:
     return curves
 
 
-def _method(material: Material, runs: list[SourceRun]) -> Method:
+def _build_method(material: Material, runs: list[SourceRun]) -> Method:
     submitted = material.submitted
     ordered = {curve.sweep_id: submitted[curve.sweep_id] for curve in material.curves if curve.sweep_id in submitted}
     return {
@@ -268,7 +268,7 @@ def _method(material: Material, runs: list[SourceRun]) -> Method:
     }
 
 
-def _without_secrets(content: Content, material: Material) -> Content:
+def _remove_secrets(content: Content, material: Material) -> Content:
     """The second net: every text of the content searched, whatever made it."""
     redactor = material.redactor
     clean = dict(content)

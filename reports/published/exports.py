@@ -92,10 +92,10 @@ def _read_static(name: str) -> str:
 
 def file_name(title: str, digest: str, form: str) -> str:
     """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
-    return f"{_stem(title)}-{digest[:SHORT_DIGEST]}.{form}"
+    return f"{_build_stem(title)}-{digest[:SHORT_DIGEST]}.{form}"
 
 
-def _stem(title: str) -> str:
+def _build_stem(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
 
 
@@ -120,17 +120,17 @@ def as_zip(content: Content, digest: str, imported: str = "") -> bytes:
     archive = io.BytesIO()
     with ZipFile(archive, "w") as files:
         files.writestr(ZipInfo("report.csv"), "".join(map(csv_line, heads)))
-        for number, (name, cells) in enumerate([*parts, *_method_tables(content)], start=1):
+        for number, (name, cells) in enumerate([*parts, *_list_method_tables(content)], start=1):
             # A column without a heading on the page needs a name to be read by.
             headings = [column or "name" for column in cells["columns"]]
             table = build_table(Cells(columns=headings, rows=cells["rows"]))
-            stem = _stem(f"{number:02d} {name}")
+            stem = _build_stem(f"{number:02d} {name}")
             files.writestr(ZipInfo(f"{stem}.csv"), table.as_csv())
 
     return archive.getvalue()
 
 
-def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
+def _list_method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
     method = content["method"]
     yield "Environment", method["environment"]
     yield "Validity", method["validity"]
@@ -150,7 +150,7 @@ def as_markdown(content: Content, digest: str, address: str, imported: str = "")
         "parts": in_order(content),
         "disclosed": [(label, str(disclosures.get(key) or NOT_STATED)) for key, label in DISCLOSED],
         "algorithms": sorted(content["method"]["algorithms"].items()),
-        "tables": [(title, cells) for title, cells in _method_tables(content) if cells["rows"]],
+        "tables": [(title, cells) for title, cells in _list_method_tables(content) if cells["rows"]],
     }
     rendered = render_to_string("reports/frozen/report.md", context)
     text = re.sub(r"\n{3,}", "\n\n", rendered)

@@ -47,7 +47,7 @@ CEILING_RULE: Final = "ceiling by ladder 2"
 Field = str | Callable[[Submitted], Cell]  # a path in the spec, or what reads the value
 
 
-def _facts(machines: Sequence[MachineSpec], name: str, format_number: Callable[[Any], str]) -> str:
+def _join_facts(machines: Sequence[MachineSpec], name: str, format_number: Callable[[Any], str]) -> str:
     """A fact of these machines; several values where they differ."""
     texts = []
     for machine in machines:
@@ -60,11 +60,11 @@ def _facts(machines: Sequence[MachineSpec], name: str, format_number: Callable[[
 
 
 def _node(name: str, format_number: Callable[[Any], str] = str) -> Field:
-    return lambda run: _facts(run.spec["cluster"]["machines"], name, format_number)
+    return lambda run: _join_facts(run.spec["cluster"]["machines"], name, format_number)
 
 
 def _generator(name: str) -> Field:
-    return lambda run: _facts([generator["machine"] for generator in run.spec["generators"]], name, str)
+    return lambda run: _join_facts([generator["machine"] for generator in run.spec["generators"]], name, str)
 
 
 def _settings(path: str) -> Field:
@@ -75,7 +75,7 @@ def _acknowledged(path: str) -> Field:
     return lambda run: ACK_SAYS.get(str(spec_value(run.spec, path)))
 
 
-def _loss(run: Submitted) -> str:
+def _describe_loss(run: Submitted) -> str:
     record: Mapping[str, Any] = run.spec["mode"]["record"]
     if "loss_window_s" not in record:
         return UNKNOWN
@@ -88,7 +88,7 @@ def _loss(run: Submitted) -> str:
     return text
 
 
-def _window(run: Submitted) -> str:
+def _describe_window(run: Submitted) -> str:
     window = run.spec["window"]
     measured = "as long as it lasted"
     if window["min_measure_s"] is not None:
@@ -96,13 +96,13 @@ def _window(run: Submitted) -> str:
     return f"{measured} after {window['warmup_s']} s of warm-up"
 
 
-def _properties(run: Submitted) -> str:
+def _list_properties(run: Submitted) -> str:
     """The workload as YCSB reads it; properties that Benchsite does not know stay away."""
     stated = run.spec["workload"]["properties"]
     return ", ".join(f"{name}={stated[name]}" for name in sorted(stated) if name in WORKLOAD_PROPERTIES)
 
 
-def _image(run: Submitted) -> str:
+def _read_image(run: Submitted) -> str:
     """Its name and tag; not the registry, nor the place there, which may be nobody else's business."""
     reference, _, _ = str(run.container.get("reference") or "").partition("@")
     _, _, name = reference.rpartition("/")
@@ -128,7 +128,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "how it was run": lambda run: SOURCE_SAYS["uploaded" if "stated" in run.spec else "scheduled"],
     "version, as stated": "database.version",
     "version, as the server says": attrgetter("server_version"),
-    "image of the container": _image,
+    "image of the container": _read_image,
     "digest of the image in its registry (SHA-256)": _sha256("digest"),
     "id of the image (SHA-256)": _sha256("image_id"),
     "durability mode": "mode.name",
@@ -136,19 +136,19 @@ FIELDS: Final[Mapping[str, Field]] = {
     "other copies that have answered": lambda run: str(run.spec["mode"]["record"].get("replicas_acked", UNKNOWN)),
     "those copies had done": _acknowledged("mode.record.replica_ack"),
     "a read may see": lambda run: str(run.spec["mode"]["record"].get("reads", UNKNOWN)).replace("_", " "),
-    "a power failure of one node may lose": _loss,
+    "a power failure of one node may lose": _describe_loss,
     "settings of the mode": _settings("mode.server_settings"),
     "the mode's client properties": _settings("mode.client_properties"),
     "settings of the database": _settings("database.settings"),
     "client properties": _settings("database.binding_properties"),
     "replication factor": "database.replication_factor",
     "workload": "workload.name",
-    "workload properties": _properties,
+    "workload properties": _list_properties,
     "records": "dataset.records",
     "bytes of a record": "dataset.record_bytes",
     "requests to the hottest 1 % of the keys": lambda run: describe_key_share(run.spec, "hottest_percent"),
     "requests to the 10 hottest keys": lambda run: describe_key_share(run.spec, "hottest_ten"),
-    "measured": _window,
+    "measured": _describe_window,
     "purpose": "purpose",
     "nodes": lambda run: cluster_facts(run.spec).nodes,
     "provisioned by": "cluster.provisioner",

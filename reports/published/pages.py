@@ -65,10 +65,10 @@ def get_page(content: Content) -> dict[str, Any]:
         "title": content["title"],
         "headline": content["headline"],
         "team": content["team"],
-        "published_at": _instant(content["published_at"]),
+        "published_at": _parse_instant(content["published_at"]),
         "demonstration": content["demonstration"],
         "disclosures": list(_describe_disclosures(content)),
-        "parts": list(_parts(content)),
+        "parts": list(_list_parts(content)),
         "judged": [_describe_verdict(verdict) for verdict in content["verdicts"]],  # against a baseline
         "sentences": method["sentences"],
         "algorithms": sorted((str(name), str(version)) for name, version in method["algorithms"].items()),
@@ -76,7 +76,7 @@ def get_page(content: Content) -> dict[str, Any]:
         "validity": grid(method["validity"]),
         "excluded": grid(method["excluded"]),
         "sources": grid(sources_table(content)),
-        "again": _again(content),
+        "again": _build_script(content),
     }
 
 
@@ -87,7 +87,7 @@ def _describe_disclosures(content: Content) -> Iterator[tuple[str, str, bool]]:
         yield label, text or NOT_STATED, bool(text)
 
 
-def _again(content: Content) -> dict[str, str]:
+def _build_script(content: Content) -> dict[str, str]:
     """The script that repeats the report, or why there is none; empty for a report without a plan."""
     if not content.get("plan"):
         return {}
@@ -99,13 +99,13 @@ def _again(content: Content) -> dict[str, str]:
 
 def part_named(content: Content, name: str, kind: str) -> dict[str, Any] | None:
     """One figure or table of the report."""
-    for part in _parts(content):
+    for part in _list_parts(content):
         if part["name"] == name and part["kind"] == kind:
             return part
     return None
 
 
-def _parts(content: Content) -> Iterator[dict[str, Any]]:
+def _list_parts(content: Content) -> Iterator[dict[str, Any]]:
     """Figures and tables in their places: what the content says of each, and how its page shows it."""
     numbers = {"figure": 0, "table": 0}
     parts: list[Any] = in_order(content)
@@ -185,22 +185,22 @@ def _describe_verdict(verdict: dict[str, Any]) -> dict[str, str]:
     low, high = verdict.get("low"), verdict.get("high")
     interval = formatting.NOTHING
     if formatting.is_number(low) and verdict.get("bound") == "at least":
-        interval = f"at least {_times(low)}"
+        interval = f"at least {_format_ratio(low)}"
     elif formatting.is_number(low) and formatting.is_number(high):
-        interval = f"{_times(low)} to {_times(high)}"
+        interval = f"{_format_ratio(low)} to {_format_ratio(high)}"
     names = ("side", "baseline", "metric", "outcome", "reason", "algorithm")
     texts = {name: str(verdict.get(name, "")) for name in names}
     tone = OUTCOMES.get(texts["outcome"], "")
-    return {**texts, "ratio": _times(verdict.get("ratio")), "interval": interval, "tone": tone}
+    return {**texts, "ratio": _format_ratio(verdict.get("ratio")), "interval": interval, "tone": tone}
 
 
-def _times(ratio: object) -> str:
+def _format_ratio(ratio: object) -> str:
     if isinstance(ratio, int | float):
         return f"{formatting.significant(float(ratio))}\N{MULTIPLICATION SIGN}"
     return formatting.NOTHING
 
 
-def _instant(text: str) -> dt.datetime | None:
+def _parse_instant(text: str) -> dt.datetime | None:
     try:
         instant = dt.datetime.fromisoformat(text)
     except ValueError:

@@ -82,13 +82,13 @@ class NumbersChanged(PublishRefused):
 
 def begin(team: Team, user: User | None, query: str, title: str = "") -> Report:
     """A draft about the comparison in that address. Nobody sees it but the team."""
-    draft = _pinned(team, Draft(query=query.removeprefix("?")[:MAX_QUERY_LENGTH].replace("\0", "")))
+    draft = _pin(team, Draft(query=query.removeprefix("?")[:MAX_QUERY_LENGTH].replace("\0", "")))
     return Report.objects.create(
         team=team, title=build_title(title), draft=draft.as_json(), created_by=user, access=Report.Access.PRIVATE
     )
 
 
-def _pinned(team: Team, draft: Draft) -> Draft:
+def _pin(team: Team, draft: Draft) -> Draft:
     """The draft about what its address means today, and not about whichever matrix is the newest at publishing."""
     query = pinned(team, draft.selection).query().removeprefix("?")
     if len(query) <= MAX_QUERY_LENGTH:
@@ -121,7 +121,7 @@ def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *,
     `pictures` are PNGs by the names of figures; one that is none is left away. `seen` is the digest of what the author
     was shown. Raises PublishRefused, and NumbersChanged where it would be something else by now.
     """
-    return _publish(report, user, _publishable(report, seen), pictures)
+    return _publish(report, user, _build_publishable(report, seen), pictures)
 
 
 def publish_once(report: Report, user: User | None) -> Built:
@@ -132,8 +132,8 @@ def publish_once(report: Report, user: User | None) -> Built:
     refuse_public(report, user)
     draft = parse_draft(report.draft)
     refuse_unclear(report.team, draft)
-    report.draft = _pinned(report.team, draft).as_json()
-    built_report = _publishable(report)
+    report.draft = _pin(report.team, draft).as_json()
+    built_report = _build_publishable(report)
     with transaction.atomic():
         report.save()
         _publish(report, user, built_report, {})
@@ -148,7 +148,7 @@ def refuse_unclear(team: Team, draft: Draft) -> None:
     _refuse_what_is_lost(team, draft)
 
 
-def _publishable(report: Report, seen: str = "") -> Built:
+def _build_publishable(report: Report, seen: str = "") -> Built:
     _refuse_what_is_lost(report.team, parse_draft(report.draft))
     built_report = built(report)
     if not built_report.content["sources"]:

@@ -140,10 +140,10 @@ class Redactor:
             self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN))
             names.append(HIDDEN)
         parts, end = [], 0
-        for kind, match in self._matches(without_secrets):
+        for kind, match in self._find_matches(without_secrets):
             name = match.group()
             if name not in self._found:
-                self._found[name] = (kind, self._becomes(name, kind, written))
+                self._found[name] = (kind, self._choose_replacement(name, kind, written))
             _, becomes = self._found[name]
             names.append(name)
             parts += [without_secrets[end : match.start()], becomes]
@@ -151,14 +151,14 @@ class Redactor:
         parts.append(without_secrets[end:])
         return "".join(parts), tuple(names)
 
-    def _names_near(self, text: str) -> frozenset[str]:
+    def _find_names_near(self, text: str) -> frozenset[str]:
         """The site's names that begin with a word of this text."""
         words = {word.casefold() for word in _WORD.findall(text)} | {""}
         return frozenset(chain.from_iterable(self._by_word[word] for word in words & self._by_word.keys()))
 
-    def _matches(self, text: str) -> Iterator[tuple[Kind, re.Match[str]]]:
+    def _find_matches(self, text: str) -> Iterator[tuple[Kind, re.Match[str]]]:
         """The matches from left to right; where several begin at one place, a name, else the first pattern."""
-        names = self._names_near(text)
+        names = self._find_names_near(text)
         if names not in self._compiled:
             self._compiled[names] = re.compile(_build_names_pattern(names), re.IGNORECASE)
         pattern = self._compiled[names]
@@ -176,13 +176,13 @@ class Redactor:
             if other and other.start() < match.end():
                 other = _LOOKS_LIKE.search(text, match.end())
 
-    def _becomes(self, text: str, kind: Kind, written: bool) -> str:
+    def _choose_replacement(self, text: str, kind: Kind, written: bool) -> str:
         if text in self._kept:
             return text
         if kind is Kind.NAME:
             return self._names[text.casefold()]
         if kind is Kind.SITE and written and not _PRIVATE_SITE.search(text):
-            names = self._names_near(text)
+            names = self._find_names_near(text)
             if not names or not re.search(_build_names_pattern(names), text, re.IGNORECASE):
                 return text
 

@@ -333,7 +333,7 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
     name = min(readings, key=lambda name: readings[name].throughput_ops_s or 0.0)
     worst = readings[name]
     if worst.throughput_ops_s is None:
-        lowest, _ = worst.between
+        lowest = worst.between[0]
         return _refuse(curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=lowest)
 
     at_least = ""

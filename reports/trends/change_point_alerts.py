@@ -106,7 +106,7 @@ def _note(row: HistoryRow, alerts: Sequence[Alert]) -> bool:
         return metric == THROUGHPUT_METRIC, abs(entry.change.relative or 0)
 
     metric, first = max(alerts, key=weigh)
-    subject = f"{row}: {_in_words(metric, first)}"
+    subject = f"{row}: {_describe_change(metric, first)}"
     path = reverse("history-series", args=[row.config_key])
     if len(alerts) > 1:
         subject += f", and {len(alerts) - 1} more"
@@ -116,18 +116,18 @@ def _note(row: HistoryRow, alerts: Sequence[Alert]) -> bool:
         NoticeKind.CHANGE_POINT,
         row.team,
         subject=subject,
-        text="\n".join(_line(*alert) for alert in alerts),
+        text="\n".join(_format_line(*alert) for alert in alerts),
         path=path,
         data={
             "history": {"config_key": row.config_key, "name": str(row)},
-            "changes": [_data(*alert) for alert in alerts],
+            "changes": [_build_data(*alert) for alert in alerts],
         },
         key=f"change_point:{row.pk}:{first.point.first}:{metric}",
     )
     return notice is not None
 
 
-def _in_words(metric: Metric, entry: HistoryChange) -> str:
+def _describe_change(metric: Metric, entry: HistoryChange) -> str:
     change = entry.change
     words = metric.label
     if change.relative is not None:
@@ -137,13 +137,13 @@ def _in_words(metric: Metric, entry: HistoryChange) -> str:
     return f"{words}, worse"
 
 
-def _line(metric: Metric, entry: HistoryChange) -> str:
+def _format_line(metric: Metric, entry: HistoryChange) -> str:
     before, after = metric.text(entry.change.before), metric.text(entry.change.after)
     since = entry.point
-    return f"{_in_words(metric, entry)}: {before} → {after} since {since.label} ({since.at:%Y-%m-%d})"
+    return f"{_describe_change(metric, entry)}: {before} → {after} since {since.label} ({since.at:%Y-%m-%d})"
 
 
-def _data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
+def _build_data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
     change, point = entry.change, entry.point
     unit = "ops/s"
     if metric.operation:

@@ -133,10 +133,10 @@ def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
     groups: dict[object, list[Measured]] = {}
     for run in runs:
         groups.setdefault(run.commit or run.matrix_id or run.at.date(), []).append(run)
-    return tuple(_point(group) for group in groups.values())
+    return tuple(_build_point(group) for group in groups.values())
 
 
-def _point(group: Sequence[Measured]) -> HistoryPoint:
+def _build_point(group: Sequence[Measured]) -> HistoryPoint:
     first = group[0]
     label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
     if len(group) == 1 and first.usable:
@@ -230,7 +230,7 @@ class History:
 
     @cached_property
     def changes(self) -> tuple[HistoryChange, ...]:
-        return tuple(self._entry(change) for change in self.course.changes)
+        return tuple(self._build_entry(change) for change in self.course.changes)
 
     @property
     def counted(self) -> int:
@@ -251,7 +251,7 @@ class History:
             return self.points[self.followed[-1]]
         return None
 
-    def _entry(self, change: Change) -> HistoryChange:
+    def _build_entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
         return HistoryChange(change, self.points[index], index, self._find_triage(change))
 

@@ -171,7 +171,7 @@ class Conductor:
         try:
             if self.run.cancel_requested_at:
                 raise RunCancelled
-            for step in self._steps():
+            for step in self._list_steps():
                 retry(step, check=self.heartbeat.check)
         except RunCancelled:
             self._end(Status.CANCELLED, Reason.CANCELLED_BY_USER, "Cancelled while it ran; its output so far is kept.")
@@ -191,7 +191,7 @@ class Conductor:
             self._stop_counters()
             self._cancel_faults()
 
-    def _steps(self) -> tuple[Callable[[], None], ...]:
+    def _list_steps(self) -> tuple[Callable[[], None], ...]:
         """In order. Each can be repeated: `retry` does so when PostgreSQL was away in the middle of it."""
         return (
             self._provision,
@@ -313,7 +313,7 @@ class Conductor:
         self.standing.note_inserts(self.run, self._inserts_by_client())
 
     def _inserts_by_client(self) -> list[int | None]:
-        return [client.facts.get("inserts") for client in self._clients() if inserts(client.order["properties"])]
+        return [client.facts.get("inserts") for client in self._select_clients() if inserts(client.order["properties"])]
 
     def _collect(self) -> None:
         """Merge the clients' output, once it can be read."""
@@ -350,7 +350,7 @@ class Conductor:
 
     def _order_clients(self) -> None:
         """One row per client process; the message to its load generator is sent while it is not claimed."""
-        if self._clients().exists():
+        if self._select_clients().exists():
             return  # An earlier attempt was committed although its answer was lost.
         orders = order_clients(
             self.spec,
@@ -365,12 +365,12 @@ class Conductor:
             order.order["servers"] = list(self.standing.server.nodes)
         ClientRun.objects.bulk_create(orders)
 
-    def _clients(self) -> QuerySet[ClientRun]:
+    def _select_clients(self) -> QuerySet[ClientRun]:
         return ClientRun.objects.filter(run=self.run).select_related("load_generator")
 
     def _start_clients(self) -> None:
         """Once all clients are connected, name the instant, on PostgreSQL's clock, at which they begin together."""
-        clients = list(self._clients())
+        clients = list(self._select_clients())
         self._hinted_at = -HINT_INTERVAL_S
         # The instant that was named before an outage stays: clients may have read it.
         self.run.refresh_from_db(fields=["starts_at"])
@@ -457,20 +457,20 @@ class Conductor:
     def _are_ready(self, expected: int) -> bool:
         """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""
         if time.monotonic() - self._hinted_at >= HINT_INTERVAL_S:
-            for client in self._clients().filter(state=ClientRun.State.WAITING):
+            for client in self._select_clients().filter(state=ClientRun.State.WAITING):
                 assert client.load_generator is not None
                 try:
                     current_app.send_task("load.client", args=[str(client.pk)], queue=client.load_generator.queue)
                 except BrokerError as error:
                     log.warning("Redis does not answer (%s); trying again.", error)
             self._hinted_at = time.monotonic()
-        return self._clients().filter(state=ClientRun.State.READY).count() == expected
+        return self._select_clients().filter(state=ClientRun.State.READY).count() == expected
 
     def _wait_until_finished(self) -> None:
         # The rows are of no interest before the clients' time is up, and reading them costs the machine something.
         self._sleep(max(0.0, self._expected_end - time.monotonic() - 1.0))
-        deadline = max(client.order["deadline_s"] for client in self._clients()) + ready_deadline_s(self.spec)
-        unfinished = self._clients().exclude(state=ClientRun.State.FINISHED)
+        deadline = max(client.order["deadline_s"] for client in self._select_clients()) + ready_deadline_s(self.spec)
+        unfinished = self._select_clients().exclude(state=ClientRun.State.FINISHED)
         working = unfinished.exclude(state=ClientRun.State.STORING)
         self._wait(lambda: not working.exists(), FINISH_POLL_S, deadline, "to finish")
         # What was measured is worth the wait: the clients go on beating while the artifact store is full or away.
@@ -508,7 +508,7 @@ class Conductor:
         self.standing.check_alive()
         if client.state != ClientRun.State.FAILED or client.reason in generators.UNFIT:
             generators.quarantine(client)
-        raise _client_trouble(client)
+        raise _describe_client_trouble(client)
 
     def _wait(
         self, is_done: Callable[[], bool], poll_s: float, deadline_s: float, goal: str, reason: Reason = Reason.TIMEOUT
@@ -519,7 +519,7 @@ class Conductor:
             if time.monotonic() > end:
                 states = [
                     f"client {client.number} on {client.load_generator}: {client.get_state_display()}"
-                    for client in self._clients()[:MAX_NAMED_CLIENTS]
+                    for client in self._select_clients()[:MAX_NAMED_CLIENTS]
                 ]
                 detail = f"The clients took longer than {grouped(deadline_s)} s {goal} ({'; '.join(states)})."
                 raise RunFailed(reason, detail)
@@ -549,7 +549,7 @@ class Conductor:
 
     def _wait_until_stopped(self) -> None:
         end = time.monotonic() + STOP_DEADLINE_S
-        running = self._clients().filter(claimed_at__isnull=False, output_stored_at__isnull=True)
+        running = self._select_clients().filter(claimed_at__isnull=False, output_stored_at__isnull=True)
         alive = Q(load_generator__last_seen_at__gt=generators.silent_before("load_generator__"))
         while running.filter(alive).exists() and time.monotonic() < end:
             time.sleep(READY_POLL_S)
@@ -579,7 +579,7 @@ class Conductor:
             retry(lambda: lifecycle.note(self.run.pk, self.claim, text=problem))
 
 
-def _client_trouble(client: ClientRun) -> RunFailed:
+def _describe_client_trouble(client: ClientRun) -> RunFailed:
     name = client.load_generator or "a load generator"
     if client.state == ClientRun.State.FAILED:
         reason = Reason(client.reason or Reason.CLIENT_FAILED)

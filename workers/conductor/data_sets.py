@@ -53,7 +53,7 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
         confirmation = find_confirmation(run.cluster, target)
         check_keys = [build_key(number) for number in check_records(run.cluster.team_id)]
     if not system.administered:
-        return _stated_target(run, f"{system.name} at {target}", confirmation)
+        return _build_stated_target(run, f"{system.name} at {target}", confirmation)
 
     administration = server.administration
     choices = f"the database's property {system.binding.endpoint.database}"
@@ -78,7 +78,7 @@ def get_target(run: Run, server: Server) -> DataTarget | StatedTarget:
     )
 
 
-def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -> StatedTarget:
+def _build_stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -> StatedTarget:
     """Records are counted by what the clients of a load inserted."""
 
     def note_loaded(fingerprint: str) -> None:

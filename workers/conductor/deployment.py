@@ -230,13 +230,13 @@ class Standing:
 
     def note_inserts(self, run: Run, by_clients: Sequence[int | None]) -> None:
         """What each client may have inserted, None where it did not say."""
-        if keys := self._inserted_keys(run, by_clients):
+        if keys := self._find_inserted_keys(run, by_clients):
             with _failing_as(Reason.SERVER_LOST):
                 get_target(run, self.server).note_inserts(len(keys), first=self.first_insert)
 
     def count_inserts(self, run: Run, by_clients: Sequence[int | None]) -> int | None:
         """How many of the records that the clients may have inserted are there; None where nobody can count them."""
-        keys = self._inserted_keys(run, by_clients)
+        keys = self._find_inserted_keys(run, by_clients)
         is_new = run.spec["load_policy"] != Matrix.LoadPolicy.EXISTING or self.first_insert is not None
         if not keys or not is_new or len(keys) > MAX_COUNTED_RECORDS:
             return None
@@ -244,7 +244,7 @@ class Standing:
             return get_target(run, self.server).count_range(keys.start, keys.stop)
         return None
 
-    def _inserted_keys(self, run: Run, by_clients: Sequence[int | None]) -> range:
+    def _find_inserted_keys(self, run: Run, by_clients: Sequence[int | None]) -> range:
         """The numbers of all keys that clients may have inserted: each of the n that insert takes every n-th one."""
         inserts = [count for count in by_clients if count is not None]
         if run.phase != Phase.MEASURE or not inserts or len(inserts) < len(by_clients):
@@ -271,7 +271,7 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
             if is_alive and deployment.state == State.UP:
                 return Standing(deployment, provisioner, server, fresh=False)
             if is_alive and deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
-                return _came_up(deployment, provisioner, server)
+                return _note_up(deployment, provisioner, server)
         # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
         machines = run.cluster.nodes.values("machine")
         running = Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=State.running())
@@ -306,7 +306,7 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
             Deployment.objects.filter(pk=deployment.pk).update(
                 state=State.GONE, process={}, fingerprint="", conductor=None
             )
-        provisioner, _ = _servers.pop(deployment.pk, None) or (_removing_provisioner(deployment), None)
+        provisioner, _ = _servers.pop(deployment.pk, None) or (_build_removing_provisioner(deployment), None)
         try:
             provisioner.remove()
         except Exception:
@@ -384,7 +384,7 @@ def _get_or_create_deployment(run: Run) -> Deployment:
 def _start(run: Run, deployment: Deployment) -> Standing:
     """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
     assert run.cluster is not None
-    provisioner = provisioner_for(run.cluster.provisioner, _server_spec(deployment, run))
+    provisioner = provisioner_for(run.cluster.provisioner, _build_server_spec(deployment, run))
     if isinstance(provisioner, ProcessProvisioner) and run.matrix is not None:
         provisioner.has_volatile_disk = any(fault["kind"] == "slow_disk" for fault in run.matrix.faults)
     rows = Deployment.objects.filter(pk=deployment.pk)
@@ -401,7 +401,7 @@ def _start(run: Run, deployment: Deployment) -> Standing:
     if (deployment.host, deployment.port) not in (("", None), (server.host, server.port)):
         _refuse_another_server(run, server)
     _servers[deployment.pk] = (provisioner, server)
-    return _came_up(deployment, provisioner, server)
+    return _note_up(deployment, provisioner, server)
 
 
 def _refuse_another_server(run: Run, server: Server) -> None:
@@ -418,7 +418,7 @@ def _refuse_another_server(run: Run, server: Server) -> None:
         ) from error
 
 
-def _came_up(deployment: Deployment, provisioner: ServerProvisioner, server: Server) -> Standing:
+def _note_up(deployment: Deployment, provisioner: ServerProvisioner, server: Server) -> Standing:
     Deployment.objects.filter(pk=deployment.pk).update(
         state=State.UP, folder=server.folder, host=server.host, port=server.port, process=server.process,
         server_version=server.version,
@@ -451,7 +451,7 @@ def _stop(deployment: Deployment) -> None:
     rows.update(state=State.DOWN, process={}, conductor=None)
 
 
-def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
+def _build_removing_provisioner(deployment: Deployment) -> ServerProvisioner:
     """A provisioner that knows enough to remove a server of an earlier process."""
     database = deployment.database
     system = load_catalog().system(database.system, database.flavour, database.own_modes)
@@ -459,7 +459,7 @@ def _removing_provisioner(deployment: Deployment) -> ServerProvisioner:
     return provisioner_for(deployment.cluster.provisioner, spec)
 
 
-def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
+def _build_server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     database, spec = deployment.database, run.spec["database"]
     system = load_catalog().system(run.system, run.spec["client"]["flavour"], database.own_modes)
     # Secrets are not part of a spec: they are those that the database has now.
@@ -480,7 +480,7 @@ def _server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         networks=tuple(run.team.external_networks),
         replication_factor=spec["replication_factor"] or 1,
         build=run.spec.get("build"),
-        cpus=_server_cpus(run),
+        cpus=_choose_server_cpus(run),
     )
 
 
@@ -496,7 +496,7 @@ def check_unchecked_settings(system: System, stated: Mapping[str, str]) -> None:
             )
 
 
-def _server_cpus(run: Run) -> tuple[int, ...]:
+def _choose_server_cpus(run: Run) -> tuple[int, ...]:
     """The server's share of this machine's CPUs where clients of the run are beside it; empty: all of them."""
     cluster = cast(RunSpec, run.spec)["cluster"]
     nodes = {machine["id"] for machine in cluster["machines"]}

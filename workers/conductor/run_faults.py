@@ -102,7 +102,7 @@ class FaultInjector:
                 if self._cancelled.wait(max(0.0, begin_s - PREPARATION_S - time.monotonic())):
                     return
 
-                applied = self._applied(record["fault"])
+                applied = self._prepare(record["fault"])
                 if self._cancelled.wait(max(0.0, begin_s - time.monotonic())):
                     return
 
@@ -120,7 +120,7 @@ class FaultInjector:
                 record["error"] = str(error)
                 self._note(f"Fault {number} failed ({sentence}): {error}")
 
-    def _applied(self, fault: FaultSpec) -> AbstractContextManager[None]:
+    def _prepare(self, fault: FaultSpec) -> AbstractContextManager[None]:
         """Within it the fault lasts. To be called after the fault before: that may have started other processes."""
         match fault["kind"]:
             case "pause":

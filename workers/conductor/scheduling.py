@@ -70,11 +70,11 @@ def tick() -> list[uuid.UUID]:
     """One look at the queue: choose, take the leases, dispatch. Answers the dispatched runs."""
     with transaction.atomic():
         _start_calibrations()
-        candidates, now = _candidates()
+        candidates, now = _find_candidates()
         if not candidates:
             return []
-        last_served = _last_served({run.team_id for run in candidates})
-        choice = choose(candidates, _busy(), _free_times(now), last_served, now)
+        last_served = _read_last_served({run.team_id for run in candidates})
+        choice = choose(candidates, _read_busy_machines(), _read_free_times(now), last_served, now)
         if choice.reserved:
             Run.objects.filter(pk__in=[run.run_id for run in choice.reserved]).update(reserved_at=now)
         without_data = _load_anew({run.run_id for run in choice.started})
@@ -91,7 +91,7 @@ def _start_calibrations() -> None:
     )
 
 
-def _candidates() -> tuple[list[Candidate], datetime]:
+def _find_candidates() -> tuple[list[Candidate], datetime]:
     """The first run of each lane whose cluster is idle, whose load generators are alive and for which a conductor is,
     and PostgreSQL's time.
     """
@@ -136,7 +136,7 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     return candidates, now
 
 
-def _busy() -> dict[uuid.UUID, datetime]:
+def _read_busy_machines() -> dict[uuid.UUID, datetime]:
     """Each leased machine with the predicted end of its run or calibration."""
     ends = {}
     for machine_id, taken_at, expected_s in Lease.objects.values_list("machine_id", "taken_at", "run__expected_s"):
@@ -145,7 +145,7 @@ def _busy() -> dict[uuid.UUID, datetime]:
     return ends
 
 
-def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
+def _read_free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
     """When the slots of each living conductor are free. A dispatched run takes one until its conductor has it."""
     times = free_times(now)
     dispatched = Run.objects.filter(status=Status.DISPATCHED).order_by("dispatched_at")
@@ -156,7 +156,7 @@ def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
     return times
 
 
-def _last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:
+def _read_last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:
     """When a run of each team last started."""
     starts = Run.objects.filter(team=OuterRef("pk"), dispatched_at__isnull=False).order_by("-dispatched_at")
     teams = Team.objects.filter(pk__in=team_ids).annotate(last=Subquery(starts.values("dispatched_at")[:1]))

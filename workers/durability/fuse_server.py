@@ -149,14 +149,16 @@ class FuseServer:
     # --- names
 
     def lookup(self, number: int, arguments: Request) -> bytes:
-        return self.entry(self.disk.lookup(self.folder(number), _first_name(arguments)))
+        return self.entry(self.disk.lookup(self.folder(number), _read_first_name(arguments)))
 
     def make_folder(self, number: int, arguments: Request) -> bytes:
         (mode,) = struct.unpack_from("<I", arguments)
-        return self.entry(self.disk.make_folder(self.folder(number), _first_name(arguments[8:]), mode, *self.owner))
+        return self.entry(
+            self.disk.make_folder(self.folder(number), _read_first_name(arguments[8:]), mode, *self.owner)
+        )
 
     def make_symlink(self, number: int, arguments: Request) -> bytes:
-        name, target = _names(arguments)
+        name, target = _split_names(arguments)
         return self.entry(self.disk.make_symlink(self.folder(number), name, target, *self.owner))
 
     def read_symlink(self, number: int, arguments: Request) -> bytes:
@@ -166,28 +168,28 @@ class FuseServer:
         return os.fsencode(node.target)
 
     def unlink(self, number: int, arguments: Request) -> bytes:
-        self.disk.unlink(self.folder(number), _first_name(arguments))
+        self.disk.unlink(self.folder(number), _read_first_name(arguments))
         return b""
 
     def remove_folder(self, number: int, arguments: Request) -> bytes:
-        self.disk.remove_folder(self.folder(number), _first_name(arguments))
+        self.disk.remove_folder(self.folder(number), _read_first_name(arguments))
         return b""
 
     def rename(self, number: int, arguments: Request) -> bytes:
         (to,) = struct.unpack_from("<Q", arguments)
-        name, new_name = _names(arguments[8:])
+        name, new_name = _split_names(arguments[8:])
         self.disk.rename(self.folder(number), name, self.folder(to), new_name)
         return b""
 
     def rename_with_flags(self, number: int, arguments: Request) -> bytes:
         to, flags = struct.unpack_from("<QI", arguments)
-        name, new_name = _names(arguments[16:])
+        name, new_name = _split_names(arguments[16:])
         self.disk.rename(self.folder(number), name, self.folder(to), new_name, flags)
         return b""
 
     def link(self, number: int, arguments: Request) -> bytes:
         (file,) = struct.unpack_from("<Q", arguments)
-        self.disk.link(self.node(file), self.folder(number), _first_name(arguments[8:]))
+        self.disk.link(self.node(file), self.folder(number), _read_first_name(arguments[8:]))
         return self.entry(self.node(file))
 
     def list_folder(self, number: int, arguments: Request) -> bytes:
@@ -209,7 +211,7 @@ class FuseServer:
     # --- attributes
 
     def get_attributes(self, number: int, arguments: Request) -> bytes:
-        return struct.pack("<QII", VALID_S, 0, 0) + _attributes(self.node(number))
+        return struct.pack("<QII", VALID_S, 0, 0) + _pack_attributes(self.node(number))
 
     def set_attributes(self, number: int, arguments: Request) -> bytes:
         node = self.node(number)
@@ -235,7 +237,7 @@ class FuseServer:
 
     def create(self, number: int, arguments: Request) -> bytes:
         flags, mode = struct.unpack_from("<II", arguments)
-        file = self.disk.create(self.folder(number), _first_name(arguments[16:]), mode, *self.owner)
+        file = self.disk.create(self.folder(number), _read_first_name(arguments[16:]), mode, *self.owner)
         return self.entry(file) + self.open_handle(file, flags)
 
     def open(self, number: int, arguments: Request) -> bytes:
@@ -291,7 +293,7 @@ class FuseServer:
         return struct.pack("<QII", self.last_handle, FOPEN_KEEP_CACHE, 0)
 
     def entry(self, node: Node) -> bytes:
-        return ENTRY.pack(node.number, 0, VALID_S, VALID_S, 0, 0) + _attributes(node)
+        return ENTRY.pack(node.number, 0, VALID_S, VALID_S, 0, 0) + _pack_attributes(node)
 
     def node(self, number: int) -> Node:
         try:
@@ -312,16 +314,16 @@ class FuseServer:
         return node
 
 
-def _names(arguments: Request) -> list[str]:
+def _split_names(arguments: Request) -> list[str]:
     return [os.fsdecode(name) for name in bytes(arguments).split(b"\0")[:-1]]
 
 
-def _first_name(arguments: Request) -> str:
-    name, *_ = _names(arguments)
+def _read_first_name(arguments: Request) -> str:
+    name, *_ = _split_names(arguments)
     return name
 
 
-def _attributes(node: Node) -> bytes:
+def _pack_attributes(node: Node) -> bytes:
     size = 0
     if isinstance(node, File):
         size = node.size

@@ -58,14 +58,14 @@ exec {command}
 def guest_problem() -> str:
     """The missing prerequisites of a guest, with the line that installs them; empty where none is missing."""
     missing = [name for name in (QEMU, "busybox", "socat", "setpriv", "mke2fs") if shutil.which(name) is None]
-    if not _kernel():
+    if not _find_kernel():
         missing.append("a kernel in /boot with its modules")
     if not missing:
         return ""
     return f"A guest needs {', '.join(missing)}. Debian: {INSTALL}."
 
 
-def _kernel() -> tuple[Path, Path] | None:
+def _find_kernel() -> tuple[Path, Path] | None:
     """The newest kernel whose modules are there as well: its file and their folder."""
     images = sorted(Path("/boot").glob("vmlinuz-*"), key=lambda image: image.stat().st_mtime, reverse=True)
     for image in images:
@@ -80,7 +80,7 @@ class GuestProvisioner(ProcessProvisioner):
 
     def _start_node(self, program: Path, rendered: RenderedServer, node: int) -> Guarded:
         assert node == 0
-        folder, kernel_and_modules = self.folder, _kernel()
+        folder, kernel_and_modules = self.folder, _find_kernel()
         assert kernel_and_modules is not None  # `guest_problem`
         kernel, modules = kernel_and_modules
         image = folder / IMAGE
@@ -90,7 +90,7 @@ class GuestProvisioner(ProcessProvisioner):
 
         initial = folder / "initial.cpio"
         with initial.open("wb") as file:
-            file.writelines(archive(self._files(program, rendered, modules)))
+            file.writelines(archive(self._list_files(program, rendered, modules)))
 
         forward = f"hostfwd=tcp:{rendered.host}:{rendered.port}-{ADDRESS}:{rendered.port}"
         argv: list[str | Path] = [
@@ -123,19 +123,19 @@ class GuestProvisioner(ProcessProvisioner):
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image], env=child_environment(), check=True)
         remove_folder(tree)
 
-    def _files(self, program: Path, rendered: RenderedServer, modules: Path) -> Iterator[tuple[str, bytes, int]]:
+    def _list_files(self, program: Path, rendered: RenderedServer, modules: Path) -> Iterator[tuple[str, bytes, int]]:
         """The files of the guest's root: the server at its usual path, the programs that start it, and the script."""
         tools = {name: Path(str(shutil.which(name))) for name in ("busybox", "socat", "setpriv")}
         programs = [tools["socat"], tools["setpriv"], program]
         if self.recipe.program == "postgres":
             programs += [path for path in program.parent.parent.rglob("*") if path.is_file()]
-        libraries = set(chain.from_iterable(map(_libraries, filter(_is_program, programs))))
+        libraries = set(chain.from_iterable(map(_list_libraries, filter(_is_program, programs))))
         for path in sorted({*programs, *libraries}):
             yield str(path), path.read_bytes(), 0o755
 
         yield "/bin/busybox", tools["busybox"].read_bytes(), 0o755
         module_paths = []
-        for path in _with_dependencies(MODULES, modules):
+        for path in _resolve_dependencies(MODULES, modules):
             module_paths.append(f"/modules/{path.name}")
             yield module_paths[-1], path.read_bytes(), 0o644
 
@@ -186,12 +186,12 @@ def _is_program(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def _libraries(program: Path) -> list[Path]:
+def _list_libraries(program: Path) -> list[Path]:
     listing = subprocess.run(["ldd", program], env=child_environment(), capture_output=True, text=True, check=False)
     return [Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing.stdout)]
 
 
-def _with_dependencies(names: Iterable[str], modules: Path) -> Iterator[Path]:
+def _resolve_dependencies(names: Iterable[str], modules: Path) -> Iterator[Path]:
     """Files of kernel modules in the order in which they are loaded; what is built in has none."""
     files = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
     loaded: set[str] = set()
@@ -217,12 +217,12 @@ def archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
         for folder in reversed(Path(path.lstrip("/")).parents):
             if str(folder) != "." and str(folder) not in folders:
                 folders.add(str(folder))
-                yield _entry(str(folder), b"", stat.S_IFDIR | 0o755)
-        yield _entry(path.lstrip("/"), content, stat.S_IFREG | permissions)
-    yield _entry("TRAILER!!!", b"", 0)
+                yield _pack_entry(str(folder), b"", stat.S_IFDIR | 0o755)
+        yield _pack_entry(path.lstrip("/"), content, stat.S_IFREG | permissions)
+    yield _pack_entry("TRAILER!!!", b"", 0)
 
 
-def _entry(name: str, content: bytes, mode: int) -> bytes:
+def _pack_entry(name: str, content: bytes, mode: int) -> bytes:
     fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
     return head + bytes(-len(head) % 4) + content + bytes(-len(content) % 4)

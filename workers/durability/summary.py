@@ -60,9 +60,9 @@ def cells(result: MeasuredLoss) -> tuple[str, ...]:
         f"{result.system} {result.version}", result.mode, grouped(result.nodes), result.fault.value,
         grouped(result.faults), f"{grouped(result.with_loss)}{share}", grouped(result.acknowledged),
         f"{grouped(result.lost_median)} / {grouped(result.lost_max)}",
-        _seconds(result.oldest_lost_median_s, result.oldest_lost_max_s),
+        _format_seconds(result.oldest_lost_median_s, result.oldest_lost_max_s),
         grouped(result.holes), grouped(result.damaged), grouped(result.not_started),
-        _seconds(result.recovery_median_s, result.recovery_max_s),
+        _format_seconds(result.recovery_median_s, result.recovery_max_s),
     )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def markdown_table(columns: Sequence[str], *rows: Sequence[str]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *rows))
 
 
-def _seconds(median: float | None, highest: float | None) -> str:
+def _format_seconds(median: float | None, highest: float | None) -> str:
     if median is None or highest is None:
         return NOTHING
     return f"{significant(median)} / {significant(highest)} s"

@@ -141,13 +141,13 @@ def prepare_command(order: ClientOrder, folder: WorkFolder, *, is_check: bool = 
     cpus = order.get("cpus")
     if cpus:
         options.append(f"-XX:ActiveProcessorCount={len(cpus)}")
-    site_files = _site_files(order, base)
+    site_files = _write_site_files(order, base)
     if not site_files:
         options += archive_options(manifest, base, is_load=order["phase"] == "load")
     return java_argv(manifest, "benchsite.Start", arguments, jvm_options=options, folders=site_files), manifest
 
 
-def _site_files(order: ClientOrder, base: Path) -> list[str]:
+def _write_site_files(order: ClientOrder, base: Path) -> list[str]:
     """The folder of the configuration files that are found on the class path; nothing where there are none."""
     files = order.get("site_files")
     if not files:
@@ -324,7 +324,7 @@ class Client:
     def _add_status(self, status: StatusLine, line: str) -> None:
         """One status for the live view; it goes with the next heartbeat."""
         self._measure_cpu()
-        by_operation = _by_operation(status)
+        by_operation = _group_by_operation(status)
         if self.guard is not None:
             # YCSB counts every composite operation as a success.
             counts = [count for name, count in by_operation.items() if name != COMPOSITE]
@@ -398,7 +398,7 @@ class Client:
                 times = psutil.Process(self.running.pid).cpu_times()
                 self.cpu.append((time.monotonic(), times.user + times.system))
 
-    def _cpu_percent(self) -> float | None:
+    def _compute_cpu_percent(self) -> float | None:
         """Percent of one core, mean over all but the first seconds, in which the JVM compiles."""
         if not self.cpu:
             return None
@@ -420,7 +420,7 @@ class Client:
         server_codes = read_server_codes(self._read_lines("stderr.txt"))
         if server_codes:
             facts["server_codes"] = server_codes
-        return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
+        return ClientResult(reason, detail, result.exit_code, self._compute_cpu_percent(), facts)
 
     def _explain_end(self, result: ProcessResult) -> tuple[Reason, str]:
         """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
@@ -450,10 +450,10 @@ class Client:
 
     def _has_summary(self) -> bool:
         if self.is_go:
-            return self._go_run() is not None
+            return self._read_go_run() is not None
         return (self.folder.path / "summary.txt").exists()
 
-    def _go_run(self) -> ReadRun | None:
+    def _read_go_run(self) -> ReadRun | None:
         """The run of go-ycsb's output, where its final report is complete."""
         with (self.folder.path / "stdout.txt").open("rb") as stream:
             output, *_ = read_file("stdout.txt", stream)
@@ -488,7 +488,7 @@ class Client:
         if not self.is_go:
             summary = (self.folder.path / "summary.txt").read_text(errors="replace")
             return parse_summary(summary).counts
-        run = self._go_run()
+        run = self._read_go_run()
         if run is None:
             return {}
         return {name: operation.count or 0 for name, operation in run.operations.items()}
@@ -509,7 +509,7 @@ class Client:
         return redact(symptoms, find_secrets(self.order["properties"]))
 
 
-def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
+def _group_by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
     """Service times of the successful ones, and how many failed, by operation."""
     statuses: dict[str, live.OperationStatus] = {}
     for name, numbers in status.operations.items():

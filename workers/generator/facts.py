@@ -38,9 +38,9 @@ def _observe_macos() -> dict[str, object]:
         "cores_physical": lambda: psutil.cpu_count(logical=False),
         "memory_bytes": lambda: psutil.virtual_memory().total,
         "swap_bytes": lambda: psutil.swap_memory().total,
-        "cpu_model": lambda: _sysctl("machdep.cpu.brand_string"),
+        "cpu_model": lambda: _read_sysctl("machdep.cpu.brand_string"),
         "os": lambda: f"macOS {platform.mac_ver()[0]}",
-        "virtualised": lambda: VIRTUALISED.get(_sysctl("kern.hv_vmm_present")),
+        "virtualised": lambda: VIRTUALISED.get(_read_sysctl("kern.hv_vmm_present")),
         "nic_bits_per_s": lambda: max((speed for speed in speeds if 0 < speed < 65_535), default=0) * 1_000_000,
     }
     observed = {}
@@ -51,5 +51,5 @@ def _observe_macos() -> dict[str, object]:
     return {name: value for name, value in observed.items() if value not in (None, "", 0) or name == "swap_bytes"}
 
 
-def _sysctl(name: str) -> str:
+def _read_sysctl(name: str) -> str:
     return get_output(["/usr/sbin/sysctl", "-n", name], child_environment()).strip()

@@ -62,8 +62,8 @@ def store_output(site: SiteClient, folder: WorkFolder, check: Callable[[], None]
     except STORE_ERRORS as error:
         log.error("%s: not stored within %.0f s (%s).", folder.path, STORE_TIMEOUT_S, error)
         detail = (
-            f"The output could not be stored within {grouped(STORE_TIMEOUT_S)} s: {_first_line(error)}. It is kept in "
-            f"{folder.path} on {platform.node()} and stored as soon as that is possible."
+            f"The output could not be stored within {grouped(STORE_TIMEOUT_S)} s: {_take_first_line(error)}. It is "
+            f"kept in {folder.path} on {platform.node()} and stored as soon as that is possible."
         )
         with contextlib.suppress(RunEnded, SiteRefused):
             retry_with_backoff(
@@ -120,7 +120,7 @@ def deliver_leftovers(site: SiteClient, generator: str) -> None:
                 deliver(site, folder)
                 log.info("%s: stored what an earlier process had left.", path)
             except STORE_ERRORS as error:
-                log.warning("%s: not stored yet (%s).", path, _first_line(error))
+                log.warning("%s: not stored yet (%s).", path, _take_first_line(error))
 
 
 def report_lost_process(client_run_id: str, exit_status: str) -> None:
@@ -156,5 +156,5 @@ def deliver_forever(generator: str) -> None:
         _process_lost.wait(DELIVERY_INTERVAL_S)
 
 
-def _first_line(error: Exception) -> str:
+def _take_first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -120,7 +120,7 @@ def synchronise() -> None:
         _revoke_excessive()
         users = {str(user) for user in connection().acl_users()}
         valid = set(GeneratorCredential.objects.filter(revoked_at=None).values_list("generator", flat=True))
-        rows = GeneratorCredential.objects.filter(Q(revoked_at=None) | Q(generator__in=_names(users)))
+        rows = GeneratorCredential.objects.filter(Q(revoked_at=None) | Q(generator__in=_parse_names(users)))
         # The revoked come first: whatever the creation of others meets, these lose their access.
         for name, secret_sha256, revoked_at in rows.order_by(F("revoked_at").asc(nulls_last=True)).values_list(
             "generator", "secret_sha256", "revoked_at"
@@ -159,7 +159,7 @@ def _revoke_excessive() -> None:
         connection().unlink(*keys(name))
 
 
-def _names(users: set[str]) -> list[str]:
+def _parse_names(users: set[str]) -> list[str]:
     """The load generators whose users these are, as `redis_user` names them."""
     names = []
     for user in users:

@@ -38,7 +38,7 @@ def register_generator(
         machine, is_new = Machine.objects.select_for_update().get_or_create(
             host_key=host_key, defaults={"name": _free_name(host_name), "facts": machine_facts}
         )
-        if not is_new and _owner(machine) in (None, name):
+        if not is_new and _find_owner(machine) in (None, name):
             machine.facts = {**machine.facts, **machine_facts}
             machine.save(update_fields=["facts"])
 
@@ -59,7 +59,7 @@ def register_generator(
     return generator
 
 
-def _owner(machine: Machine) -> str | None:
+def _find_owner(machine: Machine) -> str | None:
     """The load generator whose facts of the machine count: of those with a credential the first to register there."""
     valid = GeneratorCredential.objects.filter(revoked_at=None).values("generator")
     owners = machine.load_generators.filter(name__in=valid).order_by("created_at", "pk")

@@ -47,7 +47,7 @@ def measure_capacities(slots: int, should_stop: Callable[[], bool] = lambda: Fal
     Bindings with one release of YCSB share a measurement.
     """
     cores = usable_cores() or 1
-    measure = partial(_highest_rate, threads=cores, should_stop=should_stop)
+    measure = partial(_measure_highest_rate, threads=cores, should_stop=should_stop)
     rates: dict[str, tuple[float, float]] = {}  # by release of YCSB
     capacities: dict[str, Capacity] = {}
     for binding, manifest in installed_bindings(settings.YCSB_DIR).items():
@@ -65,7 +65,7 @@ def measure_capacities(slots: int, should_stop: Callable[[], bool] = lambda: Fal
     return capacities
 
 
-def _highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop: Callable[[], bool]) -> float:
+def _measure_highest_rate(manifest: Manifest, clients: int, *, threads: int, should_stop: Callable[[], bool]) -> float:
     """The highest throughput of `clients` processes together in one second, in ops/s."""
     totals: dict[int, dict[int, float]] = defaultdict(dict)  # second -> client -> ops/s
 

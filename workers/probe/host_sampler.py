@@ -61,7 +61,7 @@ class HostSampler:
         self.interval_s = sampling_interval_s(duration_s)
         nodes = {pid: f"node{number}" for number, pid in enumerate(servers, 1)}
         self._nodes = list(nodes.values())
-        self._roots: dict[int, str] = {**_parts_beside(service), **nodes}
+        self._roots: dict[int, str] = {**_find_parts(service), **nodes}
         self._processes: dict[int, _Process] = {}
         self._last: Counters | None = None  # of the kernel
         self._last_ticks: Counter[str] = Counter()  # of each owner
@@ -116,7 +116,7 @@ class HostSampler:
         # Their disk bytes (/proc/PID/io) are left out: since large folios a write counts as megabytes there.
         for node in self._nodes:
             values[f"{node}_cores"] = cores[node]
-            values[f"{node}_memory_bytes"] = self._measure_memory(node)
+            values[f"{node}_sum_memory"] = self._measure_memory(node)
 
         return values
 
@@ -151,7 +151,7 @@ class HostSampler:
         return totals
 
     def _measure_memory(self, node: str) -> float:
-        return _memory_bytes(pid for pid, process in self._processes.items() if process.owner == node)
+        return _sum_memory(pid for pid, process in self._processes.items() if process.owner == node)
 
     def _find_owner(self, pid: int, parents: Mapping[int, int], roots: Mapping[int, str]) -> str:
         """The owner of the nearest ancestor that has one."""
@@ -174,7 +174,7 @@ def sampling_interval_s(duration_s: float | None) -> float:
     return INTERVAL_S
 
 
-def _parts_beside(service: int) -> dict[int, str]:
+def _find_parts(service: int) -> dict[int, str]:
     """The service, and where a guardian holds it, everything that the guardian's owner has guarded."""
     parts = {service: BENCHSITE}
     with contextlib.suppress(OSError, IndexError):
@@ -204,7 +204,7 @@ def _read_stat(pid: int) -> tuple[int, int, int]:
     return int(fields[1]), user + system, waited_user + waited_system
 
 
-def _memory_bytes(pids: Iterable[int]) -> float:
+def _sum_memory(pids: Iterable[int]) -> float:
     """Memory of these processes without the files that they map; memory that they share counts once."""
     private_kib = shared_kib = 0
     for pid in pids:

@@ -50,12 +50,12 @@ class Counters:
         self.user = self.system = self.interrupts = self.io_wait = self.steal = 0
         self.running = self.context_switches = self.interrupt_count = 0
         self._read_stat()
-        self.pressure_us = {name: _pressure_us(name) for name in PRESSURE}
-        self.disks = _disks()
-        self.network = _network()
+        self.pressure_us = {name: _read_pressure_us(name) for name in PRESSURE}
+        self.disks = _read_disks()
+        self.network = _read_network()
         self.load_average = os.getloadavg()[0]
-        self.memory = _memory()
-        self.major_faults = _major_faults()
+        self.memory = _read_memory()
+        self.major_faults = _read_major_faults()
 
     def _read_stat(self) -> None:
         for line in _read("/proc/stat").splitlines():
@@ -96,7 +96,7 @@ def machine_values(before: Counters, now: Counters) -> dict[str, float]:
     for name in PRESSURE:
         values[name + "_pressure"] = (now.pressure_us[name] - before.pressure_us[name]) / elapsed_s / 1e6
     values.update(now.memory)
-    values.update(_disk_values(before.disks, now.disks, elapsed_s))
+    values.update(_compute_disk_values(before.disks, now.disks, elapsed_s))
     received, sent = now.network
     received_before, sent_before = before.network
     values["network_received_bytes_s"] = (received - received_before) / elapsed_s
@@ -106,7 +106,7 @@ def machine_values(before: Counters, now: Counters) -> dict[str, float]:
     return values
 
 
-def _disk_values(
+def _compute_disk_values(
     before: dict[str, tuple[int, ...]], now: dict[str, tuple[int, ...]], elapsed_s: float
 ) -> dict[str, float]:
     """All disks together; `disk_busy` is the share of the time that the busiest of them was at work."""
@@ -143,9 +143,9 @@ def metrics_text(now: Counters) -> str:
     cpu = [(f'{{cpu="all",mode="{mode}"}}', ticks / ticks_per_s) for mode, ticks in modes.items()]
     disk_read, disk_written, disk_busy = [], [], []
     for name, (_, sectors_read, _, sectors_written, busy_ms) in now.disks.items():
-        disk_read.append((_device(name), sectors_read * SECTOR_BYTES))
-        disk_written.append((_device(name), sectors_written * SECTOR_BYTES))
-        disk_busy.append((_device(name), busy_ms / 1e3))
+        disk_read.append((_format_device(name), sectors_read * SECTOR_BYTES))
+        disk_written.append((_format_device(name), sectors_written * SECTOR_BYTES))
+        disk_busy.append((_format_device(name), busy_ms / 1e3))
     received, sent = now.network
     families = (
         ("node_cpu_seconds_total", "counter", cpu),
@@ -159,8 +159,8 @@ def metrics_text(now: Counters) -> str:
         ("node_disk_read_bytes_total", "counter", disk_read),
         ("node_disk_written_bytes_total", "counter", disk_written),
         ("node_disk_io_time_seconds_total", "counter", disk_busy),
-        ("node_network_receive_bytes_total", "counter", [(_device("all"), received)]),
-        ("node_network_transmit_bytes_total", "counter", [(_device("all"), sent)]),
+        ("node_network_receive_bytes_total", "counter", [(_format_device("all"), received)]),
+        ("node_network_transmit_bytes_total", "counter", [(_format_device("all"), sent)]),
     )
     lines = []
     for name, kind, samples in families:
@@ -169,7 +169,7 @@ def metrics_text(now: Counters) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _device(name: str) -> str:
+def _format_device(name: str) -> str:
     return f'{{device="{name}"}}'
 
 
@@ -190,19 +190,19 @@ class MetricsHandler(BaseHTTPRequestHandler):
         """Nobody reads a line for each scrape."""
 
 
-def _pressure_us(resource_name: str) -> float:
+def _read_pressure_us(resource_name: str) -> float:
     """For how long some process has waited for the resource, so far; NaN where the kernel does not count it."""
     some = _read("/proc/pressure/" + resource_name).partition("\n")[0]
     return float(some.rpartition("total=")[2] or "nan")
 
 
-def _memory_sizes() -> dict[str, int]:
+def _read_memory_sizes() -> dict[str, int]:
     lines = (line.split() for line in _read("/proc/meminfo").splitlines())
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) > 1}
 
 
-def _memory() -> dict[str, float]:
-    sizes = _memory_sizes()
+def _read_memory() -> dict[str, float]:
+    sizes = _read_memory_sizes()
     return {
         "memory_bytes": sizes.get("MemTotal", 0),
         "memory_available_bytes": sizes.get("MemAvailable", sizes.get("MemFree", 0)),
@@ -210,14 +210,14 @@ def _memory() -> dict[str, float]:
     }
 
 
-def _major_faults() -> int:
+def _read_major_faults() -> int:
     for line in _read("/proc/vmstat").splitlines():
         if line.startswith("pgmajfault "):
             return int(line.split()[1])
     return 0
 
 
-def _disks() -> dict[str, tuple[int, ...]]:
+def _read_disks() -> dict[str, tuple[int, ...]]:
     """Of each disk: reads, sectors read, writes, sectors written, milliseconds at work. Partitions are no disks."""
     disks = {}
     for line in _read("/proc/diskstats").splitlines():
@@ -227,7 +227,7 @@ def _disks() -> dict[str, tuple[int, ...]]:
     return disks
 
 
-def _network() -> tuple[int, int]:
+def _read_network() -> tuple[int, int]:
     """Bytes received and sent by the network cards; where there are none (containers), by all but loopback."""
     counts = {}
     for line in _read("/proc/net/dev").splitlines()[2:]:
@@ -250,28 +250,28 @@ def facts(folder: str | os.PathLike[str] | None = None) -> dict[str, object]:
     observed: dict[str, object] = {
         "host": platform.node(),
         "cores": os.cpu_count(),
-        "cores_physical": _physical_cores(),
+        "cores_physical": _count_physical_cores(),
         "cores_usable": usable_cores(),
         "cpu_model": cpu_model(),
         "cpu_governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "memory_bytes": _memory()["memory_bytes"],
-        "swap_bytes": _memory_sizes().get("SwapTotal", 0),
-        "swappiness": _number("/proc/sys/vm/swappiness"),
+        "memory_bytes": _read_memory()["memory_bytes"],
+        "swap_bytes": _read_memory_sizes().get("SwapTotal", 0),
+        "swappiness": _read_number("/proc/sys/vm/swappiness"),
         "transparent_huge_pages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
         "numa_nodes": len([n for n in _names("/sys/devices/system/node") if re.match(r"node\d+$", n)]) or None,
         "kernel": platform.system() + " " + platform.release(),
-        "os": _os_name(),
+        "os": _read_os_name(),
         "architecture": platform.machine(),
         "virtualised": virtualised(),
         "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "nic_bits_per_s": max([_speed(name) for name in _card_names()] or [0]) * 1000000,
+        "nic_bits_per_s": max([_read_speed(name) for name in _list_card_names()] or [0]) * 1000000,
         "nic": ", ".join(_cards()),
         "open_files_limit": _limit(resource.RLIMIT_NOFILE),
         "processes_limit": _limit(resource.RLIMIT_NPROC),
     }
-    observed.update(_clock_facts())
+    observed.update(_read_clock_facts())
     if folder is not None:
-        observed.update(_disk_facts(folder))
+        observed.update(_read_disk_facts(folder))
     return {name: value for name, value in observed.items() if value not in (None, "", 0) or name == "swap_bytes"}
 
 
@@ -321,7 +321,7 @@ def file_system(folder: str | os.PathLike[str]) -> tuple[str, str, str]:
     return best
 
 
-def _physical_cores() -> int | None:
+def _count_physical_cores() -> int | None:
     packages = set()
     package = ""
     for line in _read("/proc/cpuinfo").splitlines():
@@ -333,14 +333,14 @@ def _physical_cores() -> int | None:
     return len(packages) or None
 
 
-def _os_name() -> str:
+def _read_os_name() -> str:
     for line in _read("/etc/os-release").splitlines():
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip('"')
     return platform.system()
 
 
-def _card_names() -> list[str]:
+def _list_card_names() -> list[str]:
     """The network cards that are up; where there are none (containers), all interfaces but loopback."""
     names = sorted(name for name in _names("/sys/class/net") if name != "lo")
     up = [name for name in names if _read(f"/sys/class/net/{name}/operstate") != "down"]
@@ -350,17 +350,17 @@ def _card_names() -> list[str]:
 def _cards() -> list[str]:
     """With their rates where they state one: "eth0 10000 Mbit/s"."""
     cards = []
-    for name in _card_names():
-        speed = _speed(name)
+    for name in _list_card_names():
+        speed = _read_speed(name)
         if speed:
             name += f" {speed} Mbit/s"
         cards.append(name)
     return cards
 
 
-def _speed(card: str) -> int:
+def _read_speed(card: str) -> int:
     """In Mbit/s; 0 where it is not known, as of virtual cards: the kernel answers -1 or 65535 then."""
-    speed = _number(f"/sys/class/net/{card}/speed") or 0
+    speed = _read_number(f"/sys/class/net/{card}/speed") or 0
     if speed == 65535:
         return 0
     return max(speed, 0)
@@ -372,7 +372,7 @@ def _limit(kind: int) -> str:
     return " / ".join(limits).replace(str(resource.RLIM_INFINITY), "unlimited")
 
 
-def _clock_facts() -> dict[str, object]:
+def _read_clock_facts() -> dict[str, object]:
     """Whether the kernel's clock is kept by NTP, and the error that it estimates: adjtimex(2), read only."""
     if not sys.platform.startswith("linux"):
         return {}
@@ -390,7 +390,7 @@ def _clock_facts() -> dict[str, object]:
     return {"ntp_synchronised": "yes", "clock_error_us": int(timex[4])}
 
 
-def _disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
+def _read_disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
     device, kind, options = file_system(folder)
     usage = shutil.disk_usage(folder)
     observed: dict[str, object] = {
@@ -406,9 +406,9 @@ def _disk_facts(folder: str | os.PathLike[str]) -> dict[str, object]:
         block = os.path.dirname(block)
     if os.path.isdir(block + "/queue"):
         observed["disk_model"] = _read(block + "/device/model")
-        observed["disk_kind"] = DISK_KINDS.get(_number(block + "/queue/rotational"))
+        observed["disk_kind"] = DISK_KINDS.get(_read_number(block + "/queue/rotational"))
         observed["disk_scheduler"] = _chosen(block + "/queue/scheduler")
-        observed["disk_read_ahead_kib"] = _number(block + "/queue/read_ahead_kb")
+        observed["disk_read_ahead_kib"] = _read_number(block + "/queue/read_ahead_kb")
     return observed
 
 
@@ -421,7 +421,7 @@ def _chosen(path: str) -> str:
     return match.group(1)
 
 
-def _number(path: str) -> int | None:
+def _read_number(path: str) -> int | None:
     try:
         return int(_read(path))
     except ValueError:

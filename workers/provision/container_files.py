@@ -56,19 +56,19 @@ def put_files(
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         for name in folders:
-            member = _member(name, owner, 0o700)
+            member = _build_member(name, owner, 0o700)
             member.type = tarfile.DIRTYPE
             archive.addfile(member)
         for name, text in files.items():
             encoded = text.encode()
-            member = _member(name, owner, 0o600)
+            member = _build_member(name, owner, 0o600)
             member.size = len(encoded)
             archive.addfile(member, io.BytesIO(encoded))
 
     container.put_archive(str(folder), content.getvalue())
 
 
-def _member(name: str, owner: Account, mode: int) -> tarfile.TarInfo:
+def _build_member(name: str, owner: Account, mode: int) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
     member.uid = owner.uid
     member.gid = owner.gid

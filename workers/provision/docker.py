@@ -185,7 +185,7 @@ class DockerProvisioner(StartingProvisioner):
             containers = [engine.containers.get(container_id) for container_id in self._select(None)]
             self._wait_until_ready(partial(_wait_for_exit, containers[0]))
             self._wait_for_others(engine, containers[1:])
-            return replace(server, process=_processes(containers))
+            return replace(server, process=_describe_processes(containers))
 
     def _select(self, node: int | None) -> list[str]:
         """The container of this node; None: those of all."""
@@ -275,10 +275,10 @@ class DockerProvisioner(StartingProvisioner):
             stop_signal=f"SIG{self.recipe.stop_signal}",
             healthcheck={"test": ["NONE"]},  # The image's own would start a program beside the measurement.
             log_config=CONTAINER_LOG,
-            **self._limits(),
+            **self._build_limits(),
         )
 
-    def _limits(self) -> dict[str, Any]:
+    def _build_limits(self) -> dict[str, Any]:
         """The container's share of the machine, as the engine takes it."""
         limits: dict[str, Any] = {}
         if self.site.memory_bytes:
@@ -305,7 +305,7 @@ class DockerProvisioner(StartingProvisioner):
                 message = f"{self.spec.system.name}'s data folder: {argv[0]} {failure}."
                 raise ServerDidNotStart(message, self._log(engine, container.id, 30, began))
         except APIError as error:
-            raise self._refused(error, image) from error
+            raise self._describe_refusal(error, image) from error
         finally:
             container.remove(force=True, v=True)
 
@@ -322,7 +322,7 @@ class DockerProvisioner(StartingProvisioner):
                 container.start()
                 return self._bring_up(engine, container, image, rendered, password)
             except APIError as error:
-                raise self._refused(error, image) from error
+                raise self._describe_refusal(error, image) from error
             except ServerDidNotStart as error:
                 self._kill(engine)
                 is_taken = self.site.on_host_network and "address already in use" in error.log_tail.lower()
@@ -367,7 +367,7 @@ class DockerProvisioner(StartingProvisioner):
         build = {}
         if self.spec.build:
             build = {"digest": image.digest or image.image_id, "commit": image.commit}
-        processes = _processes([container, *others])
+        processes = _describe_processes([container, *others])
         return replace(server, version=version, process=processes, container=evidence, build=build)
 
     def _start_others(self, engine: Any, image: Image, port: int, password: str) -> list[Any]:
@@ -400,7 +400,7 @@ class DockerProvisioner(StartingProvisioner):
                     )
             time.sleep(0.5)
 
-    def _refused(self, error: APIError, image: Image) -> ServerDidNotStart:
+    def _describe_refusal(self, error: APIError, image: Image) -> ServerDidNotStart:
         return ServerDidNotStart(
             f"Docker could not start a container of {image.reference}: {error.explanation or error}"
         )
@@ -485,7 +485,7 @@ class DockerProvisioner(StartingProvisioner):
         return str(logs.decode("utf-8", "replace").strip("\n"))
 
 
-def _processes(containers: list[Any]) -> dict[str, object]:
+def _describe_processes(containers: list[Any]) -> dict[str, object]:
     """The first node's container and process; `pids`: those of all nodes, where this machine shows them."""
     for container in containers:
         container.reload()

@@ -34,9 +34,9 @@ def check_cut() -> None:
         raise CutError("Networks are cut by iptables, and this machine has none: run apt-get install iptables.")
     if os.geteuid() != 0:
         raise CutError("Networks are cut by iptables, which needs root: run the conductor as root.")
-    chain = _chain_name()
+    chain = _generate_chain_name()
     rule = f"-A {chain} -p tcp --syn -m owner --uid-owner 0 -j DROP"
-    _restore(f":{chain} -", rule, f"-I OUTPUT -o lo -j {chain}", _removal(chain))
+    _restore(f":{chain} -", rule, f"-I OUTPUT -o lo -j {chain}", _build_removal(chain))
 
 
 def network_cut(
@@ -48,21 +48,21 @@ def network_cut(
     CutError.
     """
     groups = [list(side) for side in (*sides, others)]
-    rules = _rules(groups)
+    rules = _build_rules(groups)
     if not rules:
         raise CutError("The server listens on no TCP port.")
-    return _dropped(rules, groups)
+    return _drop_packets(rules, groups)
 
 
 @contextlib.contextmanager
-def _dropped(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> Iterator[None]:
-    chain = _chain_name()
+def _drop_packets(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> Iterator[None]:
+    chain = _generate_chain_name()
     # The watcher installs the rules too: one that removes alone could be done before a killed conductor's last command.
-    script = f'printf %s "$1" | {_command()} || exit 1; echo; cat; printf %s "$2" | {_command()}'
-    installation = _table(f":{chain} -", *_appended(chain, rules), f"-I OUTPUT -o lo -j {chain}")
+    script = f'printf %s "$1" | {_build_command()} || exit 1; echo; cat; printf %s "$2" | {_build_command()}'
+    installation = _build_table(f":{chain} -", *_append_rules(chain, rules), f"-I OUTPUT -o lo -j {chain}")
     # A session of its own: a signal to the conductor's group does not reach it.
     with subprocess.Popen(
-        ["/bin/sh", "-c", script, chain, installation, _table(_removal(chain))], env=child_environment(),
+        ["/bin/sh", "-c", script, chain, installation, _build_table(_build_removal(chain))], env=child_environment(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as watcher:  # fmt: skip
         assert watcher.stdin and watcher.stdout and watcher.stderr
@@ -70,17 +70,17 @@ def _dropped(rules: list[str], groups: Sequence[Sequence[psutil.Process]]) -> It
             raise _describe_refusal(watcher.stderr.read())
         try:
             # Connections may have been opened since the sockets were read.
-            new_rules = [rule for rule in _rules(groups) if rule not in rules]
+            new_rules = [rule for rule in _build_rules(groups) if rule not in rules]
             if new_rules:
-                _restore(*_appended(chain, new_rules))
+                _restore(*_append_rules(chain, new_rules))
             yield
         finally:
             watcher.stdin.close()
             if watcher.wait(COMMAND_TIMEOUT_S) != 0:
-                _restore(_removal(chain))
+                _restore(_build_removal(chain))
 
 
-def _appended(chain: str, rules: Iterable[str]) -> Iterator[str]:
+def _append_rules(chain: str, rules: Iterable[str]) -> Iterator[str]:
     return (f"-A {chain} -p tcp {rule}" for rule in rules)
 
 
@@ -90,7 +90,7 @@ def remove_unused_cuts() -> None:
         is_watched = any(chain in (process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
         if not is_watched:
             with contextlib.suppress(CutError):  # Another conductor was first.
-                _restore(_removal(chain))
+                _restore(_build_removal(chain))
 
 
 def chains() -> list[str]:
@@ -108,11 +108,11 @@ def chains() -> list[str]:
     return re.findall(rf"^:({CHAIN_PREFIX}\w+) ", table.stdout, re.MULTILINE)
 
 
-def _chain_name() -> str:
+def _generate_chain_name() -> str:
     return f"{CHAIN_PREFIX}{secrets.token_hex(6)}"
 
 
-def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
+def _build_rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
     """The rules for packets of all groups but the last: those within a side pass, those of its ports and of
     connections that it opened do not.
 
@@ -120,36 +120,36 @@ def _rules(groups: Sequence[Sequence[psutil.Process]]) -> list[str]:
     another, nor to a port beside it.
     """
     connections = psutil.net_connections("tcp")
-    sockets = [_sockets({process.pid for process in group}, connections) for group in groups]
+    sockets = [_list_sockets({process.pid for process in group}, connections) for group in groups]
     rules = []
     for number, (listening, connected) in enumerate(sockets[:-1]):
         within = {(local, remote) for local, remote in connected if (remote, local) in connected}
         for local, remote in sorted(within):
-            rules.append(f"{_from(local)} {_to(remote)} -j RETURN")
+            rules.append(f"{_match_source(local)} {_match_destination(remote)} -j RETURN")
 
         for address in sorted(listening):
-            rules.append(f"{_to(address)} -j DROP")
-            rules.append(f"{_from(address)} -j DROP")
+            rules.append(f"{_match_destination(address)} -j DROP")
+            rules.append(f"{_match_source(address)} -j DROP")
 
         ports = {port for _, port in listening}
         for local, remote in sorted(connected - within):
             _, local_port = local
             if local_port not in ports:
-                rules.append(f"{_from(local)} {_to(remote)} -j DROP")
-                rules.append(f"{_from(remote)} {_to(local)} -j DROP")
+                rules.append(f"{_match_source(local)} {_match_destination(remote)} -j DROP")
+                rules.append(f"{_match_source(remote)} {_match_destination(local)} -j DROP")
 
         outside: set[Address] = set()
         for other_number, (addresses, _) in enumerate(sockets):
             if other_number != number:
                 outside |= addresses
-        for user in sorted(_users(groups[number])):
+        for user in sorted(_list_users(groups[number])):
             for address in sorted(outside - listening):
-                rules.append(f"--syn {_to(address)} -m owner --uid-owner {user} -j DROP")
+                rules.append(f"--syn {_match_destination(address)} -m owner --uid-owner {user} -j DROP")
 
     return rules
 
 
-def _sockets(
+def _list_sockets(
     pids: Container[int | None], connections: Iterable[Any]
 ) -> tuple[set[Address], set[tuple[Address, Address]]]:
     """Where the processes listen, the address empty for all addresses, and the ends of their connections."""
@@ -157,18 +157,18 @@ def _sockets(
     for connection in connections:
         if connection.pid not in pids:
             continue
-        local = _address(connection.laddr)
+        local = _read_address(connection.laddr)
         ip, _ = local
         if ":" in ip:
             continue
         if connection.status == psutil.CONN_LISTEN:
             listening.add(local)
         elif connection.raddr:
-            connected.add((local, _address(connection.raddr)))
+            connected.add((local, _read_address(connection.raddr)))
     return listening, connected
 
 
-def _address(end: Any) -> Address:
+def _read_address(end: Any) -> Address:
     """IPv4 also where the socket is of IPv6: servers under test are reached by IPv4."""
     ip = end.ip.removeprefix("::ffff:")
     if ip in ("0.0.0.0", "::"):
@@ -176,7 +176,7 @@ def _address(end: Any) -> Address:
     return ip, end.port
 
 
-def _users(processes: Iterable[psutil.Process]) -> set[int]:
+def _list_users(processes: Iterable[psutil.Process]) -> set[int]:
     users = set()
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -184,30 +184,30 @@ def _users(processes: Iterable[psutil.Process]) -> set[int]:
     return users
 
 
-def _from(address: Address) -> str:
+def _match_source(address: Address) -> str:
     ip, port = address
     if not ip:
         return f"--sport {port}"
     return f"-s {ip} --sport {port}"
 
 
-def _to(address: Address) -> str:
+def _match_destination(address: Address) -> str:
     ip, port = address
     if not ip:
         return f"--dport {port}"
     return f"-d {ip} --dport {port}"
 
 
-def _removal(chain: str) -> str:
+def _build_removal(chain: str) -> str:
     return f"-D OUTPUT -o lo -j {chain}\n-F {chain}\n-X {chain}"
 
 
-def _command() -> str:
+def _build_command() -> str:
     program = find_program("iptables-restore") or "iptables-restore"
     return f"{program} --noflush --wait {LOCK_TIMEOUT_S}"
 
 
-def _table(*lines: str) -> str:
+def _build_table(*lines: str) -> str:
     return "\n".join(["*filter", *lines, "COMMIT", ""])
 
 
@@ -215,9 +215,9 @@ def _restore(*lines: str) -> None:
     """Changes the table in one step, so that all ports are cut at the same instant. Raises CutError."""
     try:
         answer = subprocess.run(
-            _command().split(),
+            _build_command().split(),
             env=child_environment(),
-            input=_table(*lines),
+            input=_build_table(*lines),
             capture_output=True,
             text=True,
             timeout=COMMAND_TIMEOUT_S,

@@ -347,7 +347,7 @@ class ProcessProvisioner(StartingProvisioner):
                     argv,
                     registry=self.site.registry,
                     label=f"initialise {self.spec.system.slug} {self.spec.deployment}",
-                    env=_environment(),
+                    env=_build_environment(),
                     cwd=folder,
                     account=self.site.account,
                     stdout_path=log,
@@ -403,7 +403,7 @@ class ProcessProvisioner(StartingProvisioner):
                     rendered.command(program, self._lib),
                     registry=self.site.registry,
                     label=f"{self.spec.system.slug} {self.spec.deployment}",
-                    env=_environment(),
+                    env=_build_environment(),
                     cwd=folder,
                     account=self.site.account,
                     cpus=self.spec.cpus,
@@ -528,6 +528,6 @@ def _wait_for_exit(guarded: Guarded, pause_s: float) -> str:
     return ENDED.format(exit_code=guarded.exit_code)
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     passed_on = {name: value for name, value in child_environment().items() if name in PASSED_ON}
     return {**passed_on, "LC_ALL": "C", "TZ": "UTC"}

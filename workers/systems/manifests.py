@@ -91,7 +91,7 @@ def compute_digest(jar_digests: Mapping[str, str]) -> str:
 
 def hash_jars(folder: Path) -> dict[str, str]:
     """File name -> SHA-256 of every jar of the binding in `folder`."""
-    return {jar.name: _sha256(jar) for jar in sorted((folder / LIB).glob("*.jar"))}
+    return {jar.name: _hash_file(jar) for jar in sorted((folder / LIB).glob("*.jar"))}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -158,22 +158,22 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] 
             if home.is_file() != home.name.startswith(GO_YCSB):
                 raise ManifestError(GO_YCSB_NAMED_TWICE.format(home=home))
             if home.is_file():
-                sound |= _go_ycsb(home)
+                sound |= _read_go_ycsb(home)
             else:
-                sound |= _distribution(ycsb_dir, home, only)
+                sound |= _read_distribution(ycsb_dir, home, only)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
 
     return sound
 
 
-def _sha256(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     """Read in pieces: a jar has up to 50 MB, and the process would keep the memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _go_ycsb(binary: Path) -> dict[str, Manifest]:
+def _read_go_ycsb(binary: Path) -> dict[str, Manifest]:
     """The drivers in a go-ycsb, by what its linker wrote. Raises ManifestError."""
     content = binary.read_bytes()
     drivers = sorted({name.decode() for name in _GO_DRIVER.findall(content)})
@@ -196,14 +196,14 @@ def _go_ycsb(binary: Path) -> dict[str, Manifest]:
     return bindings
 
 
-def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
+def _read_distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
     own = next(iter(installed_bindings(ycsb_dir).values()), None)
     if own is None:
         raise ManifestError(NO_BASE.format(folder=ycsb_dir))
 
     core = sorted((home / LIB).glob("*.jar"))
-    version = _core_version(home, core)
-    classes = _binding_classes(home)
+    version = _read_core_version(home, core)
+    classes = _read_binding_classes(home)
     bindings = {}
     for folder in sorted(home.glob("*-binding")):
         stem = folder.name.removesuffix("-binding")
@@ -213,7 +213,7 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
             continue
 
         try:
-            class_path, digests = _class_path(own, home, core, folder)
+            class_path, digests = _build_class_path(own, home, core, folder)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
             continue
@@ -232,7 +232,7 @@ def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str
     return bindings
 
 
-def _class_path(
+def _build_class_path(
     own: Manifest, home: Path, core: Sequence[Path], folder: Path
 ) -> tuple[tuple[Path, ...], dict[str, str]]:
     """The class path of one stock binding, and the SHA-256 of everything on it by its path below `home`.
@@ -251,12 +251,12 @@ def _class_path(
         folders.append(conf)
     files = [path for path in sorted(conf.rglob("*")) if path.is_file()]
     for path in (*core, *jars, *files):
-        digests[path.relative_to(home).as_posix()] = _sha256(path)
+        digests[path.relative_to(home).as_posix()] = _hash_file(path)
 
     return (*first, *folders, *core, *jars), digests
 
 
-def _core_version(home: Path, core: Sequence[Path]) -> str:
+def _read_core_version(home: Path, core: Sequence[Path]) -> str:
     """The version of the core by its file's name ("core-0.17.0.jar"); "unknown" where it names none."""
     for jar in core:
         try:
@@ -269,7 +269,7 @@ def _core_version(home: Path, core: Sequence[Path]) -> str:
     raise ManifestError(NO_DISTRIBUTION.format(home=home, lib=home / LIB, name=CLIENT_CLASS))
 
 
-def _binding_classes(home: Path) -> dict[str, str]:
+def _read_binding_classes(home: Path) -> dict[str, str]:
     """Binding -> class, as `bin/bindings.properties` lists them ("redis:site.ycsb.db.RedisClient")."""
     try:
         lines = (home / "bin" / "bindings.properties").read_text(encoding="latin-1").splitlines()

@@ -71,7 +71,7 @@ def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
 @team_required("GET")
 @never_cache
 def members(request: HttpRequest) -> HttpResponse:
-    return _members(request, InvitationForm())
+    return _list_members(request, InvitationForm())
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -82,13 +82,13 @@ def invite(request: HttpRequest) -> HttpResponse:
         return redirect("members")
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _members(request, form)
+        return _list_members(request, form)
     data = form.cleaned_data
     try:
         token = membership.invite(get_team(request), get_user(request), role=data["role"], note=data["note"])
     except membership.MembershipRefused as refused:
         form.add_error(None, str(refused))
-        return _members(request, form)
+        return _list_members(request, form)
     request.session[NEW_LINK] = {"token": seal(token, INVITATIONS), "until": time.time() + LINK_SHOWN_S}
     return redirect("members")
 
@@ -108,7 +108,7 @@ def _find_new_link(request: HttpRequest) -> str:
     return request.build_absolute_uri(reverse("invited", args=[token]))
 
 
-def _members(request: HttpRequest, form: InvitationForm) -> HttpResponse:
+def _list_members(request: HttpRequest, form: InvitationForm) -> HttpResponse:
     team = get_team(request)
     context = {
         "team": team,

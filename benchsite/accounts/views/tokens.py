@@ -36,7 +36,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
         else:
             form, scopes = TokenForm(role=role), data["scopes"]
 
-    return _page(request, form, token, scopes)
+    return _render_page(request, form, token, scopes)
 
 
 @team_required("POST")
@@ -56,13 +56,13 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
     form = TokenForm(role=get_membership(request).role)
     try:
-        return _page(request, form, tokens.rotate(token, me), token.scopes)
+        return _render_page(request, form, tokens.rotate(token, me), token.scopes)
     except tokens.TokenRefused as refused:
         messages.error(request, str(refused))
         return redirect("tokens")
 
 
-def _page(request: HttpRequest, form: TokenForm, token: str, scopes: Collection[str]) -> HttpResponse:
+def _render_page(request: HttpRequest, form: TokenForm, token: str, scopes: Collection[str]) -> HttpResponse:
     rows = get_team(request).tokens.select_related("maker")
     ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     context = {

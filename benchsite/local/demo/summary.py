@@ -26,7 +26,7 @@ def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
         "certainty": certainty(answer),
         "runs": runs.count(),
         "succeeded": runs.filter(status=Status.SUCCEEDED).count(),
-        "sweeps": [_sweep(sweep) for sweep in sweeps.order_by("system", "created_at", "name")],
+        "sweeps": [_describe_sweep(sweep) for sweep in sweeps.order_by("system", "created_at", "name")],
         "urls": urls,
     }
 
@@ -39,9 +39,9 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
     draft.replace(path)
 
 
-def _sweep(sweep: Sweep) -> dict[str, Any]:
+def _describe_sweep(sweep: Sweep) -> dict[str, Any]:
     runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "target_ops_s", "repeat")
-    points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
+    points = [_describe_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
     entry: dict[str, Any] = {"system": sweep.system, "database": "", "mode": sweep.mode, "workload": ""}
     if sweep.database:
         entry["database"] = sweep.database.name
@@ -61,7 +61,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
     return {**entry, "points": points}
 
 
-def _point(run: Run) -> dict[str, Any]:
+def _describe_point(run: Run) -> dict[str, Any]:
     p99_us: dict[str, float | None] = {}
     clients = 0
     for measurement_set in run.measurement_sets.all():

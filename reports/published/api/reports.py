@@ -61,7 +61,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     if query.dry_run:
         publication.refuse_public(report, user)
         publication.refuse_unclear(team, draft)
-        return Status(200, _preview(build(team, draft, new.title)))
+        return Status(200, _build_preview(build(team, draft, new.title)))
     return Status(201, _publish(request, report))
 
 
@@ -69,7 +69,7 @@ def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -
     "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
 )
 def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
-    return _answer(request, _get_report(report_id))
+    return _build_answer(request, _get_report(report_id))
 
 
 @reports.post(
@@ -94,7 +94,7 @@ def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], c
     title = change.title or report.title
     if query.dry_run:
         publication.refuse_unclear(report.team, draft)
-        return Status(200, _preview(build(report.team, draft, title)))
+        return Status(200, _build_preview(build(report.team, draft, title)))
 
     report.draft, report.title = draft.as_json(), publication.build_title(title)
     return Status(201, _publish(request, report))
@@ -109,7 +109,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
     values = change.dict(exclude_unset=True)
     until = values.get("expires_at", report.expires_at)
     publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
-    return _answer(request, report)
+    return _build_answer(request, report)
 
 
 @reports.delete(
@@ -174,10 +174,10 @@ def _change_draft(draft: Draft, change: ReportChange) -> Draft:
 
 def _publish(request: HttpRequest, report: Report) -> dict[str, Any]:
     built_report = publication.publish_once(report, bearer_in(request).user)
-    return {**_answer(request, report), "found": built_report.found, "problems": built_report.problems}
+    return {**_build_answer(request, report), "found": built_report.found, "problems": built_report.problems}
 
 
-def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
+def _build_answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     link = links.find_link(report)
     permalink = None
     if link:
@@ -193,7 +193,7 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     }
 
 
-def _preview(built_report: Built) -> dict[str, Any]:
+def _build_preview(built_report: Built) -> dict[str, Any]:
     return {
         "headline": built_report.content["headline"],
         "proposed_headline": built_report.headline,

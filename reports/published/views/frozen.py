@@ -221,11 +221,11 @@ def opening(
 def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """The page."""
     opened = opened.at(request)
-    page = served(opened, ("page", opened.site, *page_key(opened)), HTML, lambda: _page(opened))
+    page = served(opened, ("page", opened.site, *page_key(opened)), HTML, lambda: _render_page(opened))
     return answer(request, opened, page)
 
 
-def _page(opened: Opened) -> bytes:
+def _render_page(opened: Opened) -> bytes:
     revision = get_row(opened)
     content = load_content(revision)
     pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
@@ -256,11 +256,11 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     opened = opened.at(request, alone=form == "html")
     content_type = exports.FORMS[form]
     parts = ("export", form, opened.site, *page_key(opened))
-    file = served(opened, parts, content_type, lambda: _exported(opened, form))
-    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
+    file = served(opened, parts, content_type, lambda: _export_file(opened, form))
+    return _name_download(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
-def _exported(opened: Opened, form: str) -> bytes:
+def _export_file(opened: Opened, form: str) -> bytes:
     revision = get_row(opened)
     content = load_content(revision)
     if form == "zip":
@@ -274,7 +274,7 @@ def _exported(opened: Opened, form: str) -> bytes:
     return canonical(content)
 
 
-def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
+def _name_download(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
     """As a download. An imported report's files say so in their names: its JSON is the exporting site's own."""
     if opened.provenance:
         name = f"imported-{name}"
@@ -302,13 +302,13 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
         base = f"/r/{opened.token}@{opened.number}/figures/{name}"
         addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
         drawn = ReportFigure(figures[name]).answer(theme=theme, narrow=narrow, medium=medium)
-        caption = _with_provenance(opened, drawn["caption"])
+        caption = _add_provenance(opened, drawn["caption"])
         return json.dumps(drawn | addresses | {"caption": caption}).encode()
 
     return answer(request, opened, served(opened, parts, JSON, draw), fixed=opened.is_pinned)
 
 
-def _with_provenance(opened: Opened, caption: str) -> str:
+def _add_provenance(opened: Opened, caption: str) -> str:
     return f"{caption} {opened.provenance}".strip()
 
 
@@ -319,11 +319,11 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
     if form != "json":
         text_type, _ = TEXT_FORMS[form]
         content_type = f"{text_type}; charset=utf-8"
-    file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
-    return _named(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
+    file = served(opened, ("data", kind, name, form), content_type, lambda: _render_data(opened, kind, name, form))
+    return _name_download(opened, answer(request, opened, file, fixed=opened.is_pinned), f"{name}.{form}")
 
 
-def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
+def _render_data(opened: Opened, kind: str, name: str, form: str) -> bytes:
     part = part_named(load_content(get_row(opened)), name, kind)
     if part is None:
         raise Http404("The report has no such part.")
@@ -333,7 +333,7 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
         headers = {
             "name": name,
             "title": part["title"],
-            "caption": _with_provenance(opened, part.get("caption", "")),
+            "caption": _add_provenance(opened, part.get("caption", "")),
             "notes": part.get("notes", []),
         }
         return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
@@ -381,7 +381,7 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
     file = served(opened, ("again", form), content_type, write)
-    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
+    return _name_download(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
 @xframe_options_exempt
@@ -391,14 +391,14 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     name = request.GET.get("figure", "")
     opened = opened.at(request)
     parts = ("embed", name[:80], opened.site, *page_key(opened))
-    response = answer(request, opened, served(opened, parts, HTML, lambda: _embedded(opened, name)))
+    response = answer(request, opened, served(opened, parts, HTML, lambda: _render_embed(opened, name)))
     ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"
     policy = settings.CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     response.headers["Content-Security-Policy"] = policy
     return response
 
 
-def _embedded(opened: Opened, name: str) -> bytes:
+def _render_embed(opened: Opened, name: str) -> bytes:
     revision = get_row(opened)
     content = load_content(revision)
     page = get_page(content)

@@ -66,7 +66,7 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def _render_report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
     link = links.find_link(row)
     may_delete = rights.may_delete(row, get_user(request))
-    form = form or _access_form(request, row)
+    form = form or _build_access_form(request, row)
     revisions = list(get_revisions(row))
     context = {
         "report": row,
@@ -88,7 +88,7 @@ def _render_report(request: HttpRequest, row: Report, form: forms.AccessForm | N
     return render(request, "reports/report/report.html", context, status=form_status(form))
 
 
-def _access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
+def _build_access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
     form = forms.AccessForm(data, initial=forms.access_initial(row))
     if rights.is_public(row) or has_role(request, Role.ADMIN):
         return form
@@ -140,7 +140,7 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Exactly what will be visible, what was taken out of it, and the button."""
     row = _get_report(pk)
     if request.method == "GET":
-        return _preview(request, row)
+        return _render_preview(request, row)
     if "redact" in request.POST:
         # Of what looks like a name or an address, what may be seen nevertheless.
         draft = parse_draft(row.draft)
@@ -152,9 +152,9 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         seen = request.POST.get("seen", "")
         revision = publication.publish(row, get_user(request), _decode_pictures(request), seen=seen)
     except publication.NumbersChanged as changed:
-        return _preview(request, row, refusal=str(changed), status=409)
+        return _render_preview(request, row, refusal=str(changed), status=409)
     except (publication.PublishRefused, publication.ContentRefused) as refused:
-        return _preview(request, row, refusal=str(refused), status=422)
+        return _render_preview(request, row, refusal=str(refused), status=422)
 
     access = request.POST.get("access", row.access)
     if access in Report.Access.values and access != row.access:
@@ -178,7 +178,7 @@ def _decode_pictures(request: HttpRequest) -> dict[str, bytes]:
     return pictures
 
 
-def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
+def _render_preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
     built_report = publication.built(row)
     content = built_report.content
     content_digest = digest(content)  # of all but the moment of publishing
@@ -201,7 +201,7 @@ def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: in
         "refusal": refusal,
         "hidden": [match for match in built_report.found if not match.stays],
         "visible": [match for match in built_report.found if match.stays],
-        "form": _access_form(request, row),
+        "form": _build_access_form(request, row),
     }
     return render(request, "reports/report/publish.html", context, status=status)
 
@@ -226,7 +226,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
     row = _get_report(pk)
-    form = _access_form(request, row, request.POST)
+    form = _build_access_form(request, row, request.POST)
     if not form.is_valid():
         return _render_report(request, row, form)
     try:

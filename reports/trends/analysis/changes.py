@@ -126,11 +126,11 @@ def detect_changes(
         # Of the whole levels on both sides: the search compared parts of them.
         changes.append(_build_change(compared(scaled, before, index, after), rule, kept=index in starts))
 
-    levels = tuple(_level(raw, start, stop, rule) for start, stop in pairwise([*level_starts, raw.size]))
+    levels = tuple(_build_level(raw, start, stop, rule) for start, stop in pairwise([*level_starts, raw.size]))
     return Course(
         changes=tuple(sorted(changes, key=lambda change: change.index)),
         levels=levels,
-        step=_step(raw, levels[-1], rule),
+        step=_detect_step(raw, levels[-1], rule),
         too_short=raw.size - starts[-1] < MIN_HISTORY,
     )
 
@@ -200,7 +200,7 @@ def _build_change(
     return Change(split.index, before, after, split.p, better, weak=weak, kept=kept, dismissed=dismissed)
 
 
-def _level(raw: Floats, start: int, stop: int, rule: Rule) -> Level:
+def _build_level(raw: Floats, start: int, stop: int, rule: Rule) -> Level:
     median, tolerance = _measure_level(raw[start:stop], rule)
     return Level(start, stop, median, low=max(median - tolerance, 0.0), high=median + tolerance)
 
@@ -214,7 +214,7 @@ def _measure_level(part: Floats, rule: Rule) -> tuple[float, float]:
     return median, rule.min_magnitude * abs(median)
 
 
-def _step(raw: Floats, current: Level, rule: Rule) -> Step | None:
+def _detect_step(raw: Floats, current: Level, rule: Rule) -> Step | None:
     """Whether the newest point lies outside the level of those before it (analysis 7: run again, do not alert)."""
     earlier = raw[current.start : current.stop - 1]
     if earlier.size < MIN_HISTORY:

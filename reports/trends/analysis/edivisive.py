@@ -51,7 +51,7 @@ class Split:
 
 
 @lru_cache(maxsize=512)
-def _weights(length: int, least: int) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+def _compute_weights(length: int, least: int) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
     """The factors of the three sums for every tau (rows, 1 ..) and kappa (columns, 1 ..), and which are impossible."""
     n = np.arange(1, length + 1, dtype=float)[:, None]
     kappa = np.arange(1, length + 1, dtype=float)[None, :]
@@ -77,7 +77,7 @@ def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int
     square = block - block[:1, :] - block[:, :1] + block[0, 0]
     within = np.diagonal(square)[1:]
     cross = square[1:, 1:]
-    between, before, after, impossible = _weights(length, least)
+    between, before, after, impossible = _compute_weights(length, least)
     q: Floats = between * (cross - within[:, None])
     q -= before * (within[:, None] / 2)
     q -= after * ((within[None, :] - 2 * cross + within[:, None]) / 2)

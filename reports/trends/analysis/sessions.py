@@ -102,11 +102,11 @@ def find_level(means: Sequence[float]) -> Level:
     if len(means) == 0:
         return Level(means=(), squares=0.0, degrees=0)
     levels = _split_levels(means)
-    squares = math.fsum(map(_squares, levels))
+    squares = math.fsum(map(_sum_squares, levels))
     return Level(means=tuple(levels[0]), squares=squares, degrees=len(means) - len(levels))
 
 
-def _squares(values: Sequence[float]) -> float:
+def _sum_squares(values: Sequence[float]) -> float:
     """The sum of their squared distances to their mean: the statistics module has it exact, and twenty times slower."""
     mean = math.fsum(values) / len(values)
     return math.fsum((value - mean) ** 2 for value in values)
@@ -144,7 +144,7 @@ def session_interval(
     """
     squares, degrees = level.squares, level.degrees
     if len(new) > 1:
-        squares += _squares(new)
+        squares += _sum_squares(new)
         degrees += len(new) - 1
     if degrees < MIN_DEGREES and spread:
         squares += max(spread.of_means, spread.variance) * spread.degrees
@@ -185,7 +185,7 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
         for session in usable.values():
             n = len(session)
             if n > 1:
-                within.append(_squares([math.log(value) for value in session]) / (n - 1) / n)
+                within.append(_sum_squares([math.log(value) for value in session]) / (n - 1) / n)
 
     independent = min(degrees, len(keys) - 1)
     if independent < MIN_SPREAD_DEGREES:

@@ -216,7 +216,7 @@ def judge(
         needs_more = max((count for count in lacking if count), default=None)
 
     verdict = _combine_states(judged)
-    reasons = [_headline(verdict, judged, environment)]
+    reasons = [_build_headline(verdict, judged, environment)]
     order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
     for state in order:
         reasons += [judgement.reason for judgement in judged if judgement.state is state]
@@ -284,7 +284,7 @@ def _judge_metric(metric: Metric, comparison: Comparison) -> MetricVerdict:
         state = State.FLAGGED
         comparison = replace(comparison, needs_more=1)
 
-    return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
+    return MetricVerdict(metric, comparison, state, _build_reason(metric, comparison, state))
 
 
 def _excludes_loss(comparison: Comparison) -> bool:
@@ -313,15 +313,15 @@ def _combine_states(judged: Sequence[MetricVerdict]) -> Verdict:
     return Verdict.INCONCLUSIVE
 
 
-def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
+def _build_headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
     def names(state: State) -> str:
-        return _listed([judgement.metric.name for judgement in judged if judgement.state is state])
+        return _enumerate_names([judgement.metric.name for judgement in judged if judgement.state is state])
 
     def changes(state: State) -> str:
-        return _listed([_change(judgement) for judgement in judged if judgement.state is state])
+        return _enumerate_names([_describe_change(judgement) for judgement in judged if judgement.state is state])
 
     if not environment.comparable:
-        fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
+        fields = _enumerate_names([difference.field.replace("_", " ") for difference in environment.differs])
         return ENVIRONMENTS_DIFFER.format(fields=fields)
 
     states = {judgement.state for judgement in judged}
@@ -344,19 +344,19 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     return sentence
 
 
-def _change(judgement: MetricVerdict) -> str:
+def _describe_change(judgement: MetricVerdict) -> str:
     """ "throughput 12 % lower" """
-    change = _relative_change(judgement.metric, judgement.comparison)
-    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_direction(change)}"
+    change = _compute_relative_change(judgement.metric, judgement.comparison)
+    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_name_direction(change)}"
 
 
-def _direction(change: float) -> str:
+def _name_direction(change: float) -> str:
     if change > 0:
         return "higher"
     return "lower"
 
 
-def _relative_change(metric: Metric, comparison: Comparison) -> float:
+def _compute_relative_change(metric: Metric, comparison: Comparison) -> float:
     """The ratio says how many times better the new side is; people read how far the value itself went."""
     if not comparison.ratio:
         return 0.0
@@ -365,7 +365,7 @@ def _relative_change(metric: Metric, comparison: Comparison) -> float:
     return 1 / comparison.ratio - 1
 
 
-def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
+def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
     if metric.is_accepted:
@@ -373,11 +373,11 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
 
-    change = _relative_change(metric, comparison)
+    change = _compute_relative_change(metric, comparison)
     # What rounds to nothing went nowhere.
     moved = "the same"
     if abs(change) >= 5e-5:
-        moved = f"{plain_percent(abs(change))} {_direction(change)}"
+        moved = f"{plain_percent(abs(change))} {_name_direction(change)}"
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
         reason = comparison.reason
@@ -408,5 +408,5 @@ def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     return UNDECIDED.format(measured=measured)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerate_names(names: Sequence[str]) -> str:
     return enumerated(list(dict.fromkeys(names))) or "nothing"

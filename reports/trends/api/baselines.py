@@ -130,7 +130,7 @@ def get_baseline(request: HttpRequest, name: Path[Name]) -> BaselineAnswer:
 def put_baseline(request: HttpRequest, name: Path[Name], change: BaselineChange) -> BaselineAnswer:
     """The runs are pinned: they cannot be deleted until the name stands for others. Only runs that count can be."""
     team, user = team_in(request), bearer_in(request).user
-    runs, chosen = _chosen(team, change)
+    runs, chosen = _choose_runs(team, change)
     try:
         baseline = set_baseline(team, user, name, runs, chosen=chosen, thresholds=change.thresholds)
     except BaselineRefused as refused:
@@ -139,7 +139,7 @@ def put_baseline(request: HttpRequest, name: Path[Name], change: BaselineChange)
     return build_answer(baseline, pinned_runs(baseline))
 
 
-def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
+def _choose_runs(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     """The runs that are asked for, and how they were."""
     if (change.runs is None) == (change.commit is None):
         raise Problem("validation-error", RUNS_OR_COMMIT)

@@ -80,7 +80,7 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
     if not name and request.GET.get("judge", "") not in ("1", "true"):
         return {}
     measured = [run.pk for run in runs if run.phase == "measure"][:MAX_JUDGED]
-    verdicts = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
+    verdicts = [_judge_upload(run, name) for run in runs_named(runs[0].team, measured)]
     return {
         "against": {
             "verdict": str(combined([Verdict(document.verdict) for document in verdicts])),
@@ -89,7 +89,7 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
     }
 
 
-def _judged(run: Run, name: str) -> VerdictDocument:
+def _judge_upload(run: Run, name: str) -> VerdictDocument:
     """The upload is stored: an unknown baseline does not undo it, and is the reason of the verdict."""
     try:
         document = verdict_of_run(run, baseline=name)

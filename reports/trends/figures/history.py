@@ -73,18 +73,18 @@ class HistoryFigure(Figure):
             layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s")
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
-        layout["xaxis"] = axis(frame, self.along, showgrid=False, **self._ticks(frame))
+        layout["xaxis"] = axis(frame, self.along, showgrid=False, **self._build_ticks(frame))
         data = [
-            *_levels(history, self._locate, frame),
-            _line(history, self._locate, frame),
-            *_left_out(history, self._locate, frame),
-            *_changes(history, self._locate, frame),
-            *_marks(history, self._locate, self.along, frame),
+            *_draw_levels(history, self._locate, frame),
+            _draw_line(history, self._locate, frame),
+            *_draw_left_out(history, self._locate, frame),
+            *_draw_changes(history, self._locate, frame),
+            *_draw_marks(history, self._locate, self.along, frame),
         ]
         _label_changes(layout, history, self._locate, frame)
         return {"data": data, "layout": layout}
 
-    def _ticks(self, frame: Frame) -> dict[str, Any]:
+    def _build_ticks(self, frame: Frame) -> dict[str, Any]:
         """Some points by their names; dates name themselves."""
         if self.along != COMMITS:
             return {"type": "date"}
@@ -191,13 +191,13 @@ def change_words(entry: HistoryChange) -> str:
     return "worse"
 
 
-def _scaled(history: History, value: float) -> float:
+def _scale(history: History, value: float) -> float:
     if history.metric.operation:
         value /= US_PER_MS
     return rounded(value)
 
 
-def _hover_text(history: History, point: HistoryPoint, value: float | None) -> str:
+def _format_hover(history: History, point: HistoryPoint, value: float | None) -> str:
     name = point.label
     if point.commit:
         name = f"{point.label}, {point.at:%Y-%m-%d}"
@@ -205,11 +205,11 @@ def _hover_text(history: History, point: HistoryPoint, value: float | None) -> s
     return f"<b>{title}</b><br>{history.metric.text(value)}"
 
 
-def _line(history: History, locate: Locate, frame: Frame) -> Trace:
+def _draw_line(history: History, locate: Locate, frame: Frame) -> Trace:
     values = np.asarray([history.points[index].value for index in history.followed], dtype=float)
     indices = [history.followed[position] for position in thinned(values).tolist()]
     points = [history.points[index] for index in indices]
-    medians = [_scaled(history, point.value or 0.0) for point in points]
+    medians = [_scale(history, point.value or 0.0) for point in points]
     has_markers = len(history.followed) <= MAX_MARKERS
     mode = "lines"
     if has_markers:
@@ -218,15 +218,15 @@ def _line(history: History, locate: Locate, frame: Frame) -> Trace:
         [locate(index) for index in indices],
         medians,
         f"{escaped(history.metric.label)}, median",
-        hover=[_hover_text(history, point, point.value) for point in points],
+        hover=[_format_hover(history, point, point.value) for point in points],
         mode=mode,
         line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
         marker={"color": frame.theme.ink, "size": 6},
     )
     if has_markers and any(point.n > 1 for point in points):
         pairs = list(zip(points, medians, strict=True))
-        up = [rounded(_scaled(history, point.high or 0.0) - value) for point, value in pairs]
-        down = [rounded(value - _scaled(history, point.low or 0.0)) for point, value in pairs]
+        up = [rounded(_scale(history, point.high or 0.0) - value) for point, value in pairs]
+        down = [rounded(value - _scale(history, point.low or 0.0)) for point, value in pairs]
         trace["error_y"] = {
             "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
             "color": frame.theme.muted,
@@ -235,7 +235,7 @@ def _line(history: History, locate: Locate, frame: Frame) -> Trace:
     return trace
 
 
-def _levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
+def _draw_levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """The median of each level, and the band of the current one."""
     levels = history.course.levels
     if not levels:
@@ -245,7 +245,7 @@ def _levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     y: list[float | None] = []
     for level in levels:
         first, last = _locate_ends(history, level, locate)
-        median = _scaled(history, level.median)
+        median = _scale(history, level.median)
         # None ends the line of a level.
         x += [first, last, last]
         y += [median, median, None]
@@ -254,7 +254,7 @@ def _levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     medians = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
     current = levels[-1]
     first, last = _locate_ends(history, current, locate)
-    low, high = _scaled(history, current.low), _scaled(history, current.high)
+    low, high = _scale(history, current.low), _scale(history, current.high)
     band = scatter(
         [first, last, last, first],
         [high, high, low, low],
@@ -271,7 +271,7 @@ def _locate_ends(history: History, level: Level, locate: Locate) -> tuple[Any, A
     return locate(history.followed[level.start]), locate(history.followed[level.stop - 1])
 
 
-def _left_out(history: History, locate: Locate, frame: Frame) -> list[Trace]:
+def _draw_left_out(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """Runs that do not count: there, but hollow."""
     entries = []
     for index, point in enumerate(history.points):
@@ -286,15 +286,15 @@ def _left_out(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     hover = []
     for index, value, run in entries:
         reason = shortened(f"{run.standing}: {run.reason}".rstrip(": "), 90)
-        hover.append(f"{_hover_text(history, history.points[index], value)}<br>{reason}")
+        hover.append(f"{_format_hover(history, history.points[index], value)}<br>{reason}")
 
     return [
         scatter(
             [locate(index) for index, _, _ in entries],
-            [_scaled(history, value) for _, value, _ in entries],
+            [_scale(history, value) for _, value, _ in entries],
             "does not count",
             hover=hover,
-            marker=_open_marker("circle-open", 8, frame),
+            marker=_build_hollow_marker("circle-open", 8, frame),
         )
     ]
 
@@ -307,7 +307,7 @@ def change_text(change: Change) -> str:
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 
-def _changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
+def _draw_changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """Triangles at the changes, hollow ones where they do not count."""
     counting = [entry for entry in history.changes if entry.change.counts]
     gains = [entry for entry in counting if entry.change.better]
@@ -324,7 +324,7 @@ def _changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
             continue
         recent = entries[-MAX_POINTS:]
         marker = {
-            "symbol": [_triangle(entry.change) for entry in recent],
+            "symbol": [_choose_symbol(entry.change) for entry in recent],
             "size": 13,
             "color": colour,
             "line": {"width": 0},
@@ -334,9 +334,9 @@ def _changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
         traces.append(
             scatter(
                 [locate(entry.index) for entry in recent],
-                [_scaled(history, entry.point.value or 0.0) for entry in recent],
+                [_scale(history, entry.point.value or 0.0) for entry in recent],
                 f"change, {name}",
-                hover=[_change_hover(entry) for entry in recent],
+                hover=[_format_change_hover(entry) for entry in recent],
                 marker=marker,
             )
         )
@@ -344,7 +344,7 @@ def _changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     return traces
 
 
-def _triangle(change: Change) -> str:
+def _choose_symbol(change: Change) -> str:
     symbol = "triangle-down"
     if change.after > change.before:
         symbol = "triangle-up"
@@ -377,7 +377,7 @@ def _label_changes(layout: Layout, history: History, locate: Locate, frame: Fram
         )
 
 
-def _change_hover(entry: HistoryChange) -> str:
+def _format_change_hover(entry: HistoryChange) -> str:
     change = entry.change
     lines = [
         f"<b>{change_text(change)}</b> from {escaped(entry.point.label)}",
@@ -390,7 +390,7 @@ def _change_hover(entry: HistoryChange) -> str:
     return "<br>".join(lines)
 
 
-def _marks(history: History, locate: Locate, along: str, frame: Frame) -> list[Trace]:
+def _draw_marks(history: History, locate: Locate, along: str, frame: Frame) -> list[Trace]:
     """Other changes and people's notes, at the bottom."""
     environment = []
     for index, texts in history.environment:
@@ -407,12 +407,12 @@ def _marks(history: History, locate: Locate, along: str, frame: Frame) -> list[T
         notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
 
     return [
-        *_marks_at_height(environment, "other environment", "diamond-open", 0.03, frame),
-        *_marks_at_height(notes, "note", "star", 0.09, frame),
+        *_draw_marks_at(environment, "other environment", "diamond-open", 0.03, frame),
+        *_draw_marks_at(notes, "note", "star", 0.09, frame),
     ]
 
 
-def _marks_at_height(
+def _draw_marks_at(
     marks: Sequence[tuple[Any, str]], name: str, symbol: str, height: float, frame: Frame
 ) -> list[Trace]:
     """Coordinates with their texts as one trace; none without marks."""
@@ -426,10 +426,10 @@ def _marks_at_height(
             name,
             hover=[text for _, text in recent],
             yaxis="y2",
-            marker=_open_marker(symbol, 10, frame),
+            marker=_build_hollow_marker(symbol, 10, frame),
         )
     ]
 
 
-def _open_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
+def _build_hollow_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
     return {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}

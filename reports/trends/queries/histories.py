@@ -57,20 +57,20 @@ class HistoryFilter(ListFilter):
         """The team's histories that this filter lets through, in its order."""
         rows = self.narrow(History.objects.filter(team=team))
         for word in self.words:
-            rows = rows.filter(_mentions(word))
+            rows = rows.filter(_match_word(word))
         if change := self.values["change"]:
-            rows = rows.filter(pk__in=_changed(team, rows, better=change == "improvement"))
+            rows = rows.filter(pk__in=_find_changed(team, rows, better=change == "improvement"))
         return self.order(rows)
 
 
-def _changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
+def _find_changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
     """The keys of the newest histories whose last change is of this kind; two queries."""
     newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
     lines = history_lines(team, History.objects.filter(pk__in=newest))
     return [line.row.pk for line in lines if line.last_change and line.last_change.change.better == better]
 
 
-def _mentions(word: str) -> Q:
+def _match_word(word: str) -> Q:
     return (
         Q(database_name__icontains=word)
         | Q(workload_name__icontains=word)

@@ -202,11 +202,11 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
             [list(run_ids)],
         )
         # Neighbours were mostly measured on the same, and say it in the same words.
-        get_environment = lru_cache(maxsize=64)(_environment)
+        get_environment = lru_cache(maxsize=64)(_describe_environment)
         return [(row[0], get_environment(*row[1:])) for row in cursor.fetchall()]
 
 
-def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
+def _describe_environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
                  hardware: str | None) -> dict[str, str]:  # fmt: skip
     """The facts that are stated, in words."""
     client = json.loads(client_json or "{}")

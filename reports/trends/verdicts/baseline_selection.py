@@ -229,12 +229,12 @@ def named(team: Team, text: str) -> Against:
     text = text.strip()
     if text.startswith(BRANCH):
         branch = text.removeprefix(BRANCH)
-        return _present(runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
+        return _require_runs(runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
     if text in WEEKS:
         until = timezone.now() - WEEKS[text]
         since = until - WEEK
         chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
-        return _present(runs_of_days(team, since, until), chosen)
+        return _require_runs(runs_of_days(team, since, until), chosen)
 
     ids = _parse_ids(text)
     if ids:
@@ -269,7 +269,7 @@ def _parse_ids(text: str) -> list[uuid.UUID]:
     return [run_id for run_id in ids if run_id]
 
 
-def _present(runs: list[Run], chosen: str) -> Against:
+def _require_runs(runs: list[Run], chosen: str) -> Against:
     if not runs:
         raise NothingNamed(f"No run counts. {chosen}")
     return Against(tuple(runs), build_side(runs, chosen=chosen))

@@ -47,17 +47,17 @@ def judge_builds(matrix: Matrix, new: str = "", base: str = "") -> BuildsAnswer:
     pairs = [(new, base)]
     pairs += [(new, other) for other in others]
     pairs += [(other, base) for other in others]
-    comparisons = tuple(_compare(matrix, by_build, *pair) for pair in pairs)
+    comparisons = tuple(_compare_builds(matrix, by_build, *pair) for pair in pairs)
 
     return BuildsAnswer(
         verdict=comparisons[0].verdict,
         pending=len(ended) < len(runs) or not matrix.submitted_at,
-        builds=tuple(_describe(name, by_build[name]) for name in names),
+        builds=tuple(_describe_build(name, by_build[name]) for name in names),
         comparisons=comparisons,
     )
 
 
-def _compare(matrix: Matrix, by_build: dict[str, list[Run]], new: str, base: str) -> BuildComparisonAnswer:
+def _compare_builds(matrix: Matrix, by_build: dict[str, list[Run]], new: str, base: str) -> BuildComparisonAnswer:
     tests = list(dict.fromkeys(run.config_key for run in by_build[new]))[:MAX_TESTS]
     documents = []
     for test in tests:
@@ -73,7 +73,7 @@ def _compare(matrix: Matrix, by_build: dict[str, list[Run]], new: str, base: str
     return BuildComparisonAnswer(new, base, verdict.value, tuple(documents))
 
 
-def _describe(name: str, runs: Sequence[Run]) -> BuildAnswer:
+def _describe_build(name: str, runs: Sequence[Run]) -> BuildAnswer:
     """As its newest run says."""
     with_evidence = [run for run in runs if run.evidence.get("build")]
     if not with_evidence:

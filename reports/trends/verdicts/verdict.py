@@ -222,7 +222,7 @@ def compute_verdict(
     baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `tests` is the number
     of tests that share the commit's error. `order` is that of the one plan that measured both sides; empty: several.
     """
-    left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
+    left_out = [*_list_left_out("new", new_runs), *_list_left_out("base", base_runs)]
     lacking = [answer.reason for answer in left_out if answer.side == "new"]
     new = [run for run in new_runs if not why_not(run)][:MAX_RUNS]
     old = [run for run in base_runs if not why_not(run)][:MAX_RUNS]
@@ -283,7 +283,7 @@ def compute_verdict(
         blank,
         verdict=judgement.verdict.value,
         reasons=(judgement.reasons[0], *lasting, *judgement.reasons[1:], *notes, *lacking),
-        metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
+        metrics=tuple(_build_metric_answer(verdict) for verdict in judgement.metrics),
         environment=environment,
         needs_more_repeats=needs_more_repeats,
         noise_floor=noise_floor,
@@ -351,7 +351,7 @@ def why_not(run: Run) -> str:
     return f"“{run.name}” has no throughput."
 
 
-def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
+def _list_left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
     answers = []
     for run in runs:
         reason = why_not(run)
@@ -379,7 +379,7 @@ def _get_common(values: Iterable[str]) -> str:
     return ""
 
 
-def _compared_sessions(metric: Metric, comparison: Comparison) -> tuple[Sequence[Session], Sequence[Session]]:
+def _select_sessions(metric: Metric, comparison: Comparison) -> tuple[Sequence[Session], Sequence[Session]]:
     """The sessions of both sides that the comparison is made of."""
     if metric.blocks:
         return metric.new, metric.base
@@ -392,16 +392,16 @@ def _compared_sessions(metric: Metric, comparison: Comparison) -> tuple[Sequence
     return new, level[: comparison.n_b]
 
 
-def _metric(verdict: MetricVerdict) -> MetricAnswer:
+def _build_metric_answer(verdict: MetricVerdict) -> MetricAnswer:
     metric, comparison = verdict.metric, verdict.comparison
-    new, base = _compared_sessions(metric, comparison)
+    new, base = _select_sessions(metric, comparison)
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
         kind=metric.kind,
         state=verdict.state.value,
-        new=_mean(new),
-        base=_mean(base),
+        new=_compute_mean(new),
+        base=_compute_mean(base),
         ratio=comparison.ratio,
         low=finite(comparison.low),
         high=finite(comparison.high),
@@ -417,7 +417,7 @@ def _metric(verdict: MetricVerdict) -> MetricAnswer:
     )
 
 
-def _mean(sessions: Sequence[Session]) -> float | None:
+def _compute_mean(sessions: Sequence[Session]) -> float | None:
     """The geometric mean, whose ratio is the ratio; None where a value has no logarithm."""
     if not sessions or any(unusable(session) for session in sessions):
         return None

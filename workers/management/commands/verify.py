@@ -83,7 +83,7 @@ class Command(BaseCommand):
         if not options["hosts"] and not system.can_be_started:
             raise CommandError(f"Benchsite cannot start {system.name}: give the address of a server.")
 
-        properties = self._properties(system, options)
+        properties = self._read_properties(system, options)
         if options["nodes"] is None:
             options["nodes"] = 1
             if "nodes" in system.settings:
@@ -100,7 +100,7 @@ class Command(BaseCommand):
             "modes": {},
             "not_tested": not_tested,
         }
-        for mode, provisioner in self._provisioners(system, modes, properties, options, not_tested):
+        for mode, provisioner in self._make_provisioners(system, modes, properties, options, not_tested):
             self.stdout.write(f"{system.name}, mode {mode.slug}")
             with tempfile.TemporaryDirectory(prefix="benchsite-verify-") as folder:
                 try:
@@ -136,7 +136,7 @@ class Command(BaseCommand):
         if counts["failed"] or not counts["passed"]:
             raise SystemExit(1)
 
-    def _properties(self, system: System, options: dict[str, Any]) -> dict[str, str]:
+    def _read_properties(self, system: System, options: dict[str, Any]) -> dict[str, str]:
         """The client properties from the command line, in canonical form."""
         pairs = [text.partition("=") for text in options["property"]]
         properties = {name: value for name, _, value in pairs}
@@ -150,7 +150,7 @@ class Command(BaseCommand):
         except PropertyError as error:
             raise CommandError(str(error)) from error
 
-    def _provisioners(
+    def _make_provisioners(
         self,
         system: System,
         modes: list[Mode],

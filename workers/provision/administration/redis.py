@@ -109,7 +109,7 @@ class RedisAdministration(Administration):
 
     def replicas(self) -> int:
         with self.connect() as client:
-            replicas = _replicas(client.info("replication"))
+            replicas = _list_replicas(client.info("replication"))
             offsets = [replica["offset"] for replica in replicas if replica["state"] == "online"]
             # Until its first acknowledgement a replica gets no commands, and a new primary has nothing to acknowledge.
             if 0 in offsets:
@@ -127,7 +127,7 @@ class RedisAdministration(Administration):
             info = client.info()
         counts = {name: info[key] for name, key in COUNTS.items() if key in info}
         values = {name: info[key] for name, key in VALUES.items() if key in info}
-        offsets = [replica["offset"] for replica in _replicas(info)]
+        offsets = [replica["offset"] for replica in _list_replicas(info)]
         if offsets:
             values["replication_lag_bytes"] = info["master_repl_offset"] - min(offsets)
         return Counters(counts, values)
@@ -279,7 +279,7 @@ class RedisAdministration(Administration):
             raise AdministrationError(f"Redis at {self.address.host}:{self.address.port}: {text}") from error
 
 
-def _replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_replicas(info: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [value for key, value in info.items() if REPLICA.fullmatch(key) and isinstance(value, dict)]
 
 
