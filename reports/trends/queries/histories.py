@@ -151,13 +151,5 @@ def _parse_run(run: Mapping[str, Any]) -> Measured:
     if run["throughput_ops_s"] is not None:
         throughput_ops_s = float(run["throughput_ops_s"])
     standing, reason = get_standing(run["verdict"], run["override"], run["excluded"])
-    return Measured(
-        run_id=uuid.UUID(run["id"]),
-        at=dt.datetime.fromisoformat(run["at"]),
-        commit=run["commit"],
-        branch=run["branch"],
-        matrix_id=matrix_id,
-        value=throughput_ops_s,
-        standing=standing,
-        reason=reason,
-    )
+    run_id, at = uuid.UUID(run["id"]), dt.datetime.fromisoformat(run["at"])
+    return Measured(run_id, at, run["commit"], run["branch"], matrix_id, throughput_ops_s, standing, reason)
