@@ -15,6 +15,7 @@ from django.urls import reverse
 from benchsite.accounts.models import Role
 from benchsite.tests.live_site import GENERATORS, LiveSite, rejections, shared_site as site
 from benchsite.tests.needs import need
+from reports.compare.curves import Standing
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.queries import curves
 from runs.catalog import data_target, get_flavour, load_catalog
@@ -191,7 +192,7 @@ def test_runs_ladders_with_stock_clients(site: LiveSite, redis_server: Server, m
 
 
 @pytest.mark.long
-def test_runs_against_a_stand_in_enter_no_figure(site: LiveSite, client):
+def test_runs_against_a_stand_in_are_drawn_and_never_count(site: LiveSite, client):
     team = make_team()
     user = make_user(team=team, role=Role.ADMIN)
     with aerospike_stand_in() as server:
@@ -203,14 +204,15 @@ def test_runs_against_a_stand_in_enter_no_figure(site: LiveSite, client):
     assert measured.stand_in == "wire stand-in"
 
     [curve] = curves([measured.sweep])
-    sentence = "2 runs against a wire stand-in not drawn: such a server is not the product."
-    assert curve.points == () and LadderFigure([curve]).empty == sentence
+    sentence = "2 runs against a wire stand-in, hollow where drawn: not the product"
+    assert [point.standing for point in curve.points] == [Standing.STAND_IN] * 2
+    assert curve.ceiling is None and LadderFigure([curve]).notes[1] == sentence
     client.force_login(user)
     page = client.get(reverse("run", args=[measured.pk])).content.decode()
     assert "Not the product: wire stand-in" in page and reverse("figure-run-series", args=[measured.pk]) not in page
     for figure in ("figure-run-series", "figure-run-percentiles"):
         assert client.get(reverse(figure, args=[measured.pk])).status_code == 404
     answer = client.get(reverse("figure-sweep", args=[measured.sweep.pk])).json()
-    assert (answer["figure"], answer["caption"]) == (None, sentence)
+    assert sentence in answer["caption"] and answer["figure"]["data"]
     with pytest.raises(AnnotationRefused, match="measured a wire stand-in and not the product: it stays excluded"):
         include([measured], user)

@@ -55,6 +55,7 @@ class Standing(StrEnum):
     COUNTED = "counted"
     REJECTED = "rejected"  # Every repeat was rejected by the validity checks.
     EXCLUDED = "excluded"  # Every repeat was left out by a person.
+    STAND_IN = "stand-in"  # The server of every repeat was not the product.
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class LeftOut:
     """One repeat that is no part of its point, though it was measured."""
 
     run_id: uuid.UUID
-    standing: Standing  # rejected or excluded
+    standing: Standing  # any but counted
     reason: str  # the person's, or the worst finding
     throughput_ops_s: float
     operations: tuple[Operation, ...]
@@ -344,7 +345,7 @@ class Curve:
     notes: str = ""
     setup: Setup = field(default_factory=Setup)
     progress: Progress = field(default_factory=Progress)
-    stand_ins: tuple[str, ...] = ()  # of each run whose server was not the product, what it was; none is in a point
+    stand_ins: tuple[str, ...] = ()  # of each run whose server was not the product, what it was; none counts
 
     @property
     def label(self) -> str:

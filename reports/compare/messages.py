@@ -39,7 +39,7 @@ MODE_NOT_READ_BACK = "durability mode not read back at {points}"
 MODE_READ_BACK = "durability mode read back before and after every run"
 EXCLUDED = "left out by a person"
 OVERRIDDEN = "rejected but counted with a written reason"
-STAND_INS = "{runs} against {kinds} not drawn: such a server is not the product."
+STAND_INS = "{runs} against {kinds}, hollow where drawn: not the product."
 
 # --- figures/ceilings.py ---
 

@@ -37,3 +37,40 @@ def test_ceilings_figure_shows_what_was_measured(client_in, side):
 
     assert [bar["x"] for bar in figure["data"]] == [[100.0], [8000.0]]
     assert [bar["marker"]["color"] == "rgba(0,0,0,0)" for bar in figure["data"]] == [False, True]
+
+
+@pytest.fixture
+def mocked(team):
+    """A sweep of two points, measured of a server that is not the product."""
+    sweep = make_sweep(matrix=make_matrix(team=team, purpose="demo"))
+    stated = {"stand_in": "vendor mock", "excluded_reason": "no product"}
+    for threads in (4, 8):
+        make_run(sweep, threads=threads, throughput=1000.0 * threads, **stated)
+    return sweep
+
+
+@pytest.mark.parametrize("name", ["compare", "matrix"])
+def test_pages_say_that_a_stand_in_is_not_the_product(client_in, mocked, name):
+    address = reverse("matrix", args=[mocked.matrix_id])
+    if name == "compare":
+        address = f"{reverse('compare')}?v=1&matrix={mocked.matrix_id}"
+    page = " ".join(client_in.get(address).content.decode().split())
+
+    words = {"compare": "Its server is a vendor mock and not the product.", "matrix": "Not the product: vendor mock."}
+    assert words[name] in page
+    assert "Measure them again" not in page and "left out by people" not in page
+
+
+def test_points_of_a_stand_in_are_hollow_and_no_bar(client_in, mocked):
+    query = f"?v=1&matrix={mocked.matrix_id}"
+    ladder = client_in.get(reverse("figure-matrix", args=[mocked.matrix_id])).json()
+    hollow = [trace for trace in ladder["figure"]["data"] if trace["y"] == [4000.0, 8000.0]]
+    assert [trace["marker"]["symbol"].endswith("-open") for trace in hollow] == [True]
+    assert "not the product: a stand-in" in hollow[0]["text"][0]
+    assert "2 runs against a vendor mock" in ladder["caption"]
+
+    ceilings = client_in.get(reverse("figure-ceilings") + query).json()
+    assert "not the product: a stand-in" in str(ceilings["figure"])
+    assert [bar["x"] for bar in ceilings["figure"]["data"] if any(bar["x"])] == []
+    latency = client_in.get(reverse("figure-latency") + query).json()
+    assert "not the product: a stand-in" in str(latency["figure"]["data"])

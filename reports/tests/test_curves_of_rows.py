@@ -98,6 +98,7 @@ def test_a_rejected_run_with_a_written_reason_counts():
         ({"verdict": "reject"}, Standing.REJECTED),
         ({"excluded_reason": "noise"}, Standing.EXCLUDED),
         ({"excluded_reason": "noise", "verdict": "reject"}, Standing.EXCLUDED),
+        ({"excluded_reason": "no product", "stand_in": "vendor mock", "verdict": "reject"}, Standing.STAND_IN),
     ],
 )
 def test_a_point_of_which_no_repeat_counts_stays_visible(fields, standing):
@@ -106,6 +107,17 @@ def test_a_point_of_which_no_repeat_counts_stays_visible(fields, standing):
     (point,) = build_curve(sweep).points
     assert point.standing is standing and not point.counts
     assert build_curve(sweep).ceiling is None
+
+
+def test_points_of_stand_ins_are_no_exclusions_of_people():
+    sweep = make_sweep()
+    make_run(sweep, throughput=9000.0, excluded_reason="no product", stand_in="vendor mock", verdict="reject")
+    (point,) = build_curve(sweep).points
+    assert (point.excluded, point.rejected, build_curve(sweep).ceiling_with_left_out) == ((), 0, None)
+    make_run(sweep, repeat=2, throughput=1000.0)
+    (point,) = build_curve(sweep).points
+    assert point.counts and [repeat.standing for repeat in point.left_out] == [Standing.STAND_IN]
+    assert build_curve(sweep).ceiling_ops_s == 1000.0
 
 
 def test_progress_leaves_out_runs_that_were_run_again():

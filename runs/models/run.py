@@ -188,7 +188,7 @@ class Run(Row):
     checks_assessed = models.PositiveSmallIntegerField(null=True, blank=True)  # of them: those that had their data
     throughput_ops_s = models.FloatField(null=True, blank=True)
 
-    # "vendor mock" or "wire stand-in" where the server said that it is not the product: no figure has such a run.
+    # "vendor mock" or "wire stand-in" where the server said that it is not the product: such a run never counts.
     stand_in = models.CharField(max_length=20, blank=True, default="", db_default="")
 
     # What people say about it.

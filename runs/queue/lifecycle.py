@@ -277,7 +277,7 @@ def note(run_id: uuid.UUID, claim: uuid.UUID, *, stage: Stage | None = None, tex
 
 def note_stand_in(run_id: uuid.UUID, claim: uuid.UUID, stand_in: str) -> None:
     """The server is not the product: the run is left out of figures and comparisons, and belongs to no history."""
-    reason = f"The server is a {stand_in} and not the product. Numbers of stand-ins never enter a figure."
+    reason = f"The server is a {stand_in} and not the product. Numbers of stand-ins never count."
     note(run_id, claim, stand_in=stand_in, config_key="", excluded_reason=reason, excluded_at=Now())
 
 

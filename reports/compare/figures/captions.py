@@ -91,6 +91,7 @@ def list_notes(curves: Sequence[Curve]) -> list[Remark]:
     stated = [curve.label for curve in drawn if curve.mode_stated]
     notes = [
         ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
+        ("Stand-ins", stand_in_sentence(curves).rstrip(".")),
         ("Machines", machine_sentence(curves)),
         ("Loss", _contradictions(drawn)),
         ("Stated modes", MODES_STATED.format(sides=formatting.listed(stated, MAX_STATED)) if stated else ""),
@@ -267,7 +268,7 @@ def _left_out(points: Sequence[Point]) -> str:
 
 
 def stand_in_sentence(curves: Sequence[Curve]) -> str:
-    """How many runs are no points because their server was not the product; empty for none."""
+    """How many runs do not count because their server was not the product; empty for none."""
     stand_ins = list(chain.from_iterable(curve.stand_ins for curve in curves))
     if not stand_ins:
         return ""

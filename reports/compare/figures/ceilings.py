@@ -54,6 +54,7 @@ from reports.compare.messages import (
     SINGLE_RUNS,
 )
 
+NOT_THE_PRODUCT = "not the product: a stand-in"
 BEST = "best"  # every other side is lower, beyond noise
 AMONG_BEST = "among the best"
 AMONG_CLASS = "among the best of its class"
@@ -338,7 +339,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     if ceiling:
         value = ceiling.throughput_ops_s
         value_label = bounded(ceiling, short(value))
-    elif curve.points and not curve.counted:
+    elif curve.points and not curve.counted and not curve.stand_ins:
         value = max(point.throughput_ops_s.median for point in curve.points)
         value_label = f"{short(value)}, {value_label}"
     return Bar(
@@ -374,7 +375,7 @@ def why_none(curve: Curve) -> str:
     if curve.points:
         if curve.counted:
             return "no throughput"
-        return "no point counts"
+        return NOT_THE_PRODUCT if curve.stand_ins else "no point counts"
     if curve.progress.going:
         return "measuring"
     if curve.progress.runs:

@@ -10,14 +10,7 @@ from typing import Any, Final
 from benchsite.core.formatting import listed
 from benchsite.core.table import Columns, Table
 from reports.compare.curves import Curve
-from reports.compare.figures.captions import (
-    MAX_NOTES,
-    Remark,
-    collect_notes,
-    compose_caption,
-    list_notes,
-    stand_in_sentence,
-)
+from reports.compare.figures.captions import MAX_NOTES, Remark, collect_notes, compose_caption, list_notes
 from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
@@ -128,7 +121,7 @@ class CurvesFigure(Figure):
             return NOTHING_CHOSEN
         if any(curve.points for curve in self.curves):
             return self.lacking()
-        return stand_in_sentence(self.curves) or NOTHING_YET
+        return NOTHING_YET
 
     def lacking(self) -> str:
         """Why there is nothing to draw although there are points, and what to do; empty where there is."""

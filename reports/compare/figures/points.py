@@ -30,6 +30,7 @@ STANDING_SAYS = {
     Standing.COUNTED: "",
     Standing.REJECTED: "rejected by the validity checks",
     Standing.EXCLUDED: "left out by a person",
+    Standing.STAND_IN: "not the product: a stand-in",
 }
 
 

@@ -87,8 +87,23 @@ class Repeat:
     generator_cpu: float | None = None  # the share of its cores that the busiest load generator's clients used
 
     @property
+    def standing(self) -> Standing:
+        if self.run["stand_in"]:
+            return Standing.STAND_IN
+        if self.run["excluded_reason"]:
+            return Standing.EXCLUDED
+        return Standing.REJECTED if self.rejected else Standing.COUNTED
+
+    @property
     def rejected(self) -> bool:
-        return self.run["verdict"] == "reject" and not self.overridden
+        return self.run["verdict"] == "reject" and not self.overridden and not self.run["stand_in"]
+
+    @property
+    def excluded_by_people(self) -> str:
+        """The written reason."""
+        if self.run["stand_in"]:
+            return ""
+        return str(self.run["excluded_reason"])
 
     @property
     def overridden(self) -> str:
@@ -100,7 +115,7 @@ class Repeat:
 
     @property
     def counts(self) -> bool:
-        return not self.rejected and not self.run["excluded_reason"]
+        return self.standing is Standing.COUNTED
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep], runs: Collection[uuid.UUID] = ()) -> list[Curve]:
@@ -206,7 +221,7 @@ def _made(sweeps: Sequence[Sweep], only: Collection[uuid.UUID] = ()) -> list[Cur
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
 
-    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED and not run["stand_in"]], specs)
+    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED], specs)
     return [_curve(rows.get(sweep.pk, sweep), specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
 
 
@@ -366,15 +381,10 @@ def _limit(slo: SloSpec | None) -> str:
 
 
 def _point(repeats: Sequence[Repeat]) -> Point:
-    """The point of a rung: of the repeats that count; where none does, of all, and marked."""
-    counted = [repeat for repeat in repeats if repeat.counts]
-    if counted:
-        standing, used = Standing.COUNTED, counted
-    else:
-        not_excluded = [repeat for repeat in repeats if not repeat.run["excluded_reason"]]
-        standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
-        used = not_excluded or list(repeats)
-
+    """The point of a rung: of the repeats that count; where none does, of those that are nearest to it, and marked."""
+    present = {repeat.standing for repeat in repeats}
+    standing = next(standing for standing in Standing if standing in present)
+    used = [repeat for repeat in repeats if repeat.standing is standing]
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
     worst_finding = ""
@@ -397,9 +407,9 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         warmup_s=float(max(repeat.cut["warmup_s"] for repeat in used)),
         mode_verified=all(repeat.run["mode_verified"] for repeat in used),
         run_ids=tuple(repeat.run["id"] for repeat in used),
-        excluded=tuple(repeat.run["excluded_reason"] for repeat in repeats if repeat.run["excluded_reason"]),
+        excluded=tuple(repeat.excluded_by_people for repeat in repeats if repeat.excluded_by_people),
         rejected=sum(repeat.rejected for repeat in repeats),
-        overridden=tuple(repeat.overridden for repeat in counted if repeat.overridden),
+        overridden=tuple(repeat.overridden for repeat in repeats if repeat.counts and repeat.overridden),
         worst_finding=worst_finding,
         rejected_by=tuple(sorted(set(chain.from_iterable(repeat.rejected_by for repeat in used)))),
         left_out=tuple(_left_out(repeat) for repeat in repeats if repeat not in used),
@@ -436,14 +446,10 @@ def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _left_out(repeat: Repeat) -> LeftOut:
-    reason: str = repeat.run["excluded_reason"]
-    standing = Standing.REJECTED
-    if reason:
-        standing = Standing.EXCLUDED
     return LeftOut(
         run_id=repeat.run["id"],
-        standing=standing,
-        reason=reason or repeat.worst_finding,
+        standing=repeat.standing,
+        reason=repeat.run["excluded_reason"] or repeat.worst_finding,
         throughput_ops_s=repeat.cut["throughput_ops_s"],
         operations=_operations([repeat]),
     )

@@ -154,6 +154,7 @@ class MatrixPage(NamedTuple):
     too_short: TooShort | None  # of these
     nothing_counts: bool
     rejections: Sequence[Any]
+    stand_in: str  # what a server was that is not the product; empty: all were
 
 
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
@@ -208,6 +209,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         too_short=too_short,
         nothing_counts=not counted,
         rejections=rejections,
+        stand_in=next((run.stand_in for run in measured if run.stand_in), ""),
     )
 
 
