@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.accounts.models import Team
 from benchsite.core.encryption import CLIENT_PROPERTIES, seal, unseal
-from runs.catalog import site_files
+from runs.catalog import System, site_files
 from runs.catalog.generators import get_generators, unusable
 from runs.models import LoadGenerator
 from runs.queue.spec import ClientOrder
@@ -31,6 +31,7 @@ from workers.provision.servers import Server
 
 THREADS: Final = 32  # of each client in the last rung of the first ladder
 OPERATIONS: Final = 2  # of each thread
+ADMINISTRATION_CONNECTIONS: Final = 2  # that which stays open for counters, and one for questions
 CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
 ANSWERS_TIMEOUT_S: Final = 10.0  # for all answers of the server to one client
 # Beside the time of the server: for the claim and for the start of the JVM.
@@ -100,11 +101,22 @@ def build_order(server: Server, digest: str, number: int, timeout_s: float, *, w
     }
 
 
+def find_generators(team: Team, system: System) -> list[LoadGenerator]:
+    """Those that would drive the first ladder."""
+    generators = get_generators(team).filter(enabled=True)
+    return [row for row in generators if system.binding.name in row.bindings]
+
+
+def count_connections(generators: int) -> int:
+    """The most that the first ladder has to one server."""
+    return THREADS * max(generators, 1) + ADMINISTRATION_CONNECTIONS
+
+
 def run_clients(team: Team, server: Server, number: int, *, writes: bool) -> list[ClientResult]:
     """Has each load generator with the binding check the server at once; the first one writes, where it may."""
     deadline = time.monotonic() + CLIENTS_TIMEOUT_S + ANSWERS_TIMEOUT_S
     binding = server.spec.system.binding.name
-    generators = [row for row in get_generators(team).filter(enabled=True) if binding in row.bindings]
+    generators = find_generators(team, server.spec.system)
     silent = set(unusable().values_list("pk", flat=True))
     results = [ClientResult(row.name, "silent") for row in generators if row.pk in silent]
     sent: dict[uuid.UUID, ClientResult] = {}

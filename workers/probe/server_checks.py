@@ -24,7 +24,13 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
-from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, run_clients
+from workers.probe.client_checks import (
+    ANSWERS_TIMEOUT_S,
+    CLIENTS_TIMEOUT_S,
+    count_connections,
+    find_generators,
+    run_clients,
+)
 from workers.probe.target_checks import (
     FAR_ANSWERS,
     MAX_LATENCY_S,
@@ -86,7 +92,7 @@ def start_check(
 
     examine = partial(
         check_target, system, addresses, properties, networks=team.external_networks, cluster=cluster,
-        confirmed=confirmed, record=record,
+        confirmed=confirmed, record=record, connections=count_connections(len(find_generators(team, system))),
     )  # fmt: skip
 
     def run() -> None:

@@ -40,7 +40,7 @@ COPIES = re.compile("[1-9][0-9]?")
 STEPS = ("connection", "sign-in", "modes", "latency", "data", "place", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
 SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
-# Fields in which an obstacle of `Survey` is corrected; few_connections is corrected at the server.
+# Fields in which an obstacle of `Survey` is corrected.
 CORRECTED_BY = {"replica": ("address",), "read_only": ("address",), "cluster_mode": ("system",), "no_create": ("user",)}
 
 
@@ -48,10 +48,10 @@ CORRECTED_BY = {"replica": ("address",), "read_only": ("address",), "cluster_mod
 class TargetCheck:
     """One check with its outcome as the badges of pages name it.
 
-    `name` is one of STEPS, an obstacle of `Survey`, or interrupted or fault of a check without a result. `detail` is a
-    value, or what the server or its driver says; `fields` are those of a form in which it is corrected. That of clients
-    which passed is what they did: read, write, or table where Benchsite made and dropped it; no_table of those that
-    wait until Benchsite may make the table that they read.
+    `name` is one of STEPS, an obstacle of `Survey`, connections, or interrupted or fault of a check without a result.
+    `detail` is a value, or what the server or its driver says; `fields` are those of a form in which it is corrected.
+    That of clients which passed is what they did: read, write, or table where Benchsite made and dropped it; no_table
+    of those that wait until Benchsite may make the table that they read.
     """
 
     name: str
@@ -74,6 +74,8 @@ class TargetChecks:
     )  # of that: setting -> the mode's, the server's
     foreign_data: str = ""  # an example of what the target holds and Benchsite did not write
     data: dict[str, int] = field(default_factory=dict)  # `Survey.data`
+    # Where the server allows too few: used, the limit, and how many the first ladder needs.
+    connections: tuple[int, int, int] | None = None
     may_write: bool = False  # whether clients may: the target is empty, holds the own data set, or was confirmed
 
     @property
@@ -133,6 +135,7 @@ def check_target(
     cluster: str = "",
     confirmed: bool = False,
     record: int = 0,
+    connections: int = 0,
     run_clients: RunClients | None = None,
     note_step: Callable[[int], None] = lambda step: None,
 ) -> TargetChecks:
@@ -140,8 +143,8 @@ def check_target(
 
     The servers are asked until the `deadline`; tables and clients have times of their own. `networks` are those of the
     team. `cluster` is the key of the described one, whose own data set may be there; `confirmed` allows a record beside
-    other data. `record` is the number of the one that clients write. Without `run_clients` nothing is written.
-    `note_step` gets the index of each of the STEPS that begins.
+    other data. `record` is the number of the one that clients write, `connections` how many the first ladder needs.
+    Without `run_clients` nothing is written. `note_step` gets the index of each of the STEPS that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -177,7 +180,9 @@ def check_target(
         note_step(step)
 
     try:
-        target = _check_server(system, server, (connection, sign_in), cluster, confirmed, record, note, deadline)
+        target = _check_server(
+            system, server, (connection, sign_in), cluster, confirmed, record, connections, note, deadline
+        )
         if run_clients is None or any(check.outcome == "reject" for check in target.checks):
             return target
         if not (target.may_write or target.foreign_data):
@@ -201,6 +206,7 @@ def _check_server(
     cluster: str,
     confirmed: bool,
     record: int,
+    connections: int,
     note_step: Callable[[int], None],
     deadline: Deadline,
 ) -> TargetChecks:
@@ -218,6 +224,9 @@ def _check_server(
         foreign = _read_content(server.administration, record) or (text and OTHER_DATA_SET)
     survey = server.administration.survey(TABLE)
     may_write = confirmed or not (foreign or survey.data)
+    short = None
+    if survey.connections and survey.connections.free < connections:
+        short = (survey.connections.used, survey.connections.limit, connections)
     return TargetChecks(
         checks=(
             *passed,
@@ -225,6 +234,7 @@ def _check_server(
             TargetCheck("latency", "pass", str(round(latency_s * 1e6))),
             TargetCheck("data", "pass" if may_write else "warn", foreign),
             *(TargetCheck(plain_text(name), "reject", fields=CORRECTED_BY.get(name, ())) for name in survey.obstacles),
+            *((TargetCheck("connections", "reject"),) if short else ()),
         ),
         version=server.version,
         copies=_read_copies(read[nearest]),
@@ -233,6 +243,7 @@ def _check_server(
         differences=_list_differences(read[nearest]),
         foreign_data=foreign,
         data=dict(survey.data),
+        connections=short,
         may_write=may_write,
     )
 

@@ -121,6 +121,20 @@ def test_nothing_is_kept_of_a_server_that_does_not_answer(operator, server):
     assert not Cluster.objects.exists() and not Database.objects.exists()
 
 
+def test_free_connections_are_those_of_all_generators(operator, server):
+    make_silent_generators()
+    with redis_client(server) as client:
+        client.config_set("maxclients", "60")
+        try:
+            address = check_server(operator, server)
+        finally:
+            client.config_set("maxclients", "10000")
+
+    page = " ".join(operator.get(address).content.decode().split())
+    assert re.search("[0-9] of the server.s 60 connections are in use, and the first curve needs 66 more", page), page
+    assert "Measure the first curve" not in page
+
+
 def test_operator_allows_the_network_of_one_team(operator, server, team, settings):
     """At once, without a restart; the site's own web server stays refused."""
     settings.EXTERNAL_NETWORKS, settings.EMBEDDED = [], False

@@ -19,7 +19,13 @@ from runs.catalog import System, load_catalog
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
-from workers.probe.client_checks import ANSWERS_TIMEOUT_S, ClientResult, build_key, build_order
+from workers.probe.client_checks import (
+    ANSWERS_TIMEOUT_S,
+    ClientResult,
+    build_key,
+    build_order,
+    count_connections,
+)
 from workers.probe.target_checks import SERVER_TIMEOUT_S, STEPS, RunClients, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
@@ -89,10 +95,10 @@ def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]
     return [ClientResult("here", result.outcome, result.detail, writes)]
 
 
-def check(system: System, target: Target, run_clients: RunClients = run_here) -> TargetChecks:
+def check(system: System, target: Target, run_clients: RunClients = run_here, *, generators: int = 1) -> TargetChecks:
     return check_target(
         system, [target.address], properties_for(system, target), deadline=Deadline(SERVER_TIMEOUT_S),
-        run_clients=run_clients, record=RECORD,
+        run_clients=run_clients, record=RECORD, connections=count_connections(generators),
     )  # fmt: skip
 
 
@@ -154,6 +160,20 @@ def test_green_server_runs(case: Case, lab: Lab):
     assert not failure, checks
     assert rejected == ([case.check] if case.check else []), checks
     assert checks.is_usable is not bool(case.check), checks
+
+
+@pytest.mark.parametrize("generators", [1, 2])
+def test_connections_of_all_generators_have_to_be_free(lab: Lab, generators: int):
+    """As many as the threads of the first ladder's last rung, which are divided among them."""
+    system = load_catalog().system("redis")
+    build(settings.YCSB_DIR, [system.binding.name])
+    with redis_server(lab, "--maxclients", "60") as target:
+        checks = check(system, target, generators=generators)
+
+    assert checks.is_usable is (generators == 1), checks
+    if generators == 2:
+        assert checks.connections is not None
+        assert checks.connections[1:] == (60, 66) and 0 < checks.connections[0] < 10
 
 
 def test_server_has_ten_seconds_for_clients(lab: Lab):

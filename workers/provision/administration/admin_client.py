@@ -32,6 +32,7 @@ from workers.provision.administration.base import (
     Address,
     Administration,
     AdministrationError,
+    Connections,
     Counters,
     DriverError,
     MarkerNameTaken,
@@ -303,8 +304,11 @@ class ProgramAdministration(Administration):
         answer = self._call("survey", table=table)
         try:
             data = {plain_text(name, MAX_NAME_LENGTH): int(number) for name, number in answer["data"].items()}
-            return Survey(dict(list(data.items())[:MAX_SURVEYED]), tuple(map(str, answer["obstacles"])))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            connections = None
+            if stated := answer.get("connections"):
+                connections = Connections(int(stated["used"]), int(stated["limit"]))
+            return Survey(dict(list(data.items())[:MAX_SURVEYED]), tuple(map(str, answer["obstacles"])), connections)
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise AdministrationError(f"{self._where} states data that cannot be understood.") from error
 
     def content(self, table: str) -> str:

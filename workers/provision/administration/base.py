@@ -11,7 +11,6 @@ KEPT_TIMEOUT_S = 5  # of one answer, over a connection that is kept
 UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # categories of Unicode
 MAX_SURVEYED = 8  # tables or patterns
 MAX_SURVEYED_KEYS = 1_000
-MIN_CONNECTIONS = 34  # free ones: of the first ladder's 32 threads and of the administration
 MAX_SERVER_TEXT = 300  # characters of a text that a server sent, on pages and in logs
 
 
@@ -68,15 +67,28 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
+class Connections:
+    """How many a server has, and the most that it allows; of several limits that which leaves the fewest."""
+
+    used: int
+    limit: int
+
+    @property
+    def free(self) -> int:
+        return self.limit - self.used
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """What a server of somebody else holds, and what would fail a benchmark of it.
 
     `data`: tables, or patterns of keys, beside the data set, each with its number of records, which may be estimated.
-    `obstacles`: replica, read_only, cluster_mode, no_create (of the table), few_connections.
+    `obstacles`: replica, read_only, cluster_mode, no_create (of the table). `connections` None: the server states none.
     """
 
     data: Mapping[str, int] = field(default_factory=dict)
     obstacles: Sequence[str] = ()
+    connections: Connections | None = None
 
 
 class Administration(Protocol):

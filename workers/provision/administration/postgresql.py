@@ -13,10 +13,10 @@ from workers.provision.administration.base import (
     COUNTERS_TIMEOUT_S,
     KEPT_TIMEOUT_S,
     MAX_SURVEYED,
-    MIN_CONNECTIONS,
     Address,
     Administration,
     AdministrationError,
+    Connections,
     Counters,
     Survey,
     plain_text,
@@ -45,10 +45,21 @@ SELECT array_remove(ARRAY[
     CASE WHEN pg_is_in_recovery() THEN 'replica'
         WHEN current_setting('transaction_read_only')::bool THEN 'read_only' END,
     CASE WHEN to_regclass(%s) IS NULL
-        AND NOT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) THEN 'no_create' END,
-    CASE WHEN current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-        - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') < %s THEN 'few_connections' END
+        AND NOT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) THEN 'no_create' END
 ], NULL)"""
+# Of the server, the database and the role that which leaves the fewest. The type of others' sessions may be hidden.
+CONNECTIONS = """
+WITH sessions AS (
+    SELECT datname, usename FROM pg_stat_activity
+    WHERE coalesce(backend_type, 'client backend') = 'client backend' AND datname IS NOT NULL)
+SELECT used, allowed FROM (
+    SELECT count(*), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0) FROM sessions
+    UNION ALL SELECT (SELECT count(*) FROM sessions WHERE datname = current_database()), datconnlimit
+        FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0
+    UNION ALL SELECT (SELECT count(*) FROM sessions WHERE usename = current_user), rolconnlimit
+        FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0 AND NOT rolsuper
+) AS limits (used, allowed) ORDER BY allowed - used LIMIT 1"""
 Session = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -125,8 +136,10 @@ class PostgresqlAdministration(Administration):
         with self._session() as session:
             with session.pipeline():
                 tables = session.execute(TABLES, [table, MAX_SURVEYED])
-                obstacles = _read_value(session, OBSTACLES, [table, MIN_CONNECTIONS])
-            return Survey(dict(tables.fetchall()), obstacles)
+                connections = session.execute(CONNECTIONS)
+                obstacles = _read_value(session, OBSTACLES, [table])
+            [(used, limit)] = connections.fetchall()
+            return Survey(dict(tables.fetchall()), obstacles, Connections(used, limit))
 
     def content(self, table: str) -> str:
         with self._session() as session:

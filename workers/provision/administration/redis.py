@@ -15,10 +15,10 @@ from workers.provision.administration.base import (
     KEPT_TIMEOUT_S,
     MAX_SURVEYED,
     MAX_SURVEYED_KEYS,
-    MIN_CONNECTIONS,
     Address,
     Administration,
     AdministrationError,
+    Connections,
     Counters,
     MarkerNameTaken,
     Survey,
@@ -148,7 +148,10 @@ class RedisAdministration(Administration):
         if keys:
             share = max(size / len(keys), 1.0)
         data = {pattern: round(number * share) for pattern, number in patterns.most_common(MAX_SURVEYED)}
-        return Survey(data, self._find_obstacles(info))
+        connections = None
+        if "maxclients" in info:
+            connections = Connections(info["connected_clients"], info["maxclients"])
+        return Survey(data, self._find_obstacles(info), connections)
 
     def _find_obstacles(self, info: Mapping[str, Any]) -> list[str]:
         obstacles = []
@@ -156,8 +159,6 @@ class RedisAdministration(Administration):
             obstacles.append("replica")
         if info.get("cluster_enabled"):
             obstacles.append("cluster_mode")
-        if info.get("maxclients", MIN_CONNECTIONS) - info["connected_clients"] < MIN_CONNECTIONS:
-            obstacles.append("few_connections")
         return obstacles
 
     def content(self, table: str) -> str:

@@ -92,7 +92,9 @@ class RedisClusterAdministration(RedisAdministration):
         for survey in surveys:
             data.update(survey.data)
         obstacles = set(chain.from_iterable(survey.obstacles for survey in surveys)) - {"cluster_mode"}
-        return Survey(dict(data.most_common(MAX_SURVEYED)), sorted(obstacles))
+        connections = [survey.connections for survey in surveys if survey.connections]
+        fewest = min(connections, key=lambda node: node.free, default=None)
+        return Survey(dict(data.most_common(MAX_SURVEYED)), sorted(obstacles), fewest)
 
     def replicas(self) -> int:
         """The replicas of the master that has the fewest."""

@@ -78,8 +78,17 @@ public abstract class AdminProgram {
     protected static final class Survey {
         public final Map<String, Long> data = new LinkedHashMap<>();
         public final List<String> obstacles = new ArrayList<>();
+        /** How many are `used`, and the `limit`; null where the server states none. */
+        public Map<String, Long> connections;
 
         public Survey() {
+        }
+
+        /** Of several limits the one that leaves the fewest. */
+        public void limitConnections(long used, long limit) {
+            if (connections == null || limit - used < connections.get("limit") - connections.get("used")) {
+                connections = Map.of("used", used, "limit", limit);
+            }
         }
     }
 

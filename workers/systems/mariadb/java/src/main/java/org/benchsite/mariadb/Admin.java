@@ -218,7 +218,18 @@ public final class Admin extends AdminProgram {
         if (text("SELECT @@global.read_only").equals("1")) {
             survey.obstacles.add("read_only");
         }
+        survey.limitConnections(Long.parseLong(status("threads_connected")), number("SELECT @@global.max_connections"));
+        long limitOfUser = number("SELECT @@session.max_user_connections");
+        if (limitOfUser > 0) {
+            String user = "substring_index(current_user(), '@', 1)";
+            survey.limitConnections(
+                number("SELECT count(*) FROM information_schema.processlist WHERE user = " + user), limitOfUser);
+        }
         return survey;
+    }
+
+    private long number(String query) throws SQLException {
+        return Long.parseLong(text(query));
     }
 
     @Override

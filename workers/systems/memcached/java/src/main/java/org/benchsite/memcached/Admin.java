@@ -157,6 +157,20 @@ public final class Admin extends AdminProgram {
         return counters;
     }
 
+    /** A server's own count has the sockets at which it listens. */
+    @Override
+    protected Survey survey(String table) throws IOException, GeneralSecurityException {
+        Survey survey = new Survey();
+        for (int server = 0; server < servers.count(); server++) {
+            Map<String, String> stats = servers.get(server).stats("");
+            if (stats.containsKey("max_connections")) {
+                survey.limitConnections(
+                    Long.parseLong(stats.get("curr_connections")), Long.parseLong(stats.get("max_connections")));
+            }
+        }
+        return survey;
+    }
+
     private TreeSet<String> ofAll(String kind, String name) throws IOException, GeneralSecurityException {
         TreeSet<String> values = new TreeSet<>();
         for (int server = 0; server < servers.count(); server++) {

@@ -250,6 +250,18 @@ public class Admin extends AdminProgram {
         return answer(admin, "hello", "").filter(hello -> "isdbgrid".equals(hello.getString("msg"))).isPresent();
     }
 
+    /** A user without the role clusterMonitor may not ask for connections. */
+    @Override
+    protected Survey survey(String table) {
+        Survey survey = new Survey();
+        Document connections = answer(admin, "serverStatus", "connections").orElse(new Document());
+        if (connections.get("current") instanceof Number && connections.get("available") instanceof Number) {
+            long used = ((Number) connections.get("current")).longValue();
+            survey.limitConnections(used, used + ((Number) connections.get("available")).longValue());
+        }
+        return survey;
+    }
+
     private MongoCollection<Document> collection(String table) {
         return database.getCollection(table);
     }
