@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.template.loader import render_to_string
 
 from runs.catalog import load_catalog
 from workers.probe.target_checks import SERVER_TIMEOUT_S, TargetCheck, check_target
 from workers.provision.deadline import Deadline
+from workers.provision.external import ExternalProvisioner
+from workers.provision.servers import ServerSpec
 from workers.systems.build import build
 from workers.tests.conftest import started_server
 from workers.tests.external import NETWORKS
@@ -28,6 +31,7 @@ STARTED: dict[str, tuple[str, dict[str, Any]]] = {
     "cassandra": ("one-periodic", {}),
     "hbase": ("sync-wal-local", {}),
 }
+UNCOUNTED = ("cassandra", "hbase")  # whose other tables are named alone
 OFTEN = ("redis", "memcached", "mongodb", "couchbase", "aerospike")
 
 
@@ -81,6 +85,29 @@ def test_check_offers_a_mode(settings_of_site, slug):
 
     assert target.is_usable, target
     assert target.version and not target.foreign_data
+
+
+@pytest.mark.parametrize("slug", ["mongodb", *(pytest.param(slug, marks=pytest.mark.long) for slug in UNCOUNTED)])
+def test_other_tables_are_named(settings_of_site, slug):
+    """Their place is not called empty, and nothing is written beside them before somebody allows it."""
+    system = load_catalog().system(slug)
+    build(settings.YCSB_DIR, [system.binding.name])
+    with start(slug) as (addresses, properties):
+        stated = {name: text for name, text in properties.items() if name and text}
+        mode = next(iter(system.modes.values()))
+        spec = ServerSpec(
+            deployment="", system=system, mode=mode, binding_properties=stated, address=addresses[0],
+            addresses=tuple(addresses),
+        )  # fmt: skip
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
+        assert provisioner.start().administration.create_table("orders", ["number"], "ours")
+        provisioner.stop()
+        target = check_target(system, addresses, stated, deadline=Deadline(SERVER_TIMEOUT_S))
+
+    assert target.data == {"orders": 0 if slug == "mongodb" else -1} and not target.may_write
+    [line] = [check for check in target.checks if check.name == "data"]
+    text = " ".join(render_to_string("workers/check_text.html", {"check": line, "target": target}).split())
+    assert text.endswith("number: orders 0." if slug == "mongodb" else "number: orders.")
 
 
 def test_clients_wait_until_the_table_they_read_may_be_made(settings_of_site):

@@ -307,7 +307,8 @@ class ProgramAdministration(Administration):
             connections = None
             if stated := answer.get("connections"):
                 connections = Connections(int(stated["used"]), int(stated["limit"]))
-            return Survey(dict(list(data.items())[:MAX_SURVEYED]), tuple(map(str, answer["obstacles"])), connections)
+            largest = sorted(data.items(), key=lambda table: -table[1])[:MAX_SURVEYED]
+            return Survey(dict(largest), tuple(map(str, answer["obstacles"])), connections)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise AdministrationError(f"{self._where} states data that cannot be understood.") from error
 

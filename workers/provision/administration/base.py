@@ -82,7 +82,8 @@ class Connections:
 class Survey:
     """What a server of somebody else holds, and what would fail a benchmark of it.
 
-    `data`: tables, or patterns of keys, beside the data set, each with its number of records, which may be estimated.
+    `data`: tables, or patterns of keys, beside the data set, each with its number of records, which may be estimated;
+    negative where they are not counted.
     `obstacles`: replica, read_only, cluster_mode, no_create (of the table). `connections` None: the server states none.
     """
 

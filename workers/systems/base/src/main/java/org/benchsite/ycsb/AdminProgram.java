@@ -76,6 +76,9 @@ public abstract class AdminProgram {
 
     /** `Survey` of `workers/provision/administration/base.py`. */
     protected static final class Survey {
+        /** Of a table whose records are not counted. */
+        public static final long UNCOUNTED = -1;
+
         public final Map<String, Long> data = new LinkedHashMap<>();
         public final List<String> obstacles = new ArrayList<>();
         /** How many are `used`, and the `limit`; null where the server states none. */

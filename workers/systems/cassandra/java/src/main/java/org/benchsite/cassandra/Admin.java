@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -96,6 +97,26 @@ public final class Admin extends AdminProgram {
     @Override
     protected String content(String table) {
         return tableId(table) != null && count(table, 1) > 0 ? "the rows of table " + table : "";
+    }
+
+    /** A node estimates the partitions of its own tokens, of what is on its disk. */
+    @Override
+    protected Survey survey(String table) {
+        Map<String, Long> partitions = new HashMap<>();
+        session.execute(SimpleStatement.newInstance(
+            "SELECT table_name, partitions_count FROM system.size_estimates WHERE keyspace_name = ?", keyspace)
+            .setConsistencyLevel(ConsistencyLevel.ONE))
+            .forEach(row -> partitions.merge(row.getString(0), row.getLong(1), Long::sum));
+        Survey survey = new Survey();
+        session.execute(SimpleStatement.newInstance(
+            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", keyspace)).forEach(row -> {
+                String name = row.getString(0);
+                if (!List.of(table, MARKERS).contains(name)) {
+                    long count = partitions.getOrDefault(name, 0L);
+                    survey.data.put(name, count > 0 ? count : Survey.UNCOUNTED);
+                }
+            });
+        return survey;
     }
 
     @Override

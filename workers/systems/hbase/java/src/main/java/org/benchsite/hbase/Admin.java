@@ -237,6 +237,21 @@ public final class Admin extends AdminProgram {
         return counters;
     }
 
+    /** The other tables of the namespace; to count their rows would be to read them. */
+    @Override
+    protected Survey survey(String table) throws IOException {
+        Survey survey = new Survey();
+        TableName own = TableName.valueOf(table);
+        try (org.apache.hadoop.hbase.client.Admin admin = connection.getAdmin()) {
+            for (TableName name : admin.listTableNamesByNamespace(own.getNamespaceAsString())) {
+                if (!name.equals(own)) {
+                    survey.data.put(name.getNameAsString(), Survey.UNCOUNTED);
+                }
+            }
+        }
+        return survey;
+    }
+
     @Override
     protected String content(String table) throws IOException {
         return exists(table) && count(table, 1) > 0 ? "the rows of table " + table : "";

@@ -259,7 +259,21 @@ public class Admin extends AdminProgram {
             long used = ((Number) connections.get("current")).longValue();
             survey.limitConnections(used, used + ((Number) connections.get("available")).longValue());
         }
+        for (String name : database.listCollectionNames()) {
+            if (!List.of(table, MARKERS).contains(name) && !name.startsWith("system.")) {
+                survey.data.put(name, estimate(name));
+            }
+        }
         return survey;
+    }
+
+    /** By the collection's metadata, which a view does not have. */
+    private long estimate(String collection) {
+        try {
+            return collection(collection).estimatedDocumentCount();
+        } catch (MongoCommandException e) {
+            return Survey.UNCOUNTED;
+        }
     }
 
     private MongoCollection<Document> collection(String table) {
