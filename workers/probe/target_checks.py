@@ -19,6 +19,7 @@ from typing import Literal, Protocol
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import System
 from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
+from workers.probe.failure_fields import find_fields
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import plain_text
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
@@ -37,6 +38,7 @@ SERVER_TIMEOUT_S = 10.0  # for all answers of a server until its place for a rec
 FAR_ANSWERS = 30
 MAX_LATENCY_S = 0.2
 COPIES = re.compile("[1-9][0-9]?")
+NUMBER = re.compile("[0-9]+")
 STEPS = ("connection", "sign-in", "modes", "latency", "data", "place", "clients")
 # What a person corrects where clients cannot sign in: fields of `Endpoint.sign_in`.
 SIGN_IN_FIELDS = ("user", "password", "ssl", "ca", "database")
@@ -58,7 +60,7 @@ class TargetCheck:
     outcome: Literal["pass", "warn", "reject"]
     detail: str = ""
     fields: tuple[str, ...] = ()
-    generator: str = ""  # whose clients were checked
+    generator: str = ""  # whose clients were checked; comma-separated
     is_refused: bool = False  # by the site, as operators do not allow the address
 
 
@@ -169,9 +171,9 @@ def check_target(
     try:
         server = provisioner.start()
     except ProvisionError as error:
-        fields = tuple(name for name in SIGN_IN_FIELDS if name in system.binding.endpoint.sign_in)
-        sign_in = TargetCheck("sign-in", "reject", str(error.__cause__ or error), fields)
-        return TargetChecks((connection, sign_in))
+        text = str(error.__cause__ or error)
+        fields = find_fields(text, system.binding.endpoint.sign_in, SIGN_IN_FIELDS)
+        return TargetChecks((connection, TargetCheck("sign-in", "reject", text, fields)))
     sign_in = TargetCheck("sign-in", "pass", f"{system.name} {server.version}")
     reached = [1]
 
@@ -193,7 +195,7 @@ def check_target(
         clients = _check_clients(system, server.administration, record, target.may_write, run, note, deadline)
         return dataclasses.replace(target, checks=(*target.checks, *clients))
     except AdministrationError as error:
-        fields = tuple(name for name in ("user", "database") if name in system.binding.endpoint.sign_in)
+        fields = find_fields(str(error), system.binding.endpoint.sign_in, ("user", "database"))
         return TargetChecks((connection, sign_in, TargetCheck(STEPS[reached[-1]], "reject", str(error), fields)))
     finally:
         provisioner.stop()
@@ -281,15 +283,27 @@ def _check_clients(
         note_step(6)
         results = run(writes=may_write)
     except AdministrationError as error:
-        return [TargetCheck("clients", "reject", str(error), ("user",))]
+        return [TargetCheck("clients", "reject", str(error), find_fields(str(error), system.binding.endpoint.sign_in))]
     finally:
         if may_write:
             deadline.restart(system.schema_change_s)
             _remove_record(administration, build_key(record))
     if not results:
         return [TargetCheck("clients", "warn", "none")]
-    fields = tuple(name for name in SIGN_IN_FIELDS if name in system.binding.endpoint.sign_in)
-    return [_judge(result, fields, is_new) for result in results]
+    return judge_clients(results, system, is_new=is_new)
+
+
+def judge_clients(results: Sequence[ClientResult], system: System, *, is_new: bool) -> list[TargetCheck]:
+    """What several load generators say alike, but for numbers such as ports, stands once, with all of their names."""
+    alike: dict[object, list[TargetCheck]] = {}
+    for result in results:
+        check = _judge(result, system, is_new)
+        text = NUMBER.sub("0", check.detail)
+        alike.setdefault((check.outcome, text, check.fields), []).append(check)
+    return [
+        dataclasses.replace(first, generator=", ".join([first.generator, *(check.generator for check in others)]))
+        for first, *others in alike.values()
+    ]
 
 
 def _make_place(administration: Administration, record: int) -> bool:
@@ -309,13 +323,15 @@ def _remove_record(administration: Administration, key: str) -> None:
             administration.drop_empty_table(TABLE)
 
 
-def _judge(result: ClientResult, fields: tuple[str, ...], is_new: bool) -> TargetCheck:
+def _judge(result: ClientResult, system: System, is_new: bool) -> TargetCheck:
     match result.outcome:
         case "passed" if result.writes and is_new:
             return TargetCheck("clients", "pass", "table", generator=result.generator)
         case "passed":
             return TargetCheck("clients", "pass", "write" if result.writes else "read", generator=result.generator)
         case "failed":
+            # The administration signed in as they do: where nothing tells, no field is known to be amiss.
+            fields = find_fields(result.detail, system.binding.endpoint.sign_in)
             return TargetCheck("clients", "reject", plain_text(result.detail), fields, result.generator)
         case outcome:
             return TargetCheck("clients", "warn", plain_text(result.detail or outcome), generator=result.generator)

@@ -35,6 +35,7 @@ from workers.systems.build import build
 from workers.tests.loaded_targets import TABLE, target as data_target
 from workers.tests.planted_obstacles import (
     CASES,
+    FIELDS,
     PASSWORD,
     QUESTIONS,
     Case,
@@ -159,6 +160,8 @@ def test_green_server_runs(case: Case, lab: Lab):
 
     assert not failure, checks
     assert rejected == ([case.check] if case.check else []), checks
+    if case.name in FIELDS:
+        assert {*checks.checks[-1].fields} == FIELDS[case.name], checks
     assert checks.is_usable is not bool(case.check), checks
 
 

@@ -1,0 +1,50 @@
+"""Which fields of the form belong to a failure, by the words of servers and drivers."""
+
+import pytest
+
+from runs.catalog import load_catalog
+from workers.probe.client_checks import ClientResult
+from workers.probe.failure_fields import find_fields
+from workers.probe.target_checks import SIGN_IN_FIELDS, judge_clients
+
+POSTGRESQL = load_catalog().system("postgresql")
+FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (FULL, ()),
+        ("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", ()),
+        ("OOM command not allowed when used memory > 'maxmemory'.", ()),
+        ("WRONGPASS invalid username-password pair or user is disabled.", ("user", "password")),
+        ('FATAL: password authentication failed for user "bench"', ("user", "password")),
+        (
+            'FATAL: no pg_hba.conf entry for host "10.0.0.5", user "a", database "b", no encryption',
+            ("user", "ssl", "database"),
+        ),
+        ("SSLHandshakeException: PKIX path building failed", ("ssl", "ca")),
+        ("PostgreSQL at 10.0.0.5:5432 has no database nowhere.", ("database",)),
+        ("Access denied for user 'a'@'b' (using password: YES)", ("user", "password", "ssl")),
+        ("NOPERM User bob has no permissions to run the 'hset' command", ("user",)),
+        ("ERROR: permission denied for table usertable", ("user",)),
+        ("INSERT command denied to user 'obstacle'@'127.0.0.1' for table `usertable`", ("user",)),
+        ("something that nobody has seen", SIGN_IN_FIELDS),
+    ],
+)
+def test_fields_belong_to_the_failure(text, fields):
+    assert set(find_fields(text, SIGN_IN_FIELDS, SIGN_IN_FIELDS)) == set(fields)
+
+
+def test_only_fields_of_the_system_are_offered():
+    assert find_fields("WRONGPASS", ["password"]) == ("password",)
+
+
+def test_one_failure_of_all_generators_stands_once():
+    results = [ClientResult(f"load-{number}", "failed", f"{FULL} (port {number})") for number in (1, 2)]
+    results += [ClientResult("load-3", "silent")]
+
+    failure, silence = judge_clients(results, POSTGRESQL, is_new=False)
+
+    assert (failure.generator, failure.fields, failure.outcome) == ("load-1, load-2", (), "reject")
+    assert (silence.generator, silence.detail) == ("load-3", "silent")
