@@ -22,7 +22,7 @@ from benchsite.core.addresses import AddressRefused, is_own_address, join_addres
 from benchsite.core.formatting import grouped
 from benchsite.core.responses import form_status
 from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
-from runs.catalog.connection_strings import parse_connection_string
+from runs.catalog.connection_strings import parse_connection_string, read_options
 from runs.catalog.data_confirmations import confirm, find_confirmation
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
@@ -36,6 +36,7 @@ from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
 from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
 from workers.probe.client_checks import THREADS
+from workers.probe.seed_list import SeedListError, read_seed_list
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
 from workers.provision.listeners import find_listener, find_servers, list_programs
@@ -55,7 +56,8 @@ class ServerForm(SignInForm):
     """Where the server is, and how clients sign in. `typed` is what a person has typed so far, unchecked."""
 
     lines = "properties"
-    is_dns_record = False
+    ignored: tuple[str, ...] = ()  # options of a connection string
+    seed_list_problem = ""
     system = forms.ChoiceField(choices=[])
     address = forms.CharField(
         max_length=MAX_TEXT_LENGTH,
@@ -92,20 +94,24 @@ class ServerForm(SignInForm):
 
     def _read_connection_string(self, data: Mapping[str, str]) -> dict[str, str]:
         """What was typed, with the parts of a connection string in the fields that are meant for them."""
-        address = data.get("address", "")
-        read = parse_connection_string(address, self.systems.values())
+        read = parse_connection_string(data.get("address", ""), self.systems.values(), data["system"])
         if read is None:
             return {**data}
-        parts, self.is_dns_record = read
-        return {**data, **parts}
+        values, self.ignored = {**read.values}, read.ignored
+        if read.is_dns_record:
+            try:
+                values["address"], query = read_seed_list(values["address"])
+            except SeedListError as error:
+                self.seed_list_problem = str(error)
+                return {**data}
+            options, ignored = read_options(self.systems[values["system"]], query)
+            values, self.ignored = {**options, **values}, (*self.ignored, *ignored)
+        return {**data, **values}
 
     def clean_address(self) -> str:
         """host:port of every node, comma-separated."""
-        if self.is_dns_record:
-            raise ValidationError(
-                "mongodb+srv:// names a DNS record, no server. Write the addresses that it lists: the answer to "
-                f"dig SRV _mongodb._tcp.{self.cleaned_data['address'][:200]}"
-            )
+        if self.seed_list_problem:
+            raise ValidationError(self.seed_list_problem)
         endpoint = self.client_system.binding.endpoint  # type: ignore[union-attr]
         addresses = self.cleaned_data["address"].replace(",", " ").split()
         if len(addresses) > 1 and endpoint.nodes == "first":

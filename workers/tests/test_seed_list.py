@@ -1,0 +1,116 @@
+"""The servers behind a mongodb+srv:// name, asked of a real name server on loopback."""
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+
+import dns.message
+import dns.resolver
+import dns.rrset
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from runs.tests.factories import make_user
+from workers.probe import seed_list
+from workers.probe.seed_list import SeedListError, read_seed_list
+
+Records = dict[tuple[str, str], list[str]]
+NAME = "cluster0.ab.example.net"
+SERVERS = ["0 0 27017 n1.ab.example.net.", "0 0 27018 n2.ab.example.net."]
+
+
+@pytest.fixture
+def records() -> Iterator[Records]:
+    """What the name server that the site asks has, by name and type."""
+    held: Records = {("_mongodb._tcp." + NAME, "SRV"): SERVERS}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(0.1)
+        ended = threading.Event()
+        thread = threading.Thread(target=serve, args=[server, held, ended])
+        thread.start()
+        resolver = dns.resolver.Resolver(configure=False)
+        resolver.nameservers, resolver.port = ["127.0.0.1"], server.getsockname()[1]
+        earlier, dns.resolver.default_resolver = dns.resolver.default_resolver, resolver
+        yield held
+        dns.resolver.default_resolver = earlier
+        ended.set()
+        thread.join()
+
+
+def serve(server: socket.socket, records: Mapping[tuple[str, str], list[str]], ended: threading.Event) -> None:
+    while not ended.is_set():
+        try:
+            data, client = server.recvfrom(4096)
+        except TimeoutError:
+            continue
+        question = dns.message.from_wire(data)
+        [asked] = question.question
+        kind = dns.rdatatype.to_text(asked.rdtype)
+        answer = dns.message.make_response(question)
+        texts = records.get((asked.name.to_text(omit_final_dot=True), kind))
+        if texts == ["silent"]:
+            continue
+        if texts:
+            answer.answer.append(dns.rrset.from_text(asked.name, 60, "IN", kind, *texts))
+        else:
+            answer.set_rcode(dns.rcode.NXDOMAIN)
+        server.sendto(answer.to_wire(), client)
+
+
+def test_servers_and_options_are_those_of_the_records(records: Records):
+    assert read_seed_list(NAME) == ("n1.ab.example.net:27017, n2.ab.example.net:27018", "")
+    records[NAME, "TXT"] = ['"authSource=admin&" "replicaSet=rs0"']
+    assert read_seed_list(NAME)[1] == "authSource=admin&replicaSet=rs0"
+
+
+def test_servers_of_another_domain_are_refused(records: Records):
+    records["_mongodb._tcp." + NAME, "SRV"] = [SERVERS[0], "0 0 27017 n1.ab.example.net.attacker.example."]
+    with pytest.raises(SeedListError, match=r"attacker\.example, which is not of the domain ab\.example\.net"):
+        read_seed_list(NAME)
+
+
+@pytest.mark.parametrize("name", ["nowhere.example.net", "a..b", "x" * 80 + ".example.net", "", "bad name"])
+def test_name_without_record_is_refused(records: Records, name: str):
+    with pytest.raises(SeedListError, match="states no record SRV"):
+        read_seed_list(name)
+
+
+def test_silent_name_server_is_not_awaited(records: Records, monkeypatch):
+    monkeypatch.setattr(seed_list, "TIMEOUT_S", 0.3)
+    records["_mongodb._tcp." + NAME, "SRV"] = ["silent"]
+    with pytest.raises(SeedListError):
+        read_seed_list(NAME)
+
+
+@pytest.fixture
+def operator(team):
+    client = Client()
+    client.force_login(make_user(team=team, role="admin", is_staff=True))
+    return client
+
+
+@pytest.mark.django_db
+def test_pasted_name_fills_the_addresses(operator, records: Records):
+    records[NAME, "TXT"] = ['"authSource=admin&replicaSet=rs0&loadBalanced=true"']
+    typed = {"system": "mongodb", "address": f"mongodb+srv://bob:hush@{NAME}/shop", "fill": "1"}
+    response = operator.post(reverse("own-server"), typed)
+    form = response.context["form"]
+
+    fields = ("address", "user", "database", "ssl", "replica_set", "auth_source")
+    assert {name: form[name].value() for name in fields} == {
+        "address": "n1.ab.example.net:27017, n2.ab.example.net:27018", "user": "bob", "database": "shop",
+        "ssl": "verify-ca", "replica_set": "rs0", "auth_source": "admin",
+    }  # fmt: skip
+    assert "Ignored in the connection string" in response.content.decode() and form.ignored == ("loadBalanced",)
+
+
+@pytest.mark.django_db
+def test_name_without_record_stays_typed(operator, records: Records):
+    typed = {"system": "mongodb", "address": "mongodb+srv://nowhere.example.net", "name": "", "machine": ""}
+    for _ in range(2):
+        response = operator.post(reverse("own-server"), typed)
+        form = response.context["form"]
+        assert response.status_code == 422 and "states no record SRV" in form.errors["address"][0]
+        assert form["address"].value() == typed["address"]
