@@ -291,7 +291,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             is_primed = True
             load = _load(plan, draft, data, position)
             loads_of[load.sweep.key] = loads_of.get(load.sweep.key, 0) + 1
-            load = replace(load, repeat=loads_of[load.sweep.key], expected_s=load.expected_s + start_s)
+            # The next run waits for the background work that a load leaves, at most as long as its settling.
+            expected_s = load.expected_s + start_s + plan.settle_s
+            load = replace(load, repeat=loads_of[load.sweep.key], expected_s=expected_s)
             start_s = 0.0
             loaded[place] = (identity, position)
             yield load

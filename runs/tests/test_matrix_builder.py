@@ -283,6 +283,35 @@ def test_it_begins_with_values_fit_to_publish(client_in, parts):
     assert "Choose at least one workload." in page
 
 
+@pytest.mark.parametrize(
+    ("changes", "settle_s"),
+    [
+        ({"purpose": "measured"}, 60),
+        ({"purpose": "soak"}, 60),
+        ({"purpose": "tuning"}, 0),
+        ({"purpose": "measured", "settle_s": "0"}, 0),
+        ({"purpose": "measured", "settle_s": "5"}, 5),
+        ({"purpose": "measured", "ladder": "target", "rungs": "100", "profile_preset": "burst"}, 0),
+    ],
+)
+def test_settling_left_empty_is_that_of_the_purpose(client_in, plan, changes, settle_s):
+    form = client_in.post(reverse("matrix-preview"), {**plan, "settle_s": "", **changes}).context["form"]
+    assert form.cleaned_data["settle_s"] == settle_s
+
+
+def test_waits_after_loads_stand_in_the_preview(client_in, plan):
+    text = get_text(client_in.post(reverse("matrix-preview"), plan))
+    assert "waits for compactions" not in text
+
+    settled = client_in.post(reverse("matrix-preview"), {**plan, "settle_s": "60"})
+    preview = settled.context["foreseen"].preview
+    assert preview.settling_s == preview.loads * 60 > 0
+    assert "Of the time at most 3 min are waits for compactions" in " ".join(get_text(settled).split())
+    bare = client_in.post(reverse("matrix-preview"), plan).context["foreseen"].preview
+    # The warm-up of every run may last longer, and the first one after each load waits.
+    assert preview.seconds - bare.seconds == pytest.approx(60 * (preview.runs + preview.brackets + preview.loads))
+
+
 def test_default_plan_of_two_databases_is_blocked(client_in, plan, parts):
     """In the builder and in the API: three interleaved repeats, so verdicts use the blocked analysis."""
     sent = client_in.get(reverse("matrix-add")).context["form"].as_posted()

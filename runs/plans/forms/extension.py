@@ -86,6 +86,7 @@ class Extension:
             "rungs": list(self.rungs),
             "repeats": min(repeats, MAX_REPEATS),
             "tags": self.sweep.tags,
+            "settle_s": window.get("settle_s", 0),
             **{name: value for name, value in stated.items() if value},
         }
 

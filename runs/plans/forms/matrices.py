@@ -12,10 +12,10 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from benchsite.accounts.models import Team, User
-from runs.catalog import Mode, System, load_catalog
+from runs.catalog import GO_FLAVOUR, Mode, System, load_catalog
 from runs.catalog.forms.generators import GeneratorsForm
 from runs.catalog.generators import get_generators
-from runs.models import Database, LoadGenerator, Matrix, Sweep, Workload
+from runs.models import Database, LoadGenerator, Matrix, Purpose, Sweep, Workload
 from runs.plans import sizes
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
@@ -88,6 +88,7 @@ ALL = "all"  # in the place of a database's key
 SET_WINDOW = "set-min_measure_s"
 PRESSES = {"pick", "pick-workloads", SET_WINDOW}  # the names of buttons that fill in fields
 EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads")
+SETTLE_S = 60  # of what is published, unless something else is typed
 
 
 class MatrixForm(GeneratorsForm):
@@ -134,6 +135,8 @@ class MatrixForm(GeneratorsForm):
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         for name in EMPTY_MEANS_DEFAULT:
             self.fields[name].required = False
+        self.fields["settle_s"].initial = None
+        self.fields["settle_s"].help_text += f" Empty: {SETTLE_S} where the purpose is measured or soak."
         self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
@@ -269,7 +272,17 @@ class MatrixForm(GeneratorsForm):
     def group_arrivals(self) -> Mapping[str, str]:
         return ARRIVALS
 
+    def _choose_settling(self, cleaned: Mapping[str, Any]) -> int:
+        """In place of an empty field: none where the window has to begin at a stated second."""
+        has_stated_window = cleaned.get("profile") or cleaned.get("profile_preset") or self.fault_rows
+        flavours = {database.flavour for database, mode in self.modes if mode.value in cleaned.get("entries", ())}
+        if has_stated_window or GO_FLAVOUR in flavours:
+            return 0
+        return SETTLE_S if cleaned.get("purpose") in (Purpose.MEASURED, Purpose.SOAK) else 0
+
     def _clean_profile(self, cleaned: dict[str, Any]) -> None:
+        if cleaned.get("settle_s", 0) is None:
+            cleaned["settle_s"] = self._choose_settling(cleaned)
         for name in EMPTY_MEANS_DEFAULT:
             if cleaned.get(name, 0) in (None, ""):
                 cleaned[name] = PlanRequest.model_fields[name].default
