@@ -455,6 +455,26 @@ def test_a_corrected_address_is_no_part_of_a_longer_one(team, settings):
     assert cluster.name == "Beside 10.1.2.3:6379"
 
 
+@pytest.mark.parametrize(
+    ("addresses", "programs"),
+    [
+        (["10.1.2.3:6381", "10.1.2.3:6380"], ["first", "second"]),
+        (["10.1.2.3:6380", "10.1.2.3:6379"], ["second", "first"]),
+        (["10.1.2.3:6379"], ["first"]),
+    ],
+)
+def test_a_corrected_address_keeps_the_servers_program(team, settings, addresses, programs):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    cluster = make_cluster(team=team, provisioner="external", name="Ours")
+    machine = cluster.nodes.get().machine
+    cluster.nodes.update(address="10.1.2.3:6379", program="first")
+    Node.objects.create(cluster=cluster, machine=machine, address="10.1.2.3:6380", program="second", position=1)
+    rows = [(machine, address) for address in addresses]
+    data = cluster_data(*rows, provisioner="external", name=cluster.name)
+    assert browser(team, "admin").post(reverse("cluster-edit", args=[cluster.pk]), data).status_code == 302
+    assert list(cluster.nodes.values_list("address", "program")) == list(zip(addresses, programs, strict=True))
+
+
 def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
     monkeypatch.setattr("runs.catalog.forms.clusters.MAX_LISTED", 1)
     machine, _ = make_machine(name="rack-1"), make_machine(name="rack-2")

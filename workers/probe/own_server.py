@@ -297,10 +297,11 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     if target is None or not (target.is_usable and target.may_write):
         return render(request, "workers/own_server_first.html", context)
     context["hidden"] = _find_hidden_node(database.cluster)
-    if context["hidden"]:
-        context["programs"] = list_programs(system.process.program if system.process else "")
+    node = context["hidden"] or database.cluster.nodes.exclude(program="").first()
+    if node:
+        context["node"], context["programs"] = node, list_programs(system.process.program if system.process else "")
         if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
-            Node.objects.filter(pk=context["hidden"].pk).update(program=request.POST["program"])
+            Node.objects.filter(pk=node.pk).update(program=request.POST["program"])
             return redirect("own-server-first", pk=pk)
     form = FirstMatrixForm(request.POST or None, modes=target.modes)
     if form.is_valid():

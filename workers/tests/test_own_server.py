@@ -202,17 +202,19 @@ def test_page_asks_once_which_program_the_server_is(operator, server, team, monk
     """Where the kernel tells nobody; another user's programs are offered."""
     make_machine(name="here", host_key=host_key())
     monkeypatch.setattr("workers.provision.listeners.find_listener", lambda host, port: None)
-    others = [(os.getpid(), "a-server", "")]
+    others = [(os.getpid(), name, "") for name in ("a-server", "a-proxy")]
     monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: others)
     address = check_server(operator, server)
 
     assert "Which program is the server?" in operator.get(address).content.decode()
     operator.post(address, {"program": "another"})
     assert Cluster.objects.get(team=team).nodes.get().program == ""
-    operator.post(address, {"program": "a-server"})
-    assert Cluster.objects.get(team=team).nodes.get().program == "a-server"
+    operator.post(address, {"program": "a-proxy"})
     page = operator.get(address).content.decode()
     assert "Which program is the server?" not in page and "Measure the first curve" in page
+    assert "The CPU time of a-proxy counts" in page and "<option selected>a-proxy</option>" in page
+    operator.post(address, {"program": "a-server"})
+    assert Cluster.objects.get(team=team).nodes.get().program == "a-server"
 
 
 def test_runners_describe_no_servers(team):

@@ -46,14 +46,14 @@ def serve(server: socket.socket, records: Mapping[tuple[str, str], list[str]], e
         except TimeoutError:
             continue
         question = dns.message.from_wire(data)
-        [asked] = question.question
-        kind = dns.rdatatype.to_text(asked.rdtype)
+        [asking] = question.question
+        kind = dns.rdatatype.to_text(asking.rdtype)
         answer = dns.message.make_response(question)
-        texts = records.get((asked.name.to_text(omit_final_dot=True), kind))
+        texts = records.get((asking.name.to_text(omit_final_dot=True), kind))
         if texts == ["silent"]:
             continue
         if texts:
-            answer.answer.append(dns.rrset.from_text(asked.name, 60, "IN", kind, *texts))
+            answer.answer.append(dns.rrset.from_text(asking.name, 60, "IN", kind, *texts))
         else:
             answer.set_rcode(dns.rcode.NXDOMAIN)
         server.sendto(answer.to_wire(), client)

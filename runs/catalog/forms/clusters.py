@@ -119,6 +119,14 @@ class UrlsField(forms.CharField):
         return urls
 
 
+def _find_program(former: Sequence[Node], position: int, machine: Machine, address: str) -> str:
+    """That of the node before its address was corrected: the one in its row, unless another one had the address."""
+    of_machine = [node for node in former if node.machine_id == machine.pk]
+    of_address = [node for node in of_machine if node.address == address]
+    of_row = [node for node in of_machine if node in former[position : position + 1]]
+    return next((node.program for node in (*of_address, *of_row)), "")
+
+
 class ClusterForm(NamedForm):
     model = Cluster
     used_as = "cluster"
@@ -232,14 +240,17 @@ class ClusterForm(NamedForm):
             cluster: Cluster = super().save()
             self.has_moved = self._nodes_differ(cluster)
             if self.has_moved:
-                former = list(cluster.nodes.values_list("address", flat=True))
+                former = list(cluster.nodes.all())
                 cluster.nodes.all().delete()
                 Node.objects.bulk_create(
-                    Node(cluster=cluster, machine=machine, address=address, position=position)
+                    Node(
+                        cluster=cluster, machine=machine, address=address, position=position,
+                        program=_find_program(former, position, machine, address),
+                    )
                     for position, (machine, address) in enumerate(self.nodes)
-                )
+                )  # fmt: skip
                 if not self.by_name:  # Programs know rows by their names.
-                    self._rename(cluster, former)
+                    self._rename(cluster, [node.address for node in former])
             rename_queued_runs(cluster)
         return cluster
 
