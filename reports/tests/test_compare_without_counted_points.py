@@ -24,11 +24,17 @@ def test_side_without_counted_points_states_the_reason(client_in, side):
 
     assert "no point counts" in page and "Others used 1 of 2 cores." in page
     mended = f"{reverse('matrix', args=[side.matrix_id])}#rejections"
-    assert mended in page
+    assert mended in page and reverse("matrix-accept", args=[side.matrix_id]) in page
 
     make_run(side, threads=16, throughput=20_000.0)
     page = client_in.get(address).content.decode()
     assert mended not in page
+
+
+def test_points_are_accepted_from_compare(client_in, side):
+    client_in.post(reverse("matrix-accept", args=[side.matrix_id]), {"reason": "only its shape matters"})
+    page = client_in.get(f"{reverse('compare')}?v=1&matrix={side.matrix_id}").content.decode()
+    assert "no point counts" not in page and "only its shape matters" in page
 
 
 def test_ceilings_figure_shows_what_was_measured(client_in, side):

@@ -283,6 +283,20 @@ def test_it_begins_with_values_fit_to_publish(client_in, parts):
     assert "Choose at least one workload." in page
 
 
+def test_clients_elsewhere_are_those_on_other_machines(client_in, plan, parts):
+    """Where there are none, those of the matrix stay chosen."""
+    client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
+    address = f"{reverse('matrix-add')}?from={Matrix.objects.get().pk}&clients=elsewhere"
+    sent = client_in.get(address).context["form"].as_posted()
+    assert set(sent.getlist("load_generators")) == set(plan["load_generators"])
+
+    make_load_generator(machine=parts["redis"].cluster.nodes.get().machine)
+    make_load_generator(machine=make_machine(), last_seen_at=None)
+    other = make_load_generator(machine=make_machine())
+    sent = client_in.get(address).context["form"].as_posted()
+    assert sent.getlist("load_generators") == [str(other.pk)]
+
+
 @pytest.mark.parametrize(
     ("changes", "settle_s"),
     [

@@ -14,8 +14,8 @@ from django.http import QueryDict
 from benchsite.accounts.models import Team, User
 from runs.catalog import GO_FLAVOUR, Mode, System, load_catalog
 from runs.catalog.forms.generators import GeneratorsForm
-from runs.catalog.generators import get_generators
-from runs.models import Database, LoadGenerator, Matrix, Purpose, Sweep, Workload
+from runs.catalog.generators import get_generators, unusable
+from runs.models import Database, LoadGenerator, Machine, Matrix, Purpose, Sweep, Workload
 from runs.plans import sizes
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
@@ -88,6 +88,7 @@ ALL = "all"  # in the place of a database's key
 SET_WINDOW = "set-min_measure_s"
 PRESSES = {"pick", "pick-workloads", SET_WINDOW}  # the names of buttons that fill in fields
 EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads")
+ELSEWHERE = "elsewhere"
 SETTLE_S = 60  # of what is published, unless something else is typed
 
 
@@ -126,6 +127,8 @@ class MatrixForm(GeneratorsForm):
             self.proposed = self.extension.proposed
         self.team_workloads += self.proposed
         kwargs["initial"] = build_initial(source) if source else self._chosen(start or {})
+        if source and (start or {}).get("clients") == ELSEWHERE:
+            kwargs["initial"] |= self._choose_elsewhere(source)
         if self.extension:
             kwargs["initial"] |= self.extension.initial()
         super().__init__(*args, **kwargs)
@@ -180,6 +183,17 @@ class MatrixForm(GeneratorsForm):
             "load_generators": load_generators,
             "records_rule": sizes.PER_NODE if start.get("scaling") else sizes.FIXED,
         }
+
+    def _choose_elsewhere(self, source: Matrix) -> dict[str, Any]:
+        """The load generators on machines that neither carried the plan's servers nor its clients, where there are any."""
+        servers = Machine.objects.filter(nodes__cluster__databases__in=source.entries.values("database"))
+        clients = Machine.objects.filter(load_generators__in=source.load_generators.all())
+        taken = {*servers.values_list("pk", flat=True), *clients.values_list("pk", flat=True)}
+        unusable_ids = set(unusable().values_list("pk", flat=True))
+        others = [row for row in self.generators if row.machine_id not in taken and row.pk not in unusable_ids]
+        if not others:
+            return {}
+        return {"load_generators": [str(row.pk) for row in others], "generator_counts": []}
 
     def _press_buttons(self) -> QueryDict:
         """What was sent, with what the pressed button fills in."""
