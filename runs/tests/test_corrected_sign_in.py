@@ -5,9 +5,18 @@ from django.urls import reverse
 
 from runs.models import Cluster, Matrix, MatrixEntry, Run
 from runs.models.run import Status
+from runs.plans.schedules.due_schedules import run_now
 from runs.queue import lifecycle
 from runs.queue.corrections import list_lasting_changes
-from runs.tests.factories import make_database, make_load_generator, make_run, make_sweep, make_user, make_workload
+from runs.tests.factories import (
+    make_database,
+    make_load_generator,
+    make_run,
+    make_schedule,
+    make_sweep,
+    make_user,
+    make_workload,
+)
 
 pytestmark = pytest.mark.django_db
 BEFORE = {"postgresql.user": "ycbs", "postgresql.autocommit": "true"}
@@ -37,6 +46,36 @@ def test_resumed_runs_take_credentials_and_tls(failed, team):
     properties = resume(failed, team).spec["database"]["binding_properties"]
 
     assert properties == {"postgresql.user": "ycsb", "postgresql.ssl": "require", "postgresql.autocommit": "true"}
+
+
+def test_repeated_matrix_takes_what_is_corrected(failed, team):
+    """It is a matrix of its own, so it takes everything that the database has now."""
+    failed.matrix.workloads.set([make_workload(team=team)])
+    failed.matrix.load_generators.set([make_load_generator(bindings={"postgresql": "1" * 64})])
+    Cluster.objects.filter(databases=failed.sweep.database).update(provisioner="external")
+    MatrixEntry.objects.create(matrix=failed.matrix, database=failed.sweep.database, mode="on", position=0)
+    user = make_user(team=team)
+
+    repeated = run_now(make_schedule(team, failed.matrix, created_by=user), user).matrix
+
+    stated = {name: text for name, text in AFTER.items() if name != "postgresql.password"}
+    specs = list(Run.objects.filter(matrix=repeated).values_list("spec", flat=True))
+    assert specs and all(spec["database"]["binding_properties"] == stated for spec in specs)
+
+
+@pytest.mark.parametrize("action", [lifecycle.resume, lifecycle.run_again], ids=["resume", "run again"])
+@pytest.mark.parametrize("is_measured", [False, True])
+def test_corrected_ca_is_taken_also_beside_results(failed, team, is_measured, action):
+    database = failed.sweep.database
+    database.binding_properties = AFTER | {"postgresql.tls.ca": "the right one"}
+    database.save()
+    if is_measured:
+        make_run(failed.sweep, repeat=2, spec=failed.spec)
+
+    action(failed.matrix if action is lifecycle.resume else failed, make_user(team=team))
+
+    again = Run.objects.get(rerun_of=failed)
+    assert again.spec["database"]["binding_properties"]["postgresql.tls.ca"] == "the right one"
 
 
 def test_tls_stays_once_the_sweep_has_a_result(failed, team):

@@ -185,7 +185,7 @@ class MatrixForm(GeneratorsForm):
         }
 
     def _choose_elsewhere(self, source: Matrix) -> dict[str, Any]:
-        """The load generators on machines that neither carried the plan's servers nor its clients, where there are any."""
+        """The load generators on machines without servers or clients of the plan, where there are any."""
         servers = Machine.objects.filter(nodes__cluster__databases__in=source.entries.values("database"))
         clients = Machine.objects.filter(load_generators__in=source.load_generators.all())
         taken = {*servers.values_list("pk", flat=True), *clients.values_list("pk", flat=True)}
