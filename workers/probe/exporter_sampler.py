@@ -23,7 +23,6 @@ from runs.models import Machine
 from runs.results import pushed_metrics
 from runs.results.measures.exporters import COUNTER, GAUGE, MAX_NAME_LENGTH, MAX_SERIES, write_samples
 from workers.generator.clock import Clock
-from workers.probe.host_sampler import sampling_interval_s
 from workers.probe.messages import NOTHING_PUSHED
 from workers.probe.periodic_reader import PeriodicReader
 from workers.provision.administration.base import plain_text
@@ -31,7 +30,11 @@ from workers.provision.administration.base import plain_text
 SCRAPE_TIMEOUT_S: Final = 2.0
 MAX_BYTES: Final = 4 * 2**20
 MAX_LINES: Final = 20_000
-MAX_SAMPLES: Final = 1_000  # of a run: one that lasts longer is scraped less often
+MANY_SAMPLES: Final = 1_000  # of a run: one that lasts longer is scraped less often, but as often as is promised
+MAX_INTERVAL_S: Final = 5.0
+# 40 MB in the conductor. Of an exporter with a thousand series that is reached after seven hours: then every second
+# sample is left out, of those so far and of those to come.
+MAX_NUMBERS: Final = 5_000_000
 
 # A series -> its kind and its value.
 Scrape = dict[str, tuple[str, float]]
@@ -60,11 +63,12 @@ class ExporterSampler:
         self._at_s = array("d")
         self._kinds: dict[str, str] = {}
         self._columns: dict[str, array[float]] = {}  # NaN where a scrape did not state the series
+        self._scrapes, self._stride = 0, 1  # one scrape of so many is kept
         self.reader = PeriodicReader(
             "an exporter",
             self._open,
             self._add,
-            interval_s=max(sampling_interval_s(duration_s), self.min_interval_s, (duration_s or 0.0) / MAX_SAMPLES),
+            interval_s=min(max(self.min_interval_s, (duration_s or 0.0) / MANY_SAMPLES), MAX_INTERVAL_S),
             error=ScrapeFailed,
         )
 
@@ -99,8 +103,19 @@ class ExporterSampler:
 
     def _add(self, scraped: Scrape) -> None:
         self.problem = ""
+        self._scrapes += 1
+        if self._scrapes % self._stride:
+            return
         with self._lock:
             self._add_row(scraped)
+            if len(self._at_s) * len(self._columns) > MAX_NUMBERS:
+                self._thin_out()
+
+    def _thin_out(self) -> None:
+        self._stride *= 2
+        self._at_s = self._at_s[1::2]
+        for name, column in self._columns.items():
+            self._columns[name] = column[1::2]
 
     def _add_row(self, scraped: Scrape) -> None:
         for name, (kind, _) in scraped.items():

@@ -29,7 +29,7 @@ class PeriodicReader(Generic[T]):
         error: type[Exception],
     ) -> None:
         self._subject, self._open_reader, self._add, self._error = subject, open_reader, add, error
-        self._interval_s = interval_s
+        self.interval_s = interval_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=subject, daemon=True)
         self._thread.start()
@@ -56,7 +56,7 @@ class PeriodicReader(Generic[T]):
         failures = 0
         due = time.monotonic()
         while not self._stopping.wait(max(0.0, due - time.monotonic())):
-            due = max(due, time.monotonic() - self._interval_s) + self._interval_s
+            due = max(due, time.monotonic() - self.interval_s) + self.interval_s
             try:
                 self._add(read())
                 failures = 0

@@ -256,6 +256,29 @@ def test_of_too_many_series_the_first_are_kept(monkeypatch) -> None:
         assert len(scrape(*check_url(url, []))) == 5_000
 
 
+@pytest.mark.parametrize(("duration_s", "interval_s"), [(None, 2), (600, 2), (3_000, 3), (7_200, 5), (86_400, 5)])
+def test_long_runs_are_scraped_every_five_seconds(exporter: str, duration_s: float | None, interval_s: float) -> None:
+    sampler = ExporterSampler(exporter, duration_s=duration_s)
+    sampler.reader.stop()
+    assert sampler.reader.interval_s == interval_s
+
+
+def test_of_too_many_samples_every_second_is_kept(exporter: str, registry: CollectorRegistry, monkeypatch) -> None:
+    """Those that remain are evenly apart, and a counter's rate is over the time between them."""
+    monkeypatch.setattr("workers.probe.exporter_sampler.MAX_NUMBERS", 8)
+    monkeypatch.setattr(ExporterSampler, "min_interval_s", 0.1)
+    Gauge("first", "One", registry=registry)
+    Gauge("second", "Another", registry=registry)
+    sampler = ExporterSampler(exporter)
+    time.sleep(3)
+    sampler.reader.stop()
+
+    [first, _] = read_samples(sampler.text)
+    assert 2 <= first.at_s.size <= 4
+    apart_s = np.diff(first.at_s)
+    assert apart_s.max() < 2 * apart_s.min() and apart_s.min() > 0.3
+
+
 def test_after_three_failures_it_is_left_alone() -> None:
     requests = []
 
