@@ -63,21 +63,6 @@ def test_repeated_matrix_takes_what_is_corrected(failed, team):
     assert specs and all(spec["database"]["binding_properties"] == stated for spec in specs)
 
 
-@pytest.mark.parametrize("action", [lifecycle.resume, lifecycle.run_again], ids=["resume", "run again"])
-@pytest.mark.parametrize("is_measured", [False, True])
-def test_corrected_ca_is_taken_also_beside_results(failed, team, is_measured, action):
-    database = failed.sweep.database
-    database.binding_properties = AFTER | {"postgresql.tls.ca": "the right one"}
-    database.save()
-    if is_measured:
-        make_run(failed.sweep, repeat=2, spec=failed.spec)
-
-    action(failed.matrix if action is lifecycle.resume else failed, make_user(team=team))
-
-    again = Run.objects.get(rerun_of=failed)
-    assert again.spec["database"]["binding_properties"]["postgresql.tls.ca"] == "the right one"
-
-
 def test_tls_stays_once_the_sweep_has_a_result(failed, team):
     measured = make_run(failed.sweep, repeat=2, spec=failed.spec)
 

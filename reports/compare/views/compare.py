@@ -1,6 +1,6 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
@@ -89,6 +89,17 @@ LINE_NAMES = frozenset({"load", "within", "loss"})
 NUMBERS = ("table-sustained", "table-equal-load")  # of the tables, those without buttons of their own
 
 
+class UncountedSide(TypedDict):
+    """A side none of whose points counts."""
+
+    label: str
+    reason: str
+    stand_in: str  # what its server was where that is not the product
+    sweep_id: str
+    matrix_id: str  # empty: it was uploaded
+    is_mendable: bool  # its runs have ended, and checks reject them
+
+
 class ComparisonParts(TypedDict):
     """The page of a comparison as it is cached: rendered parts, and values for the frame around them."""
 
@@ -101,6 +112,7 @@ class ComparisonParts(TypedDict):
     lead: SafeString
     actions: SafeString
     headline: SafeString
+    uncounted: list[UncountedSide]
     body: SafeString
 
 
@@ -268,10 +280,26 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
             lead=render_part("lead"),
             actions=render_part("actions"),
             headline=render_part("headline"),
+            uncounted=list(list_uncounted(comparison.curves)),
             body=render_part("body"),
         )
 
     return cached_part(team, selection, ComparisonParts, made)
+
+
+def list_uncounted(curves: Sequence[Curve]) -> Iterator[UncountedSide]:
+    labels = get_labels(curves)
+    for curve in curves:
+        if curve.points and not curve.counted:
+            first = curve.points[0]
+            yield UncountedSide(
+                label=labels.get(curve.sweep_id, curve.label),
+                reason=first.worst_finding or "".join(first.excluded[:1]),
+                stand_in="".join(curve.stand_ins[:1]),
+                sweep_id=str(curve.sweep_id),
+                matrix_id=str(curve.matrix_id or ""),
+                is_mendable=bool(first.rejected) and not curve.progress.going,
+            )
 
 
 def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callable[[dict[str, Any]], Part]) -> Part:
@@ -364,7 +392,6 @@ def build_context(
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
-        "uncounted": [curve for curve in curves if curve.points and not curve.counted],
         "max_loss": max_loss,
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
         "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],
