@@ -178,6 +178,11 @@ EXAMPLES = {
     ),
     "alone": ([side("Redis", "always", 1)], "Redis · always did 3.90k ops/s.", "5 runs each."),
     "nothing measured": ([curve(points=())], "Nothing was measured yet.", ""),
+    "only stand-ins": (
+        [curve(points=[point(2, 1000.0, standing="stand-in")], stand_ins=("vendor mock",))],
+        "Nothing counts: no server that was measured is the product.",
+        "",
+    ),
     "nothing counts": (
         [curve(points=[point(2, 1000.0, standing="rejected")])],
         "Nothing counts: the checks rejected 1 point.",

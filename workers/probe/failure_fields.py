@@ -22,12 +22,12 @@ _PHRASES: Final = (
     (("user", "password", "ssl"), "Access denied"),
     (("user", "password"), "WRONGPASS|NOAUTH|AUTH |[Aa]uthenticat|[Pp]assword|credential|role .* (?:does|is) not"),
     # A server that expects TLS, or does not know it, waits or hangs up.
-    (("ssl",), "[Tt]imeout|[Tt]imed out|no answer within|[Cc]onnection closed|reset by peer"),
+    (("address", "ssl"), "[Tt]imeout|[Tt]imed out|no answer within|[Cc]onnection closed|reset by peer"),
 )
 _KNOWN: Final = tuple((fields, re.compile(phrases)) for fields, phrases in _PHRASES)
 
 
 def find_fields(text: str, offered: Iterable[str], otherwise: Iterable[str] = ()) -> tuple[str, ...]:
-    """Those of the `offered` fields that belong to the failure; of `otherwise` where the text tells nothing."""
+    """The address and those of the `offered` fields that belong to the failure; of `otherwise` where nothing tells."""
     belonging: Iterable[str] = next((fields for fields, pattern in _KNOWN if pattern.search(text)), otherwise)
-    return tuple(name for name in belonging if name in offered)
+    return tuple(name for name in belonging if name in (*offered, "address"))

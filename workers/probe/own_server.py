@@ -96,6 +96,7 @@ class ServerForm(SignInForm):
         """What was typed, with the parts of a connection string in the fields that are meant for them."""
         read = parse_connection_string(data.get("address", ""), self.systems.values(), data["system"])
         if read is None:
+            self.ignored = tuple(filter(None, data.get("ignored", "")[:MAX_TEXT_LENGTH].split(", ")))
             return {**data}
         values, self.ignored = {**read.values}, read.ignored
         if read.is_dns_record:

@@ -29,6 +29,7 @@ FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'
         ("NOPERM User bob has no permissions to run the 'hset' command", ("user",)),
         ("ERROR: permission denied for table usertable", ("user",)),
         ("INSERT command denied to user 'obstacle'@'127.0.0.1' for table `usertable`", ("user",)),
+        ("no answer within 10 s", ("address", "ssl")),
         ("something that nobody has seen", SIGN_IN_FIELDS),
     ],
 )

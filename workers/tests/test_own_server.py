@@ -341,7 +341,7 @@ def test_checks_of_a_team_at_once_are_limited(operator, server):
     assert "for its answers to these checks" in panel.content.decode()
     assert [page.status_code for page in pages] == [202] * MAX_CHECKS_OF_TEAM + [422]
     assert "Try again in a minute" in pages[-1].content.decode()
-    assert all("Sign-in" in panel and 'href="#id_password"' in panel for panel in panels)
+    assert all("Sign-in" in panel and 'href="#id_address"' in panel for panel in panels)
     assert check_server(operator, server).startswith("/own-server/")
 
 

@@ -104,6 +104,9 @@ def test_pasted_name_fills_the_addresses(operator, records: Records):
         "ssl": "verify-ca", "replica_set": "rs0", "auth_source": "admin",
     }  # fmt: skip
     assert "Ignored in the connection string" in response.content.decode() and form.ignored == ("loadBalanced",)
+    # What follows has the address that was filled in, and the page still says it.
+    filled = {"system": "mongodb", "address": form["address"].value(), "ignored": "loadBalanced", "fill": "1"}
+    assert operator.post(reverse("own-server"), filled).context["form"].ignored == ("loadBalanced",)
 
 
 @pytest.mark.django_db

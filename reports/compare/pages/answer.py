@@ -27,6 +27,7 @@ class Code(StrEnum):
 
     NOTHING_MEASURED = "nothing measured"
     NOTHING_COUNTS = "nothing counts"
+    ONLY_STAND_INS = "only stand-ins"  # no server that was measured was the product
     ONLY_ACCEPTED = "only accepted"  # every ceiling has points that were rejected and that a person counts
     COST = "cost"  # of the first side's promise, as a share of the second side's throughput
     SMALL_COST = "small cost"  # less than the threshold
@@ -99,6 +100,8 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: Ge
     if not measured:
         points = sum(len(curve.points) for curve in curves)
         code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
+        if points and all(curve.stand_ins for curve in curves if curve.points):
+            code = Code.ONLY_STAND_INS
         if any(curve.is_accepted for curve in curves):
             code = Code.ONLY_ACCEPTED
         return Answer((Finding(code, value=points),), (0, 0), ())
