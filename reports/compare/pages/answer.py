@@ -83,6 +83,11 @@ class Finding:
         return round(self.value, 2)
 
     @property
+    def least_percent(self) -> int | None:
+        """The lower end of the interval in per cent."""
+        return round(100 * self.interval[0]) if self.interval else None
+
+    @property
     def is_of_one_database(self) -> bool:
         return len({side.database for side in self.sides}) == 1 < len({side.mode for side in self.sides})
 

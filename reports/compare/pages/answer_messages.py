@@ -1,10 +1,17 @@
 """The English of an answer: a finding in at most 20 words, its certainty in at most 15."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from django.template.loader import render_to_string
 
-from reports.compare.pages.answer import Answer, Finding
+from reports.compare.pages.answer import Answer, Code, Finding
+
+MAX_WORDS: Final = 20
+# How many values a sentence lists and how many words a name has in it: fewer from step to step.
+STEPS: Final = ((3, 9), (2, 9), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
 
 
 def plain_text(template: str, **context: object) -> str:
@@ -14,7 +21,56 @@ def plain_text(template: str, **context: object) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    return plain_text("compare/finding.txt", finding=finding)
+    """In at most 20 words: of many values the first, of long names the words that differ."""
+    text = ""
+    for values, words in STEPS:
+        text = _render(finding, values, words)
+        if count_words(text) <= MAX_WORDS:
+            break
+    return text
+
+
+def _render(finding: Finding, values: int, words: int) -> str:
+    sides = finding.sides[:values]
+    if finding.code is not Code.VALUES:
+        sides = finding.sides
+    names = ("database", "mode", "label")
+    shortened = {name: shorten([getattr(side, name) for side in sides], words) for name in names}
+    sides = tuple(
+        replace(side, **{name: shortened[name][number] for name in names}) for number, side in enumerate(sides)
+    )
+    return plain_text(
+        "compare/finding.txt",
+        finding=finding,
+        sides=sides,
+        more=len(finding.sides) - len(sides),
+        workload=shorten([finding.workload], words)[0],
+    )
+
+
+def count_words(text: str) -> int:
+    return len(text.replace(" ·", "").split())
+
+
+def shorten(names: Sequence[str], words: int) -> list[str]:
+    """Names of at most so many words, from the first word on that differs; unchanged where they become alike."""
+    split = [name.split() for name in names]
+    columns = enumerate(zip(*split, strict=False))
+    common = next((number for number, words_at in columns if len(set(words_at)) > 1), 0)
+    shortened = [_cut(parts, common, words) for parts in split]
+    if len(set(shortened)) < len(set(names)):
+        return list(names)
+    return shortened
+
+
+def _cut(parts: Sequence[str], begin: int, words: int) -> str:
+    if len(parts) <= words:
+        return " ".join(parts)
+    begin = min(begin, len(parts) - words)
+    text = " ".join(parts[begin : begin + words]).strip(" ·")
+    before = "…" if begin else ""
+    after = "…" if begin + words < len(parts) else ""
+    return f"{before}{text}{after}"
 
 
 def certainty(answer: Answer) -> str:
@@ -23,5 +79,5 @@ def certainty(answer: Answer) -> str:
 
 
 def render_text(answer: Answer) -> str:
-    """The first finding and its certainty, for one line of plain text."""
-    return f"{sentence(answer.findings[0])} {certainty(answer)}".strip()
+    """All findings and their certainty, for one line of plain text."""
+    return " ".join(filter(None, [*map(sentence, answer.findings), certainty(answer)]))
