@@ -41,10 +41,12 @@ from reports.published.drafts import Draft
 from reports.tests.frozen import published
 from reports.trends.badges import make_badge
 from reports.trends.baselines import set_baseline
+from runs.catalog import load_catalog
 from runs.catalog.data_confirmations import target_rows
 from runs.models import (
     AppliedDefinition,
     Cluster,
+    Database,
     DataConfirmation,
     Deletion,
     Deployment,
@@ -184,6 +186,9 @@ def everything_of_a_team() -> SimpleNamespace:
     Matrix.objects.filter(pk=matrix.pk).update(search=SEARCH, builds=[THIS, BASE])
     Deletion.objects.create(team=team, name=MARK, kind="matrix", sha256=SHA256)
     AppliedDefinition.objects.create(team=team, kind="database", name=MARK, values={})
+    record = load_catalog().system("redis").mode("always").durability.model_dump()
+    own = {"base": "always", "name": MARK, "durability": record, "server_settings": {}, "client_properties": {}}
+    Database.objects.filter(team=team).update(own_modes={"always-stated": own})
     Client().force_login(admin)
     return SimpleNamespace(team=team, links=links, working=working, query=urlencode({"target": target}))
 

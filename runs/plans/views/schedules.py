@@ -14,7 +14,7 @@ from benchsite.accounts.permissions import get_user, team_required
 from benchsite.core.database_clock import database_now
 from benchsite.core.responses import get_posted
 from runs.models import Matrix, Occasion, Schedule
-from runs.plans import PlanError
+from runs.plans import PlanError, preview, stored_plan
 from runs.plans.messages import CHOOSE_DAY
 from runs.plans.schedules import due_schedules, schedule_changes
 from runs.plans.schedules.schedule_changes import ScheduleRefused
@@ -159,4 +159,5 @@ def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, schedule: Sc
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/schedules/preview.html", context)
 
+    context["rejections"] = preview(stored_plan(matrix)).rejections
     return render(request, "runs/schedules/form.html", context, status=422 if form.errors else 200)
