@@ -5,8 +5,9 @@ patience allowed is dropped: it was never begun, and is in no latency.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,13 @@ class Count:
     def dropped_share(self) -> float:
         return self.dropped / self.offered if self.offered else 0.0
 
+    def __add__(self, other: "Count") -> "Count":
+        return Count(
+            offered=self.offered + other.offered,
+            started=self.started + other.started,
+            dropped=self.dropped + other.dropped,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
@@ -62,12 +70,7 @@ class Arrivals:
 
     @property
     def total(self) -> Count:
-        counts = self.operations.values()
-        return Count(
-            sum(count.offered for count in counts),
-            sum(count.started for count in counts),
-            sum(count.dropped for count in counts),
-        )
+        return sum(self.operations.values(), Count())
 
     @property
     def offered_ops_s(self) -> float:
@@ -90,22 +93,24 @@ class Arrivals:
 
     def _operation(self, name: str, count: Count) -> dict[str, Any]:
         response = self.response.get(name, Histogram())
+        percentiles_us = {}
+        for percentile in OFFERED_PERCENTILES:
+            percentiles_us[exact(percentile)] = offered_percentile(response, count, percentile)
         return {
             "offered": count.offered,
             "started": count.started,
             "dropped": count.dropped,
-            "offered_percentiles_us": {
-                exact(percentile): offered_percentile(response, count, percentile) for percentile in OFFERED_PERCENTILES
-            },
+            "offered_percentiles_us": percentiles_us,
         }
 
 
 def parse_arrivals(text: str, client: int, clock_offset_s: float = 0.0) -> ClientArrivals:
     """Reads a file; a last line that broke off, as of a killed client, is left out."""
-    rows = [line.split(",") for line in text.splitlines()[1:]]
+    lines = text.splitlines()[1:]
     if not text.endswith("\n"):
-        rows = rows[:-1]
-    columns = list(zip(*rows, strict=True)) or [()] * 7
+        lines = lines[:-1]
+    rows = [line.split(",") for line in lines]
+    columns = list(zip(*rows, strict=True)) or [()] * len(HEADER.split(","))
     second, operation, offered, started, dropped, gaps, squares = columns
 
     return ClientArrivals(
@@ -128,16 +133,16 @@ def merge_arrivals(
     response: Mapping[str, Histogram],
 ) -> Arrivals:
     """The seconds whose middle lies in [from_s, to_s), of all clients."""
-    operations: dict[str, Count] = {}
+    operations: defaultdict[str, Count] = defaultdict(Count)
     gaps, squares, number = 0.0, 0.0, 0
     for client in clients:
-        inside = np.flatnonzero((client.second + 0.5 >= from_s) & (client.second + 0.5 < to_s))
+        middle = client.second + 0.5
+        inside = np.flatnonzero((middle >= from_s) & (middle < to_s))
         for row in inside.tolist():
-            before = operations.get(client.operation[row], Count())
-            operations[client.operation[row]] = Count(
-                before.offered + int(client.offered[row]),
-                before.started + int(client.started[row]),
-                before.dropped + int(client.dropped[row]),
+            operations[client.operation[row]] += Count(
+                offered=int(client.offered[row]),
+                started=int(client.started[row]),
+                dropped=int(client.dropped[row]),
             )
         gaps += float(client.gaps[inside].sum())
         squares += float(client.squares[inside].sum())
@@ -146,7 +151,7 @@ def merge_arrivals(
     return Arrivals(
         operations=dict(sorted(operations.items())),
         seconds=max(math.ceil(to_s - 0.5) - math.ceil(from_s - 0.5), 0),
-        gap_variation=_variation(gaps, squares, number),
+        gap_variation=_compute_variation(gaps, squares, number),
         started_by_client={client.client: int(client.started.sum()) for client in clients},
         client_lag=lags.get(CLIENT_LAG, Histogram()),
         start_lag=lags.get(START_LAG, Histogram()),
@@ -156,20 +161,11 @@ def merge_arrivals(
 
 def sum_by_second(clients: Iterable[ClientArrivals]) -> dict[int, Count]:
     """All operations of all clients by the second in which they were due."""
-    seconds: dict[int, Count] = {}
+    seconds: defaultdict[int, Count] = defaultdict(Count)
     for client in clients:
-        columns = zip(
-            client.second.tolist(), client.offered.tolist(), client.started.tolist(), client.dropped.tolist(),
-            strict=True,
-        )  # fmt: skip
-        for second, offered, started, dropped in columns:
-            before = seconds.get(second, Count())
-            seconds[second] = replace(
-                before,
-                offered=before.offered + offered,
-                started=before.started + started,
-                dropped=before.dropped + dropped,
-            )
+        columns = (client.second, client.offered, client.started, client.dropped)
+        for second, *counts in zip(*(column.tolist() for column in columns), strict=True):
+            seconds[second] += Count(*counts)
 
     return dict(sorted(seconds.items()))
 
@@ -181,18 +177,18 @@ def offered_percentile(response: Histogram, count: Count, percentile: float) -> 
     """
     if not count.started or not response.count:
         return None
-    of_started = percentile * count.offered / count.started
-    if of_started > 100.0:
+    percentile_of_started = percentile * count.offered / count.started
+    if percentile_of_started > 100.0:
         return None
-    return response.percentile(of_started)
+    return response.percentile(percentile_of_started)
 
 
 def expected_share(profile: Sequence[Sequence[float]], window_s: float) -> float:
     """The mean over a window of a piecewise linear profile of points (second, %), as a share of 1."""
-    points = np.array(profile, dtype=np.float64)
-    at = np.union1d(np.clip(points[:, 0], 0.0, window_s), [0.0, window_s])
-    share = np.interp(at, points[:, 0], points[:, 1]) / 100
-    return float(np.trapezoid(share, at)) / window_s
+    seconds, percents = np.array(profile, dtype=np.float64).T
+    corners_s = np.union1d(np.clip(seconds, 0.0, window_s), [0.0, window_s])
+    shares = np.interp(corners_s, seconds, percents) / 100
+    return float(np.trapezoid(shares, corners_s)) / window_s
 
 
 def share_interval(events: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -208,7 +204,7 @@ def share_interval(events: int, trials: int, confidence: float = CONFIDENCE) -> 
     return low, high
 
 
-def _variation(gaps: float, squares: float, number: int) -> float | None:
+def _compute_variation(gaps: float, squares: float, number: int) -> float | None:
     if number < 2 or gaps <= 0:
         return None
     mean = gaps / number

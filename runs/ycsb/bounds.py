@@ -11,6 +11,7 @@ each client.
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -46,18 +47,20 @@ def percentile_bounds(operations: Sequence[ReadOperation]) -> dict[str, Bounds]:
     names = set(itertools.chain.from_iterable(operation.percentiles_us for operation in operations))
     if operations and all(select_buckets(operation) for operation in operations):
         names |= set(OF_BUCKETS)
-    by_name = {name: _limits(operations, name) for name in sorted(names, key=float)}
-    return {name: _bounds(*limits) for name, limits in by_name.items() if limits is not None}
+    bounds = {}
+    for name in sorted(names, key=float):
+        limits = _compute_limits(operations, name)
+        if limits is not None:
+            bounds[name] = _build_bounds(*limits)
+    return bounds
 
 
-def _bounds(low: float, high: float) -> Bounds:
+def _build_bounds(low: float, high: float) -> Bounds:
     return Bounds(low, high if math.isfinite(high) else None)
 
 
-def _end(bucket: Bucket) -> float:
-    if bucket.to_us is None:
-        return math.inf
-    return bucket.to_us
+def _get_end(bucket: Bucket) -> float:
+    return math.inf if bucket.to_us is None else bucket.to_us
 
 
 def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
@@ -65,14 +68,17 @@ def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
     parts = [select_buckets(operation) for operation in operations if operation.count != 0]
     if not parts or not all(parts):
         return ()
-    counts: dict[tuple[float, float], int] = {}
+    counts: Counter[tuple[float, float]] = Counter()
     for bucket in itertools.chain.from_iterable(parts):
-        key = bucket.from_us, _end(bucket)
-        counts[key] = counts.get(key, 0) + bucket.count
+        counts[bucket.from_us, _get_end(bucket)] += bucket.count
     borders = sorted(counts)
-    if any(low < before for (_, before), (low, _) in itertools.pairwise(borders)):
+    if any(low < previous_high for (_, previous_high), (low, _) in itertools.pairwise(borders)):
         return ()
-    return tuple(Bucket(low, None if high == math.inf else high, counts[low, high]) for low, high in borders)
+    buckets = []
+    for low, high in borders:
+        to_us = high if math.isfinite(high) else None
+        buckets.append(Bucket(low, to_us, counts[low, high]))
+    return tuple(buckets)
 
 
 def mean_bounds(
@@ -84,10 +90,11 @@ def mean_bounds(
     total = sum(bucket.count for bucket in buckets)
     if not total:
         return None
-    low = sum(max(bucket.from_us, least_us or 0.0) * bucket.count for bucket in buckets) / total
-    most = math.inf if most_us is None else most_us
-    high = sum(min(_end(bucket), most) * bucket.count for bucket in buckets)
-    return _bounds(low, high / total)
+    lowest = least_us or 0.0
+    highest = math.inf if most_us is None else most_us
+    low_sum = sum(max(bucket.from_us, lowest) * bucket.count for bucket in buckets)
+    high_sum = sum(min(_get_end(bucket), highest) * bucket.count for bucket in buckets)
+    return _build_bounds(low_sum / total, high_sum / total)
 
 
 def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
@@ -105,32 +112,33 @@ def select_buckets(operation: ReadOperation) -> tuple[Bucket, ...]:
     return ()
 
 
-def _limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
-    stated = [_stated(operation).get(name) for operation in operations]
-    simple = None
-    if None not in stated:
-        simple = _span([limits for limits in stated if limits is not None])
-    if simple is not None and len(operations) == 1 and simple[0] == simple[1]:
-        return simple
+def _compute_limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
+    by_statement = _get_stated_range(operations, name)
+    if by_statement is not None and len(operations) == 1:
+        low, high = by_statement
+        if low == high:
+            return by_statement
 
-    counted = _counted(operations, name)
-    if simple is None or counted is None:
-        return counted or simple
-    if _excludes(simple, counted):
-        return counted
-
-    return (max(simple[0], counted[0]), min(simple[1], counted[1]))
+    by_count = _count_limits(operations, name)
+    if by_statement is None or by_count is None:
+        return by_count or by_statement
+    return _intersect(by_statement, by_count) or by_count
 
 
-def _span(limits: Sequence[_Limits]) -> _Limits | None:
-    """A percentile of all lies between the lowest and the highest of the clients' own."""
-    if not limits:
-        return None
-    lows, highs = zip(*limits, strict=True)
-    return min(lows), max(highs)
+def _get_stated_range(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
+    """A percentile of all lies between the lowest and the highest of the clients' own; None where one states none."""
+    lows, highs = [], []
+    for operation in operations:
+        limits = _read_percentiles(operation).get(name)
+        if limits is None:
+            return None
+        low, high = limits
+        lows.append(low)
+        highs.append(high)
+    return (min(lows), max(highs)) if lows else None
 
 
-def _stated(operation: ReadOperation) -> dict[str, _Limits]:
+def _read_percentiles(operation: ReadOperation) -> dict[str, _Limits]:
     """One client's percentiles: between the borders of a bucket where only one of them was printed.
 
     What its own counts by bucket contradict is left out: they are nearer to what was measured.
@@ -138,38 +146,43 @@ def _stated(operation: ReadOperation) -> dict[str, _Limits]:
     by_name: dict[str, _Limits] = {}
     buckets = select_buckets(operation)
     for name, value in operation.percentiles_us.items():
-        stated = _bucket(operation, value)
-        holding = _holding(buckets, float(name))
-        if holding is None or not _excludes(stated, holding):
+        stated = _compute_printed_limits(operation, value)
+        counted = _find_bucket(buckets, float(name))
+        if counted is None or _intersect(stated, counted) is not None:
             by_name[name] = stated
     return by_name
 
 
-def _bucket(operation: ReadOperation, value: float) -> _Limits:
+def _compute_printed_limits(operation: ReadOperation, value: float) -> _Limits:
     """The limits of a printed percentile, within the extremes."""
-    least, most = operation.min_us or 0.0, operation.max_us
+    min_us, max_us = operation.min_us or 0.0, operation.max_us
     width = operation.resolution_us
+    low, high = value, value + (width or 0.0)
     if operation.rounds_up:
-        low, high = least if width is None else value - width, value
-    else:
-        low, high = value, value + (width or 0.0)
-    low = max(low, min(least, high))
-    return low, most if most is not None and low < most < high else high
+        low, high = min_us if width is None else value - width, value
+    low = max(low, min(min_us, high))
+    if max_us is not None and low < max_us < high:
+        high = max_us
+    return low, high
 
 
-def _holding(buckets: Sequence[Bucket], percentile: float) -> _Limits | None:
+def _find_bucket(buckets: Sequence[Bucket], percentile: float) -> _Limits | None:
     """The borders of the bucket in which the percentile lies."""
     rank = compute_rank(percentile, sum(bucket.count for bucket in buckets))
     running = 0
     for bucket in buckets:
         running += bucket.count
         if running >= rank:
-            return bucket.from_us, _end(bucket)
+            return bucket.from_us, _get_end(bucket)
     return None
 
 
-def _excludes(limits: _Limits, other: _Limits) -> bool:
-    return other[0] > limits[1] or limits[0] > other[1]
+def _intersect(limits: _Limits, other: _Limits) -> _Limits | None:
+    """None where they have nothing in common."""
+    (low, high), (other_low, other_high) = limits, other
+    if other_low > high or low > other_high:
+        return None
+    return max(low, other_low), min(high, other_high)
 
 
 # --- Counting ---
@@ -178,7 +191,7 @@ def _excludes(limits: _Limits, other: _Limits) -> bool:
 _Steps = list[tuple[float, int]]
 
 
-def _counted(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
+def _count_limits(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
     """The limits by counting, over all clients; None where one does not state how many values it has."""
     total = 0
     fewest: _Steps = []
@@ -195,7 +208,7 @@ def _counted(operations: Sequence[ReadOperation], name: str) -> _Limits | None:
         most += _most_passed(at_most, count)
 
     rank = compute_rank(float(name), total)
-    low, high = sorted((_reach(most, rank), _reach(fewest, rank)))
+    low, high = sorted((_find_latency(most, rank), _find_latency(fewest, rank)))
     return low, high
 
 
@@ -203,7 +216,7 @@ def _statements(operation: ReadOperation, count: int) -> tuple[_Steps, _Steps]:
     """For latencies, how many of a client's values are at least not above, and at most below them."""
     at_least: _Steps = []
     at_most: _Steps = []
-    for name, (low, high) in _stated(operation).items():
+    for name, (low, high) in _read_percentiles(operation).items():
         rank = compute_rank(float(name), count)
         at_most.append((low, rank - 1))
         at_least.append((high, rank))
@@ -256,7 +269,7 @@ def _most_passed(at_most: _Steps, count: int) -> _Steps:
     return [(0.0, count), *steps]
 
 
-def _reach(steps: _Steps, rank: int) -> float:
+def _find_latency(steps: _Steps, rank: int) -> float:
     """The lowest latency at which the clients together reach the rank; infinite where they do not."""
     reached = 0
     for latency, more in sorted(steps):

@@ -44,12 +44,14 @@ def merge_run(run: RunFiles) -> MergedRun | SummarisedRun:
 
 def summarised_run(run: RunFiles) -> SummarisedRun | None:
     """The run with bounds, and why in its `notes`; None where every client left histograms of all it counted."""
-    lacking = [reason for client in run.clients if (reason := _lacks(client))]
-    if not lacking:
+    reasons = list(filter(None, map(_explain_missing_histograms, run.clients)))
+    if not reasons:
         return None
+    notes = list(map(str, run.notes))
     # What a single client states of itself is no bound.
-    bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
-    summarised = summarise([_summary_client(client) for client in run.clients], notes=(*bounds, *map(str, run.notes)))
+    if len(run.clients) > 1:
+        notes.insert(0, f"The percentiles are bounds: {'; '.join(reasons)}.")
+    summarised = summarise([_summary_client(client) for client in run.clients], notes=notes)
     steps = {client.number: client.status_clock_steps for client in summarised.clients}
     evidence = collect_evidence(run.clients, steps)
     clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
@@ -64,9 +66,8 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
         if progress is not None:
             steps[client.number] = progress.clock_steps
     evidence = collect_evidence(clients, steps)
-    return replace(
-        merged, clients=tuple(replace(client, evidence=evidence[client.number]) for client in merged.clients)
-    )
+    merged_clients = [replace(client, evidence=evidence[client.number]) for client in merged.clients]
+    return replace(merged, clients=tuple(merged_clients))
 
 
 def collect_evidence(
@@ -74,74 +75,81 @@ def collect_evidence(
 ) -> dict[int, ClientEvidence]:
     """By client number; `clock_steps` are those of the status lines."""
     numbers = {}
-    if clients[1:]:
+    if len(clients) > 1:
         numbers = {client.number: collect_numbers(client.summary, client.logs) for client in clients}
     copies = find_copies(numbers)
-    options = {client.number: stated_options(client.summary) if client.summary else {} for client in clients}
-    first = next(filter(None, map(get_servers, options.values())), frozenset())
+    options: dict[int, dict[str, str]] = {}
+    for client in clients:
+        options[client.number] = stated_options(client.summary) if client.summary else {}
+    # Of the first client that names any.
+    servers = next(filter(None, map(get_servers, options.values())), frozenset())
 
-    return {
-        client.number: replace(
-            _evidence(client, options[client.number], first),
+    evidence = {}
+    for client in clients:
+        evidence[client.number] = replace(
+            _collect_client_evidence(client, options[client.number], servers),
             copy_of=copies.get(client.number),
             clock_steps=clock_steps.get(client.number, ()),
         )
-        for client in clients
-    }
+    return evidence
 
 
-def _evidence(client: ClientFiles, options: Mapping[str, str], first: frozenset[str]) -> ClientEvidence:
+def _collect_client_evidence(
+    client: ClientFiles, options: Mapping[str, str], first_servers: frozenset[str]
+) -> ClientEvidence:
     run = client.summary
     if run is None:
         return ClientEvidence()
 
     servers = get_servers(options)
-    own = {name: options[name] for name in OWN if name in options}
-    version = {}
+    properties = {**build_workload(options), **read_durability(options), **read_database(options)}
     if run.exact_version:
-        version = {"version": run.exact_version}
+        properties["version"] = run.exact_version
+    properties |= {name: options[name] for name in OWN if name in options}
 
     return ClientEvidence(
-        properties={**build_workload(options), **read_durability(options), **read_database(options), **version, **own},
+        properties=properties,
         written=sorted(options.keys() & {*WORKLOAD_PROPERTIES, *LOAD}),
         has_properties=bool(options),
         unknown=misspelt(options),
         has_messages=bool(run.command or run.status or run.symptoms),
         messages=tuple(describe([symptom]) for symptom in run.symptoms),
-        gc_share=_gc_share(run.process),
-        elsewhere=bool(servers) and not servers & first,
+        gc_share=_compute_gc_share(run.process),
+        elsewhere=bool(servers) and servers.isdisjoint(first_servers),
     )
 
 
-def _gc_share(process: Mapping[str, float]) -> float | None:
+def _compute_gc_share(process: Mapping[str, float]) -> float | None:
     """Share of the run time: the printed total, or the sum of the collectors where that is more."""
     percents = {name.split()[0]: value for name, value in process.items() if name.startswith(_COLLECTING)}
     total = percents.pop(_COLLECTING, 0.0)
-    if percents or total:
-        return max(total, sum(percents.values())) / 100
-    return None
+    if not percents and not total:
+        return None
+    return max(total, sum(percents.values())) / 100
 
 
-def _lacks(client: ClientFiles) -> str:
+def _explain_missing_histograms(client: ClientFiles) -> str:
     """Why the client's histograms do not say everything; empty when they do."""
     if not any(log.total for log in client.logs):
         return NO_HISTOGRAMS.format(number=client.number)
+    if client.summary is None:
+        return ""
     measured = {parse_name(log.operation) for log in client.logs}
-    operations = client.summary.operations if client.summary is not None else {}
-    counted = [name for name, entry in operations.items() if entry.count and parse_name(name).is_operation]
-    absent = sorted({name for name in counted if parse_name(name) not in measured})
+    absent = []
+    for name, operation in sorted(client.summary.operations.items()):
+        parsed = parse_name(name)
+        if operation.count and parsed.is_operation and parsed not in measured:
+            absent.append(name)
     if not absent:
         return ""
     return NO_HISTOGRAMS_OF.format(number=client.number, operations=", ".join(absent))
 
 
-def _threads(run: ReadRun | None) -> int | None:
-    stated = None
-    if run is not None:
-        stated = whole(run.properties.get("threadcount", ""))
-    if stated is not None and stated > 0:
-        return stated
-    return None
+def _get_threads(run: ReadRun | None) -> int | None:
+    if run is None:
+        return None
+    stated = whole(run.properties.get("threadcount", ""))
+    return stated if stated is not None and stated > 0 else None
 
 
 def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
@@ -154,7 +162,7 @@ def collect_logs(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | 
         number=client.number,
         logs=client.logs if logs is None else logs,
         summary=summary,
-        threads=_threads(run),
+        threads=_get_threads(run),
         response_only=run is not None and is_response(run),
     )
 
@@ -163,7 +171,7 @@ def _summary_client(client: ClientFiles) -> SummaryClient:
     run = client.summary or ReadRun(format="hdr-log")
     if not run.operations and client.logs:
         run = replace(run, operations=stated_by_logs(client.logs))
-    return SummaryClient(client.number, run, client.clock_offset_s, threads=_threads(run))
+    return SummaryClient(client.number, run, client.clock_offset_s, threads=_get_threads(run))
 
 
 def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:

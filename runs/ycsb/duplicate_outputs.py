@@ -54,11 +54,13 @@ def collect_numbers(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientN
 
     printed = {}
     if run is not None:
-        printed = {key: value for key, value in _printed(run) if _digits(value) >= _MIN_DIGITS}
-    status = _status(run)
+        printed = {key: value for key, value in _list_printed(run) if _count_digits(value) >= _MIN_DIGITS}
+    status = _list_dated_statuses(run)
     done = [operations for _, operations in sorted(status)]
-    counts = {"": np.diff(done).tolist(), **{log.operation: _interval_counts(log) for log in logs}}
-    return ClientNumbers(printed, frozenset(status), sums, counts)
+    counts = {"": np.diff(done).tolist()}
+    for log in logs:
+        counts[log.operation] = _count_by_interval(log)
+    return ClientNumbers(printed=printed, status=frozenset(status), logs=sums, counts=counts)
 
 
 def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
@@ -81,7 +83,7 @@ def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
 
     both = a.printed.keys() & b.printed.keys()
     equal = [a.printed[key] for key in both if a.printed[key] == b.printed[key]]
-    is_telling = any(_digits(value) >= _MANY_DIGITS for value in equal)
+    is_telling = any(_count_digits(value) >= _MANY_DIGITS for value in equal)
     return len(equal) >= _MIN_EQUAL and is_telling and len(equal) * 2 >= len(both)
 
 
@@ -103,22 +105,23 @@ def _share_means(a: Mapping[tuple[str, str], float], b: Mapping[tuple[str, str],
 
     Two operations have the same distance or factor; or one has whole microseconds and as many values.
     """
-    means = [
-        (name, a[name, key], b[name, key])
-        for name, key in a.keys() & b.keys()
-        if key == "mean_us" and min(_digits(a[name, key]), _digits(b[name, key])) >= _MEAN_DIGITS
-    ]
-    if any(
-        abs(second - first - round(second - first)) <= _SAME_US
-        and a.get((name, "count"), 0) == b.get((name, "count"), 1)
-        for name, first, second in means
-    ):
-        return True
+    distances, factors = [], []
+    for name, key in a.keys() & b.keys():
+        mean_a, mean_b = a[name, key], b[name, key]
+        if key != "mean_us" or min(_count_digits(mean_a), _count_digits(mean_b)) < _MEAN_DIGITS:
+            continue
+        distance = mean_b - mean_a
+        has_same_count = a.get((name, "count"), 0) == b.get((name, "count"), 1)
+        if has_same_count and abs(distance - round(distance)) <= _SAME_US:
+            return True
+        distances.append(distance)
+        factors.append(mean_b / mean_a)
 
-    return any(
-        abs((second - first) - (fourth - third)) <= _SAME_US or abs(second / first - fourth / third) <= _SAME_FACTOR
-        for (_, first, second), (_, third, fourth) in combinations(means, 2)
-    )
+    return _has_equal_pair(distances, _SAME_US) or _has_equal_pair(factors, _SAME_FACTOR)
+
+
+def _has_equal_pair(values: Sequence[float], tolerance: float) -> bool:
+    return any(abs(first - second) <= tolerance for first, second in combinations(values, 2))
 
 
 def find_copies(clients: Mapping[int, ClientNumbers]) -> dict[int, int]:
@@ -130,28 +133,29 @@ def find_copies(clients: Mapping[int, ClientNumbers]) -> dict[int, int]:
     return copies
 
 
-def _printed(run: ReadRun) -> Iterator[tuple[tuple[str, str], float]]:
+def _list_printed(run: ReadRun) -> Iterator[tuple[tuple[str, str], float]]:
     for key, value in (("runtime", run.runtime_ms), ("throughput", run.throughput_ops_s)):
         if value is not None:
             yield ("", key), value
     for key, value in run.process.items():
         yield ("process", key), value
     for name, operation in run.operations.items():
-        for key, value in _values(operation):
+        for key, value in _list_varying(operation):
             yield (name, key), value
 
 
-def _values(operation: ReadOperation) -> Iterator[tuple[str, float]]:
+def _list_varying(operation: ReadOperation) -> Iterator[tuple[str, float]]:
     if (operation.max_us or math.inf) <= (operation.min_us or 0) * _MIN_SPREAD:
         return
     for key in ("count", "mean_us", "min_us", "max_us", "variance_us2"):
         value = getattr(operation, key)
-        if value is not None and (key != "mean_us" or (operation.count or math.inf) >= _MIN_MEAN_VALUES):
+        has_few_fractions = key == "mean_us" and (operation.count or math.inf) < _MIN_MEAN_VALUES
+        if value is not None and not has_few_fractions:
             yield key, value
     yield from operation.percentiles_us.items()
 
 
-def _status(run: ReadRun | None) -> list[tuple[float, int]]:
+def _list_dated_statuses(run: ReadRun | None) -> list[tuple[float, int]]:
     if run is None or not run.status:
         return []
     table = run.status
@@ -161,12 +165,13 @@ def _status(run: ReadRun | None) -> list[tuple[float, int]]:
     return list(zip(table.at_s[dated].tolist(), table.operations_done[dated].tolist(), strict=True))
 
 
-def _interval_counts(log: IntervalLog) -> list[int]:
+def _count_by_interval(log: IntervalLog) -> list[int]:
     sums = np.concatenate([[0], np.cumsum(log.count)])
     counts: list[int] = (sums[log.offsets[1:]] - sums[log.offsets[:-1]]).tolist()
     return counts
 
 
-def _digits(value: float) -> int:
+def _count_digits(value: float) -> int:
     """The significant digits of a number, without the zeros at its ends: 100,000 has one."""
-    return len(f"{abs(value):.15g}".partition("e")[0].replace(".", "").strip("0"))
+    mantissa, _, _ = f"{abs(value):.15g}".partition("e")
+    return len(mantissa.replace(".", "").strip("0"))

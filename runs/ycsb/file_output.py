@@ -26,8 +26,11 @@ def _warnings(file: ReadFile) -> Iterator[str]:
     for note in file.warnings:
         yield _text(note)
     for number, run in enumerate(file.runs, 1):
+        label = ""
+        if len(file.runs) > 1:
+            label = f"run {number}: "
         for note in run.warnings:
-            yield (f"run {number}: " if len(file.runs) > 1 else "") + _text(note)
+            yield label + _text(note)
 
 
 def _text(note: Note) -> str:
@@ -38,6 +41,7 @@ def _text(note: Note) -> str:
 
 def _run(run: ReadRun) -> dict[str, Any]:
     operations = stated_by_logs(run.logs) | dict(run.operations)
+    symptoms = [{"meaning": symptom.meaning, "line": symptom.line, "times": symptom.times} for symptom in run.symptoms]
     return {
         "format": run.format,
         "version": run.version,
@@ -52,9 +56,7 @@ def _run(run: ReadRun) -> dict[str, Any]:
         "source": run.source,
         "lines": [run.first_line, run.last_line],
         "process": dict(run.process),
-        "symptoms": [
-            {"meaning": symptom.meaning, "line": symptom.line, "times": symptom.times} for symptom in run.symptoms
-        ],
+        "symptoms": symptoms,
         "warnings": [_text(note) for note in run.warnings],
     }
 

@@ -76,19 +76,24 @@ class Hints:
 
 def read_hints(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
-    options = [stated_options(run) for run in clients]
+    threads: list[int | None] = []
+    targets: list[int | None] = []
+    for run in clients:
+        options = stated_options(run)
+        threads.append(_get_threads(run, options))
+        targets.append(_whole(options.get("target", "")))
     first = {}
-    if options:
-        first = options[0]
+    if clients:
+        first = stated_options(clients[0])
     properties = build_workload(first)
 
     return Hints(
-        threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
-        target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in options) or None,
+        threads=_total(threads),
+        target_ops_s=_total(targets) or None,
         records=_up_to(properties.get("recordcount", ""), MAX_RECORDS),
         letter=_letter(first.get("file", "")),
         binding=first.get("db", ""),
-        connection={name: value for name, value in first.items() if name == "db.url"},
+        connection={"db.url": first["db.url"]} if "db.url" in first else {},
         properties=properties,
     )
 
@@ -105,7 +110,8 @@ def read_durability(options: Mapping[str, str]) -> dict[str, str]:
     """A client's options of durability, under the names that the catalog's modes use."""
     concerns = {mode_name: options[name] for name, mode_name in _DURABILITY.items() if name in options}
     concerns |= _WRITE_CONCERNS.get(options.get("mongodb.writeConcern", "").lower(), {})
-    for name, value in parse_qsl(options.get("mongodb.url", "").partition("?")[2]):
+    _, _, query = options.get("mongodb.url", "").partition("?")
+    for name, value in parse_qsl(query):
         if name.lower() in _MONGODB_URL:
             concerns[_MONGODB_URL[name.lower()]] = value
     return concerns
@@ -114,10 +120,17 @@ def read_durability(options: Mapping[str, str]) -> dict[str, str]:
 def get_servers(options: Mapping[str, str]) -> frozenset[str]:
     """The servers that a client's options name, as host and port."""
     port = next((f":{options[name]}" for name in _PORTS if name in options), "")
-    # mongodb://user:password@host:27017,other:27017/database?options
-    texts = [re.split("[/?;]", re.sub("^.*?://|^.*@", "", options[name]))[0] for name in _SERVERS if name in options]
-    hosts = [host.rpartition("@")[2].strip().lower() for host in ",".join(texts).split(",")]
-    return frozenset(host if ":" in host else f"{host}{port}" for host in hosts if host)
+    servers = set()
+    for option in _SERVERS:
+        # mongodb://user:password@host:27017,other:27017/database?options
+        address = re.sub("^.*?://|^.*@", "", options.get(option, ""))
+        hosts, *_ = re.split("[/?;]", address)
+        for server in hosts.split(","):
+            _, _, host = server.rpartition("@")
+            host = host.strip().lower()
+            if host:
+                servers.add(host if ":" in host else f"{host}{port}")
+    return frozenset(servers)
 
 
 def read_database(options: Mapping[str, str]) -> dict[str, str]:
@@ -141,8 +154,9 @@ def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> di
             options[name] = value
         elif word in _OPTIONS:
             options[_OPTIONS[word]] = following
-    if "db" not in options and (binding := _binding(words)):
-        options["db"] = binding
+    binding = _find_binding(words)
+    if binding:
+        options.setdefault("db", binding)
     return options
 
 
@@ -158,7 +172,7 @@ def split_command(command: str) -> tuple[str, ...]:
         return tuple(command[:MAX_COMMAND].split())
 
 
-def _binding(words: Sequence[str]) -> str:
+def _find_binding(words: Sequence[str]) -> str:
     """`bin/ycsb run redis -s ...` and `go-ycsb run mysql` name the binding behind the phase."""
     for phase in ("load", "run"):
         if phase in words[:4] and words.index(phase) + 1 < len(words):
@@ -166,12 +180,14 @@ def _binding(words: Sequence[str]) -> str:
     return ""
 
 
-def _threads(run: ReadRun, options: Mapping[str, str]) -> int | None:
+def _get_threads(run: ReadRun, options: Mapping[str, str]) -> int | None:
     stated = _whole(options.get("threadcount", ""))
+    if stated:
+        return stated
     # YCSB starts one thread unless it is told otherwise. Nobody knows where nothing was written down, or where a file
     # that is not here may have told it.
-    elsewhere = "file" in options and not _letter(options["file"])
-    return stated or (1 if run.command and not elsewhere else None)
+    has_unread_file = "file" in options and not _letter(options["file"])
+    return 1 if run.command and not has_unread_file else None
 
 
 def _total(parts: Iterable[int | None]) -> int | None:
@@ -195,9 +211,7 @@ def _up_to(text: str, most: int) -> int | None:
 
 def _letter(file: str) -> str:
     match = _LETTER.search(file.rsplit("/", 1)[-1])
-    if match:
-        return match[1].upper()
-    return ""
+    return match[1].upper() if match else ""
 
 
 def _mix(letter: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ differ by a number or equal properties in one folder group them, and the group i
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -87,7 +87,7 @@ def group(
     """
     drafts, notes = _drafts(files)
     runs: list[list[tuple[str, _Run]]] = []
-    for key in sorted(drafts, key=_natural):
+    for key in sorted(drafts, key=_rank_key):
         own_runs, own_notes = drafts[key].runs()
         notes += own_notes
         for run in own_runs:
@@ -263,7 +263,7 @@ class _Draft:
         notes = [*self._add_logs(runs), *self._add_statuses(runs)]
         for item in self.prefaces if runs else ():
             for run in runs if item.is_shared else [_owner(item, runs)]:
-                run.summary = _joined(run.summary, item.run)
+                run.summary = _join(run.summary, item.run)
                 run.names.append(item.name)
         return runs, notes
 
@@ -271,7 +271,7 @@ class _Draft:
         """Logs of the same operations are of several runs: YCSB appends raw points to the file of the run before."""
         have_summaries = bool(runs)
         for item in sorted(self.logs, key=lambda item: not any(_fits(item, run) for run in runs)):
-            logs = list(_named(item.run))
+            logs = list(_rename_logs(item.run))
             names = {log.operation for log in logs}
             twins = [run for run in runs if _measured_twice(logs, run.logs)]
             if twins:
@@ -312,7 +312,7 @@ class _Draft:
                 continue
 
             taken.append(run)
-            run.summary = _joined(run.summary, item.run)
+            run.summary = _join(run.summary, item.run)
             run.names.append(item.name)
 
 
@@ -338,27 +338,29 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[Grouping
     for file in files:
         for run in file.runs:
             position += 1
-            key, phase = _key(file.name, run)
-            twin, of = first_files.setdefault(_fingerprint(run) or position, (file.name, key))
-            if twin != file.name:
-                is_same_client = of == key
-                notes.append(GroupingNote("copied_by_client" if is_same_client else "copied", (file.name, twin)))
-                if is_same_client:
-                    continue
+            key, phase = _parse_file_name(file.name, run)
+            fingerprint = _compute_fingerprint(run) or position
+            original, original_key = first_files.setdefault(fingerprint, (file.name, key))
+            if original != file.name and original_key == key:
+                notes.append(GroupingNote("copied_by_client", (file.name, original)))
+                continue
+            if original != file.name:
+                notes.append(GroupingNote("copied", (file.name, original)))
 
             item = _Item(position, file.name, run, phase)
-            again = str(names[file.name] or "")
-            draft = drafts.setdefault(" ".join(part for part in (key, run.source, again) if part), _Draft())
+            # Another file of the same name is of another client.
+            number = str(names[file.name] or "")
+            draft = drafts.setdefault(" ".join(filter(None, (key, run.source, number))), _Draft())
             if run.logs and run.throughput_ops_s is None:
                 draft.logs.append(item)
             elif not run.operations and run.throughput_ops_s is None:
                 draft.statuses.append(item)
             else:
-                draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
+                draft.summaries.append(_Run(position, [file.name], run, list(_rename_logs(run))))
 
         if file.preface is not None:
             position += 1
-            key, phase = _key(file.name, file.preface)
+            key, phase = _parse_file_name(file.name, file.preface)
             item = _Item(position, file.name, file.preface, phase)
             drafts.setdefault(key, _Draft()).prefaces.append(item)
 
@@ -369,13 +371,14 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], list[Grouping
     return drafts, notes
 
 
-def _fingerprint(run: ReadRun) -> object | None:
+def _compute_fingerprint(run: ReadRun) -> object | None:
     """Equal for two runs only where one is a copy of the other; None where there is too little to tell."""
     if run.throughput_ops_s is not None and run.operations:
-        numbers = [
-            (name, entry.count, entry.mean_us, entry.max_us, *sorted(entry.percentiles_us.items()))
-            for name, entry in sorted(run.operations.items(), key=lambda item: item[0])
-        ]
+        numbers = []
+        for name in sorted(run.operations):
+            entry = run.operations[name]
+            percentiles = sorted(entry.percentiles_us.items())
+            numbers.append((name, entry.count, entry.mean_us, entry.max_us, *percentiles))
         return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
 
     logs = [
@@ -386,7 +389,7 @@ def _fingerprint(run: ReadRun) -> object | None:
     return tuple(logs) or None
 
 
-def _named(run: ReadRun) -> Iterable[IntervalLog]:
+def _rename_logs(run: ReadRun) -> Iterable[IntervalLog]:
     """The run's logs under the names that all clients have in common: HdrREAD and RawREAD of the same values once."""
     logs: dict[str, IntervalLog] = {}
     for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
@@ -396,13 +399,14 @@ def _named(run: ReadRun) -> Iterable[IntervalLog]:
     return logs.values()
 
 
-def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
+def _parse_file_name(name: str, run: ReadRun) -> tuple[str, Phase | None]:
     """Words of the name that tell the client, without roles, phases and measurements; and the phase."""
     folders, _, stem = name.replace("\\", "/").rpartition("/")
-    for log in run.logs if run.format == "hdr-log" else ():
-        # YCSB puts whatever it was told before the measurement's name: client1-READ.hdr, outREAD.hdr.
-        measurement = re.escape(log.operation)
-        stem = re.sub(rf"{measurement}(?=\.|$)|(?<![A-Za-z]){measurement}(?![A-Za-z])", " ", stem)
+    if run.format == "hdr-log":
+        for log in run.logs:
+            # YCSB puts whatever it was told before the measurement's name: client1-READ.hdr, outREAD.hdr.
+            measurement = re.escape(log.operation)
+            stem = re.sub(rf"{measurement}(?=\.|$)|(?<![A-Za-z]){measurement}(?![A-Za-z])", " ", stem)
     words = [word.lower() for word in _WORD.findall(f"{folders} {stem}")]
     phase = next((_PHASES[word] for word in reversed(words) if word in _PHASES), None)
     return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
@@ -471,12 +475,10 @@ def _is_another_client(item: _Item, runs: Sequence[_Run]) -> bool:
     """Whether status lines are of a client that was killed while another one in the same file worked."""
     span = _Run(item.position, [], item.run).span
     others = [run for run in runs if item.name in run.names[:1]]
-    return (
-        span is not None
-        and all(run.span is not None and _overlap(run.span, span) and not _is_near(item, run) for run in others[:1])
-        and bool(others)
-        and all(run.summary is not None and run.summary.status for run in others)
-    )
+    if span is None or not others or not all(run.summary is not None and run.summary.status for run in others):
+        return False
+    first = others[0]
+    return first.span is not None and _overlap(first.span, span) and not _is_near(item, first)
 
 
 def _is_near(item: _Item, run: _Run) -> bool:
@@ -488,18 +490,18 @@ def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:
     """Which of a client's runs the file belongs to. A rerun overwrites logs, so without any sign it is the last."""
     if len(runs) == 1:
         return runs[0]
-    fitting = [run for run in runs if _fits(item, run)]
-    named = [run for run in fitting or runs if item.phase is not None and run.phase == item.phase]
-    return (named or fitting or runs)[-1]
+    candidates = [run for run in runs if _fits(item, run)] or runs
+    of_phase = [run for run in candidates if item.phase is not None and run.phase == item.phase]
+    return (of_phase or candidates)[-1]
 
 
-def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
+def _join(summary: ReadRun | None, other: ReadRun) -> ReadRun:
     """A summary and what the client wrote elsewhere: its status lines, its command line, its complaints."""
     if summary is None or summary is other:
         return other
     return replace(
         summary,
-        status=summary.status if len(summary.status) >= len(other.status) else other.status,
+        status=max(summary.status, other.status, key=len),
         properties={**other.properties, **summary.properties},
         command=summary.command or other.command,
         version=summary.exact_version or other.exact_version or summary.version or other.version,
@@ -518,10 +520,12 @@ def _symptoms(run: ReadRun, other: ReadRun) -> tuple[Symptom, ...]:
 
 def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
     """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
-    return all(
-        run.phase == other.phase and (key != other_key or _may_be_two_clients(run, other, together=together))
-        for other_key, other in members
-    ) and (together or any(_are_together(run, key, other, other_key) for other_key, other in members))
+    for other_key, other in members:
+        if run.phase != other.phase:
+            return False
+        if key == other_key and not _may_be_two_clients(run, other, together=together):
+            return False
+    return together or any(_are_together(run, key, other, other_key) for other_key, other in members)
 
 
 def _may_be_two_clients(run: _Run, other: _Run, *, together: bool) -> bool:
@@ -537,13 +541,13 @@ def _overlap(span: Window, other: Window) -> bool:
 
 def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[GroupingNote]:
     """Where all files are stated to be of one run, and the times in one of them say otherwise."""
-    by_key: dict[tuple[str, Phase | None], list[_Run]] = {}
+    by_key: defaultdict[tuple[str, Phase | None], list[_Run]] = defaultdict(list)
     for members in runs:
         for key, run in members[:1]:
-            by_key.setdefault((key, run.phase), []).append(run)
-    for (_, phase), apart in by_key.items():
-        if len(apart) > 1 and phase is not None:
-            yield GroupingNote("runs_in_sequence", (apart[0].names[0],), {"runs": len(apart)})
+            by_key[key, run.phase].append(run)
+    for (_, phase), in_sequence in by_key.items():
+        if len(in_sequence) > 1 and phase is not None:
+            yield GroupingNote("runs_in_sequence", (in_sequence[0].names[0],), {"runs": len(in_sequence)})
 
 
 def _possible_zones(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
@@ -582,8 +586,8 @@ def _differ_by_a_number(key: str, other_key: str) -> bool:
     if len(words) != len(others):
         longer, shorter = sorted((words, others), key=len, reverse=True)
         return longer[:-1] == shorter and longer[-1].isdigit()
-    differing = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
-    return len(differing) == 1 and all(word.isdigit() for word in differing[0])
+    differing = [(word, other) for word, other in zip(words, others, strict=True) if word != other]
+    return len(differing) == 1 and all(map(str.isdigit, differing[0]))
 
 
 def _is_one_file(run: _Run, other: _Run) -> bool:
@@ -600,7 +604,7 @@ def _is_doubtful(member: tuple[str, _Run], other_member: tuple[str, _Run]) -> bo
 
 def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:
     files = set(chain.from_iterable(run.names for run in runs))
-    mine = [note for note in notes if files.intersection(note.files)]
+    run_notes = [note for note in notes if files.intersection(note.files)]
     reference = next((run for run in runs if run.utc_offset_s is not None), runs[0])
     clients = []
     for number, run in enumerate(runs):
@@ -609,23 +613,21 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
             offset_s = _zone_offset_s(run, reference, _MAX_START_S)
         hours = abs(offset_s) / 3600
         if offset_s and run.utc_offset_s is not None:
-            mine.append(GroupingNote("stated_offsets_apart", (reference.names[0], run.names[0]), {"hours": hours}))
+            run_notes.append(GroupingNote("stated_offsets_apart", (reference.names[0], run.names[0]), {"hours": hours}))
             offset_s = 0.0
         elif offset_s:
-            code = "ahead_of_other"
-            if offset_s > 0:
-                code = "behind_other"
-            mine.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
+            code = "behind_other" if offset_s > 0 else "ahead_of_other"
+            run_notes.append(GroupingNote(code, (run.names[0],), {"hours": hours, "client": runs.index(reference)}))
 
         is_moved = run.summary is not None and may_change_zone(run.summary.status)
         if is_moved and run.progress is not None and run.progress.zone_change_s:
             hours = abs(run.progress.zone_change_s) / 3600
-            mine.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
+            run_notes.append(GroupingNote("zone_changed", (run.names[0],), {"hours": hours}))
 
         offset_s -= run.utc_offset_s or 0.0
         clients.append(ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s))
 
-    return RunFiles(runs[0].phase, tuple(clients), tuple(mine))
+    return RunFiles(runs[0].phase, tuple(clients), tuple(run_notes))
 
 
 def _stated_offset_s(run: _Run, utc_offsets_s: Mapping[str, float]) -> float | None:
@@ -654,8 +656,8 @@ def _check_offset(run: _Run) -> Iterator[GroupingNote]:
         yield GroupingNote("offset_without_dates", (run.names[0],))
     elif run.logged_span is not None and run.span is not None:
         apart_s = round((run.logged_span.from_s - run.span.from_s) / ZONE_STEP_S) * ZONE_STEP_S
-        values = {"hours": abs(apart_s) / 3600}
-        yield from [GroupingNote("offset_contradicts_logs", (run.names[0],), values)] if apart_s else ()
+        if apart_s:
+            yield GroupingNote("offset_contradicts_logs", (run.names[0],), {"hours": abs(apart_s) / 3600})
 
 
 def _zone_offset_s(run: _Run, first: _Run, max_start_s: float) -> float:
@@ -671,11 +673,15 @@ def _zone_offset_s(run: _Run, first: _Run, max_start_s: float) -> float:
     is_zone = abs(apart_s - offset_s) <= max_start_s and abs(offset_s) <= _MAX_ZONE_S
     if _overlap(run.span, first.span):
         is_zone = is_zone and abs(first.span.to_s - run.span.to_s - offset_s) <= max_start_s
-    if is_zone:
-        return float(offset_s)
-    return 0.0
+    return float(offset_s) if is_zone else 0.0
 
 
-def _natural(key: str) -> list[tuple[int, int | str]]:
+def _rank_key(key: str) -> list[tuple[int, int | str]]:
     """client 2 before client 10."""
-    return [(0, int(word)) if word.isdigit() else (1, word) for word in key.split()]
+    ranks: list[tuple[int, int | str]] = []
+    for word in key.split():
+        if word.isdigit():
+            ranks.append((0, int(word)))
+        else:
+            ranks.append((1, word))
+    return ranks

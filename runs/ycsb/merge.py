@@ -7,6 +7,7 @@ A run is cut again from its stored intervals, without its logs. Where those of t
 takes whole tens: each client's covered length is that of what is taken, so its throughput stays exact.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.numbers import add_known_parts, added
-from runs.ycsb.operation import LAGS, LatencyKind, MeasurementName, parse_name
+from runs.ycsb.operation import LAGS, LatencyKind, MeasurementName, parse_name, rank_measurement
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import verification_codes
@@ -43,12 +44,13 @@ def counted_in(
     window: Windowed, timeline: Timeline, histogram: Callable[[int], Histogram], batches: Batches
 ) -> Counted:
     """The counts of one measurement; `histogram` is that of one client in the window."""
-    whole = {}
+    whole, in_window = {}, {}
     for number in window.ranges:
-        mine = timeline.client == number
-        if mine.any():
-            whole[number] = int(timeline.totals[mine].sum())
-    return Counted(timeline.parsed, timeline.name, whole, {number: histogram(number) for number in whole}, batches)
+        rows = timeline.client == number
+        if rows.any():
+            whole[number] = int(timeline.totals[rows].sum())
+            in_window[number] = histogram(number)
+    return Counted(timeline.parsed, timeline.name, whole, in_window, batches)
 
 
 def assemble(
@@ -61,7 +63,7 @@ def assemble(
     """Every number of the run from the counts in its window."""
     kind = workload_kind(timelines)
     by_number = {statement.number: statement for statement in statements}
-    clients = tuple(_client(span, window, counted, by_number[span.number], kind) for span in window.spans)
+    clients = tuple(_merge_client(span, window, counted, by_number[span.number], kind) for span in window.spans)
     warmup_s = 0.0
     if window.cut.phase == "measure":
         warmup_s = window.cut.warmup_s
@@ -73,7 +75,7 @@ def assemble(
         phase=window.cut.phase,
         window=window.window,
         warmup_s=warmup_s,
-        operations=_operations(counted, [by_number[number] for number in sorted(by_number)], kind),
+        operations=_merge_operations(counted, [by_number[number] for number in sorted(by_number)], kind),
         clients=clients,
         missing=window.missing,
         total_operations=sum(client.operations for client in clients),
@@ -81,29 +83,34 @@ def assemble(
         failed_operations=sum(client.failed for client in clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in clients),
         throughput_sum_ops_s=throughput_sum_ops_s,
-        throughput_wall_ops_s=_wall(clients),
+        throughput_wall_ops_s=_compute_wall_throughput(clients),
         overlap=overlap(window.spans),
-        longest_us=_longest(counted, clients),
+        longest_us=_sum_longest_us(counted, clients),
         timelines=tuple(timelines),
         lags={entry.printed_name: entry.histogram() for entry in counted if entry.printed_name in LAGS},
     )
 
 
-def _client(
+def _merge_client(
     span: Span, window: Windowed, counted: Sequence[Counted], statement: ClientStatement, kind: LatencyKind
 ) -> MergedClient:
     number, part = span.number, window.ranges[span.number]
-    counts = {entry.printed_name: entry.window[number].count for entry in counted if number in entry.window}
+    histograms = {entry.printed_name: entry.window[number] for entry in counted if number in entry.window}
+    counts = {name: histogram.count for name, histogram in histograms.items()}
     log_counts = {entry.printed_name: entry.whole[number] for entry in counted if number in entry.whole}
-    operations = _operations_in(counts, kind)
+    operations = _count_operations(counts, kind)
     failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
+    busy_us = sum(histogram.total_us for name, histogram in histograms.items() if _is_plain(name, "service"))
+
     summary = statement.summary or Summary(None, None, {})
     runtime_ms = summary.runtime_ms
-    cleanup = summary.operations.get("CLEANUP")
-    init_s = None
+    init_s = cleanup_s = None
     if runtime_ms is not None:
         init_s = max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0)
+    cleanup = summary.operations.get("CLEANUP")
+    if cleanup is not None and cleanup.max_us is not None:
+        cleanup_s = cleanup.max_us / 1e6
 
     return MergedClient(
         number=number,
@@ -114,20 +121,16 @@ def _client(
         operations=operations,
         ok=ok,
         failed=failed,
-        busy_us=sum(
-            entry.window[number].total_us
-            for entry in counted
-            if number in entry.window and _is_plain(entry.printed_name, "service")
-        ),
+        busy_us=busy_us,
         throughput_ops_s=ok / part.covered_s,
-        run_operations=_operations_in(log_counts, kind),
+        run_operations=_count_operations(log_counts, kind),
         log_counts=log_counts,
         runtime_ms=runtime_ms,
         printed_throughput_ops_s=summary.throughput_ops_s,
         printed_counts=statement.printed_counts,
         init_s=init_s,
         verified=verification_codes(summary.operations),
-        cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
+        cleanup_s=cleanup_s,
         truncated=statement.truncated,
         threads=statement.threads,
         evidence=statement.evidence,
@@ -141,31 +144,33 @@ def _is_plain(name: str, kind: LatencyKind) -> bool:
     return parsed.kind == kind and parsed.is_operation and not parsed.is_composite
 
 
-def _operations_in(counts: Mapping[str, int], kind: LatencyKind) -> int:
+def _count_operations(counts: Mapping[str, int], kind: LatencyKind) -> int:
     """Operations of the workload, failed ones included: a read-modify-write is counted once, not three times."""
     total = 0
     for name, count in counts.items():
         parsed = parse_name(name)
         if parsed.kind == kind and parsed.is_operation:
+            # The read and the update in it are counted by their own names.
             total += -count if parsed.is_composite else count
     return max(total, 0)
 
 
-def _operations(
-    counted: Sequence[Counted], statements: Sequence[ClientStatement], kind: LatencyKind
+def _merge_operations(
+    counted: Sequence[Counted], statements: Sequence[ClientStatement], workload_kind: LatencyKind
 ) -> tuple[MergedOperation, ...]:
-    parts: dict[tuple[str, LatencyKind], list[Counted]] = {}
+    parts: defaultdict[tuple[str, LatencyKind], list[Counted]] = defaultdict(list)
     for entry in counted:
         if entry.name.is_operation:
-            parts.setdefault((entry.name.operation, entry.name.kind), []).append(entry)
-    return tuple(
-        _operation(name, its_kind, entries, statements if its_kind == kind else ())
-        # Service before response times.
-        for (name, its_kind), entries in sorted(parts.items(), key=lambda item: (item[0][0], item[0][1] != "service"))
-    )
+            parts[entry.name.operation, entry.name.kind].append(entry)
+
+    operations = []
+    for operation, kind in sorted(parts, key=rank_measurement):
+        stating = statements if kind == workload_kind else ()
+        operations.append(_merge_operation(operation, kind, parts[operation, kind], stating))
+    return tuple(operations)
 
 
-def _operation(
+def _merge_operation(
     name: str, kind: LatencyKind, entries: Sequence[Counted], statements: Sequence[ClientStatement]
 ) -> MergedOperation:
     histograms = {entry.name.status: entry.histogram() for entry in entries}
@@ -185,12 +190,12 @@ def _operation(
     )
 
 
-def _wall(clients: Sequence[MergedClient]) -> float:
-    wall = max(client.ended_s for client in clients) - min(client.started_s for client in clients)
-    return sum(client.run_operations for client in clients) / max(wall, MIN_S)
+def _compute_wall_throughput(clients: Sequence[MergedClient]) -> float:
+    wall_s = max(client.ended_s for client in clients) - min(client.started_s for client in clients)
+    return sum(client.run_operations for client in clients) / max(wall_s, MIN_S)
 
 
-def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:
+def _sum_longest_us(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:
     threads = add_known_parts(client.threads for client in clients)
     if threads is None:
         return 0.0
@@ -202,7 +207,7 @@ def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement],
     """Every number of the run over another window. Raises MergeError where nothing is left of it."""
     window = window_stored(stored, [client.number for client in clients], cut)
     timelines = [entry.timeline for entry in stored]
-    return assemble(window, [_counted(entry, window) for entry in stored], clients, timelines=timelines)
+    return assemble(window, [_count_stored(entry, window) for entry in stored], clients, timelines=timelines)
 
 
 def window_stored(stored: Sequence[StoredIntervals], numbers: Sequence[int], cut: Cut) -> Windowed:
@@ -213,7 +218,7 @@ def window_stored(stored: Sequence[StoredIntervals], numbers: Sequence[int], cut
     return window
 
 
-def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:
+def _count_stored(entry: StoredIntervals, windows: Windowed) -> Counted:
     inside = windows.inside(entry.kept)
     batches = Batches(windows.batches)
     entry.add_to(batches, windows.batch(entry.kept), inside)

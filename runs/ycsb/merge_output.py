@@ -1,5 +1,6 @@
 """A merged run as `read_output --merge` shows it: the shape of a single run, and what only a merge has."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from benchsite.core.formatting import percent
@@ -35,12 +36,17 @@ def as_json(run: RunFiles) -> dict[str, Any]:
 
 def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]:
     """One run and what it was merged to."""
-    percentiles = STATED
-    if len(merged.clients) > 1:
-        percentiles = BOUNDS
+    notes: Sequence[object] = run.notes
     if isinstance(merged, MergedRun):
-        percentiles = EXACT
+        percentiles, operations = EXACT, _describe_histograms(merged)
+    else:
+        percentiles, operations, notes = STATED, _describe_summaries(merged), merged.notes
+        if len(merged.clients) > 1:
+            percentiles = BOUNDS
     missing = [f"client {client.number}: {client.reason}" for client in merged.missing]
+    error = None
+    if not merged.clients:
+        error = NOTHING_TO_MERGE.format(problems="; ".join(missing))
 
     return {
         "phase": run.phase,
@@ -48,12 +54,8 @@ def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]
         "clients_merged": merged.clients_merged,
         "clients_expected": merged.clients_expected,
         "merged": f"{merged.clients_merged} of {merged.clients_expected} clients merged",
-        "error": None if merged.clients else NOTHING_TO_MERGE.format(problems="; ".join(missing)),
-        "warnings": [
-            *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
-            *missing,
-            *_apart(merged),
-        ],
+        "error": error,
+        "warnings": [*notes, *missing, *_find_little_overlap(merged)],
         "percentiles": percentiles,
         "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),
         "throughput_ops_s": merged.throughput_ops_s,
@@ -62,33 +64,32 @@ def describe(run: RunFiles, merged: MergedRun | SummarisedRun) -> dict[str, Any]
         "overlap": merged.overlap,
         "total_operations": merged.total_operations,
         "failed_operations": merged.failed_operations,
-        "operations": _of_histograms(merged) if isinstance(merged, MergedRun) else _of_summaries(merged),
+        "operations": operations,
     }
 
 
-def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
+def _find_little_overlap(merged: MergedRun | SummarisedRun) -> list[str]:
     """A sum of throughputs is none where the clients did not work at the same time."""
     if merged.overlap is None or merged.overlap >= LITTLE_OVERLAP or len(merged.clients) < 2:
         return []
     return [CLIENTS_APART.format(share=percent(merged.overlap))]
 
 
-def _of_histograms(merged: MergedRun) -> dict[str, Any]:
+def _describe_histograms(merged: MergedRun) -> dict[str, Any]:
     operations: dict[str, Any] = {}
     for operation in merged.operations:
         name = printed_name(operation.operation, operation.kind)
-        operations[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
+        operations[name] = _describe_histogram(operation.histogram, operation.returns)
         if operation.failed:
-            operations[f"{name}-FAILED"] = _of_histogram(operation.failed_histogram) | {
-                "returns": dict(operation.failures)
-            }
+            failed = _describe_histogram(operation.failed_histogram, operation.failures)
+            operations[f"{name}-FAILED"] = failed
     return operations
 
 
-def _of_histogram(histogram: Histogram) -> dict[str, Any]:
-    values = histogram.percentiles([float(name) for name in PERCENTILES])
+def _describe_histogram(histogram: Histogram, returns: Mapping[str, int]) -> dict[str, Any]:
     percentiles_us = {}
     if histogram.count:
+        values = histogram.percentiles([float(name) for name in PERCENTILES])
         percentiles_us = dict(zip(PERCENTILES, values, strict=True))
     return {
         "count": histogram.count,
@@ -96,10 +97,11 @@ def _of_histogram(histogram: Histogram) -> dict[str, Any]:
         "min_us": histogram.min,
         "max_us": histogram.max,
         "percentiles_us": percentiles_us,
+        "returns": dict(returns),
     }
 
 
-def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
+def _describe_summaries(merged: SummarisedRun) -> dict[str, Any]:
     operations: dict[str, Any] = {}
     for operation in merged.operations:
         name = printed_name(operation.operation, operation.kind)
@@ -110,8 +112,8 @@ def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
             "mean_us": operation.mean_us,
             "min_us": operation.min_us,
             "max_us": operation.max_us,
-            "percentiles_us": {name: bound.low_us for name, bound in bounds.items() if bound.is_exact},
-            "percentiles_bounds_us": {name: [limits.low_us, limits.high_us] for name, limits in bounds.items()},
+            "percentiles_us": {rank: bound.low_us for rank, bound in bounds.items() if bound.is_exact},
+            "percentiles_bounds_us": {rank: [bound.low_us, bound.high_us] for rank, bound in bounds.items()},
             "returns": dict(operation.returns),
         }
         if operation.failed:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from runs.ycsb.numbers import NO_MINIMUM, finite, ungrouped, whole
 from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
 
-_LATENCY: Final = re.compile(r"(Average|Min|Max)Latency\((us|ms)\)|(Average|Min|Max)")
+_LATENCY: Final = re.compile(r"(Average|Min|Max)(?:Latency\((us|ms)\))?")
 _PERCENTILE: Final = re.compile(
     r"(\d{1,3}(?:\.\d{1,10})?)(?:st|nd|rd|th)?PercentileLatency\((us|ms)\)|p(\d{1,3}(?:\.\d{1,10})?)", re.ASCII
 )
@@ -50,18 +50,21 @@ def split_line(line: str) -> tuple[str, str, str] | None:
 
     if "<" in rest or "&" in rest:  # pasted from a web page
         rest = _TAG.sub("", html.unescape(rest)).strip()
-    if not rest[:1].isalpha() and (row := _ROW.fullmatch(rest)):
-        return metric, row[1], row[2]
+    if not rest[:1].isalpha():
+        row = _ROW.fullmatch(rest)
+        if row:
+            return metric, row[1], row[2]
 
     # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
-    key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
+    key, comma, value = rest.rpartition(", ")
+    if not comma:
+        key, comma, value = rest.partition(",")
     # Some Go programs write `Return=OK, Count, 11970`.
     if key.startswith("Return="):
         key = key.removesuffix(", Count")
-    if comma and key.strip():
-        return (metric, key.strip(), value.strip())
-
-    return None
+    if not comma or not key.strip():
+        return None
+    return metric, key.strip(), value.strip()
 
 
 def is_row(key: str) -> bool:
@@ -99,11 +102,12 @@ class MetricDraft:
     @property
     def doubtful(self) -> dict[str, str]:
         """The keys that were left out since the comma in their value may mean two things, and the value as printed."""
-        return {
-            key: value
-            for key, value in self.extra.items()
-            if _WITH_COMMAS.fullmatch(value) and (key.startswith("Return=") or _named(key)[0] is not None)
-        }
+        doubtful = {}
+        for key, value in self.extra.items():
+            name, _ = _parse_key(key)
+            if _WITH_COMMAS.fullmatch(value) and (key.startswith("Return=") or name is not None):
+                doubtful[key] = value
+        return doubtful
 
     def take(self, key: str, value: str) -> bool:
         """Keep one line; whether it states something again. Of what is stated twice the first counts."""
@@ -115,7 +119,7 @@ class MetricDraft:
         if key.startswith("Return=") and len(key) > 7:
             return self._take_return(key[7:], value)
 
-        name, unit = _named(key)
+        name, unit = _parse_key(key)
         if name is None:
             return self._take_extra(key, value)
         if name in self._seen:
@@ -147,7 +151,7 @@ class MetricDraft:
 
     def states_otherwise(self, key: str, value: str) -> bool:
         """Whether another value was stated under this key: one client states each number once."""
-        name, unit = _named(key)
+        name, unit = _parse_key(key)
         if name not in self._seen:
             return False
         number = finite(ungrouped(value, is_whole=name not in ("Average", "variance")) or "")
@@ -158,13 +162,14 @@ class MetricDraft:
 
     def includes(self, earlier: "MetricDraft") -> bool:
         """Whether everything that was counted in the earlier one may be counted here too."""
-        least, most = self.latency.get("Min") or 0.0, self.latency.get("Max") or 0.0
-        return (
-            (self.count or 0) >= (earlier.count or 0)
-            and all(self.returns.get(code, 0) >= count for code, count in earlier.returns.items())
-            and least <= (earlier.latency.get("Min") or least)
-            and most >= (earlier.latency.get("Max") or most)
-        )
+        if (self.count or 0) < (earlier.count or 0):
+            return False
+        if any(self.returns.get(code, 0) < count for code, count in earlier.returns.items()):
+            return False
+        min_us, max_us = self.latency.get("Min") or 0.0, self.latency.get("Max") or 0.0
+        earlier_min_us = earlier.latency.get("Min") or min_us
+        earlier_max_us = earlier.latency.get("Max") or max_us
+        return min_us <= earlier_min_us and max_us >= earlier_max_us
 
     def take_rows_for_rates(self, runtime_ms: float | None) -> bool:
         """Whether the rows state how many operations each second did, as some forks print them; then they are dropped.
@@ -186,23 +191,23 @@ class MetricDraft:
             self.returns.pop(key[7:], None)
             self.extra.pop(key, None)
         else:
-            name, _ = _named(key)
+            name, _ = _parse_key(key)
             self._seen.discard(name or "")
             self.extra.pop(key, None)
             self.latency.pop(name or "", None)
             self.percentiles.pop(name or "", None)
-            self.count = None if name == "count" else self.count
-            self.variance = None if name == "variance" else self.variance
+            if name == "count":
+                self.count = None
+            if name == "variance":
+                self.variance = None
 
     def done(self) -> ReadOperation:
         kind = self.rows.kind(self.has_histogram, bool(self.percentiles), self.count)
-        least = self.latency.get("Min")
-        coarse = bool(self.percentiles) and (self.has_histogram or self.has_millisecond_percentiles)
-        min_us = least
-        if least is not None and least >= NO_MINIMUM:
+        min_us = self.latency.get("Min")
+        if min_us is not None and min_us >= NO_MINIMUM:
             min_us = None
         resolution_us = None
-        if coarse:
+        if self.percentiles and (self.has_histogram or self.has_millisecond_percentiles):
             resolution_us = _BUCKET_US
 
         return ReadOperation(
@@ -254,16 +259,20 @@ class MetricDraft:
 
 
 @lru_cache(maxsize=1_000)
-def _named(key: str) -> tuple[str | None, str]:
+def _parse_key(key: str) -> tuple[str | None, str]:
     """The one name of a key that versions and measurement types spell in several ways, and its unit."""
     if key in _COUNTS:
         return "count", ""
     if key == "LatencyVariance(us)":
         return "variance", "us"
-    if match := _LATENCY.fullmatch(key):
-        return match[1] or match[3], match[2] or "us"
-    if match := _PERCENTILE.fullmatch(key):
-        return match[1] or match[3], match[2] or "us"
+    latency = _LATENCY.fullmatch(key)
+    if latency:
+        statistic, unit = latency.groups()
+        return statistic, unit or "us"
+    percentile = _PERCENTILE.fullmatch(key)
+    if percentile:
+        rank, unit, short_rank = percentile.groups()
+        return rank or short_rank, unit or "us"
     return None, ""
 
 
@@ -343,23 +352,25 @@ class _Rows:
         if kind == "series":
             return ()
         limits = _limits_of_millisecond if kind == "histogram" else _limits_of_recorded
-        counted = [
-            Bucket(*limits(key), int(count)) for key, count in zip(self.keys, self.values, strict=True) if count > 0
-        ]
+        buckets = []
+        for key, count in zip(self.keys, self.values, strict=True):
+            if count > 0:
+                buckets.append(Bucket(*limits(key), int(count)))
         if self.overflow is not None:
-            counted.append(Bucket(self.overflow[0] * _BUCKET_US, None, self.overflow[1]))
-        return tuple(counted)
+            from_ms, overflow_count = self.overflow
+            buckets.append(Bucket(from_ms * _BUCKET_US, None, overflow_count))
+        return tuple(buckets)
 
     def series(self, kind: str) -> tuple[SeriesPoint, ...]:
         """Sorted by time. The Thumbtack lineage writes rows while it runs and once more at the end: the last counts."""
         if kind != "series":
             return ()
         rates = self.rates if len(self.rates) == len(self.keys) else [None] * len(self.keys)
-        rows = {
-            key: (None if math.isnan(value) else value, rate)
-            for key, value, rate in zip(self.keys, self.values, rates, strict=True)
-        }
-        return tuple(SeriesPoint(float(key), *rows[key]) for key in sorted(rows))
+        points = {}
+        for at_ms, value, rate in zip(self.keys, self.values, rates, strict=True):
+            mean_us = None if math.isnan(value) else value
+            points[at_ms] = SeriesPoint(float(at_ms), mean_us, rate)
+        return tuple(points[at_ms] for at_ms in sorted(points))
 
 
 def _limits_of_millisecond(floor_ms: int) -> tuple[float, float]:

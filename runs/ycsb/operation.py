@@ -78,12 +78,20 @@ def parse_name(name: str) -> MeasurementName:
         if name.startswith(operation + "-"):
             return MeasurementName(operation, kind, name[len(operation) + 1 :])
 
-    if failed := _FAILED.fullmatch(name):
+    failed = _FAILED.fullmatch(name)
+    if failed:
         operation = failed["operation"] or failed["behind"] or OVERALL
-        plain = operation.replace("_", "-")
-        return MeasurementName(plain if plain in KNOWN_OPERATIONS else operation, kind, "FAILED")
+        if operation.replace("_", "-") in KNOWN_OPERATIONS:
+            operation = operation.replace("_", "-")
+        return MeasurementName(operation, kind, "FAILED")
 
     return MeasurementName(name, kind, "")
+
+
+def rank_measurement(measurement: tuple[str, LatencyKind]) -> tuple[str, bool]:
+    """The key to sort measurements by: operations by name, of each its service times first."""
+    operation, kind = measurement
+    return operation, kind != "service"
 
 
 def as_response(name: str) -> str:
@@ -95,7 +103,12 @@ def as_response(name: str) -> str:
 
 
 def printed_name(operation: str, kind: LatencyKind, status: str = "") -> str:
-    return (_INTENDED if kind == "response" else "") + operation + (f"-{status}" if status else "")
+    name = operation
+    if kind == "response":
+        name = _INTENDED + name
+    if status:
+        name += f"-{status}"
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,15 +37,17 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
-    lines = [
+    parts = [
         run["phase"] or "phase unknown",
         _with_unit(run["runtime_ms"], "ms"),
         _with_unit(run["throughput_ops_s"], "ops/s"),
         "complete" if run["complete"] else "not complete",
-        f"{run['status_lines']:,} status lines" if run["status_lines"] else "",
-        f"from {run['source']}" if run["source"] else "",
     ]
-    yield f"  {name}: " + ", ".join(part for part in lines if part)
+    if run["status_lines"]:
+        parts.append(f"{run['status_lines']:,} status lines")
+    if run["source"]:
+        parts.append(f"from {run['source']}")
+    yield f"  {name}: " + ", ".join(filter(None, parts))
     yield from _operations(run["operations"])
 
 
@@ -55,13 +57,13 @@ def list_merged_lines(number: int, run: Mapping[str, Any]) -> Iterator[str]:
         yield f"merged run {number}: {run['error']}"
         return
 
-    lines = [
+    parts = [
         run["phase"] or "phase unknown",
         run["merged"],
         run["percentiles"],
         _with_unit(run["throughput_ops_s"], "ops/s"),
     ]
-    yield f"merged run {number}: " + ", ".join(part for part in lines if part)
+    yield f"merged run {number}: " + ", ".join(filter(None, parts))
     yield from _operations(run["operations"])
     for warning in run["warnings"]:
         yield f"  warning: {warning}"
@@ -77,7 +79,10 @@ def _number(value: float | None) -> str:
     """At most one decimal, thousands apart."""
     if value is None:
         return _NONE
-    return grouped(value, 0 if float(value).is_integer() or abs(value) >= 10_000 else 1)
+    decimals = 1
+    if float(value).is_integer() or abs(value) >= 10_000:
+        decimals = 0
+    return grouped(value, decimals)
 
 
 def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -100,18 +105,24 @@ def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:
     """By rank a number, or the bounds of one."""
     values = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
     for name, (low, high) in operation.get("percentiles_bounds_us", {}).items():
-        values.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")
+        bounds = f">{_number(low)}"
+        if high is not None:
+            bounds = f"{_number(low)}-{_number(high)}"
+        values.setdefault(name, bounds)
     return values
 
 
 def _row(name: str, operation: Mapping[str, Any], ranks: Sequence[str]) -> list[str]:
     percentiles = _percentiles(operation)
-    count = operation["count"]
+    count = _NONE
+    if operation["count"] is not None:
+        count = f"{operation['count']:,}"
     returns = ", ".join(f"{code} {number:,}" for code, number in operation.get("returns", {}).items())
     return [
         name,
-        _NONE if count is None else f"{count:,}",
-        *(_number(operation.get(key)) for key in ("mean_us", "min_us")),
+        count,
+        _number(operation.get("mean_us")),
+        _number(operation.get("min_us")),
         *(percentiles.get(rank, _NONE) for rank in ranks),
         _number(operation.get("max_us")),
         returns,

@@ -4,6 +4,7 @@ Counts add up and means are weighted by them. A percentile is shown only where o
 percentiles, of clients or of seconds, are never averaged.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +17,7 @@ from runs.ycsb.grid import Grid, make_grid
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.messages import NO_SERIES
-from runs.ycsb.operation import LatencyKind, MeasurementName, SeriesPoint
+from runs.ycsb.operation import LatencyKind, MeasurementName, SeriesPoint, rank_measurement
 from runs.ycsb.progress import Columns, Progress
 from runs.ycsb.rollups import LEVELS
 from runs.ycsb.series import POINT, Points, Series, coarser
@@ -49,26 +50,26 @@ def series_of_clients(
     `dated` is the progress of those clients that have status lines.
     """
     base_s = min((progress.started_s for progress in dated), default=0.0)
-    rows: dict[Key, list[_Rows]] = {}
+    progress_by_client = {progress.number: progress for progress in dated}
+    rows: defaultdict[Key, list[_Rows]] = defaultdict(list)
     for client in clients:
-        for key, part in _build_rows(
-            client, next((other for other in dated if other.number == client.number), None)
-        ).items():
-            rows.setdefault(key, []).append(part)
+        for key, part in _build_rows(client, progress_by_client.get(client.number)).items():
+            rows[key].append(part)
 
     if dated and not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
-        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in dated]}
+        rows[ALL_OPERATIONS, "service", False] = list(map(_build_rows_of_all, dated))
     try:
-        return tuple(_series(rows, base_s, len(clients))), ()
+        return tuple(_build_series(rows, base_s, len(clients))), ()
     except MergeError as error:
         return (), (NO_SERIES.format(error=error),)
 
 
-def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:
-    grid = _grid(chain.from_iterable(rows.values()), base_s)
+def _build_series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:
+    grid = _build_grid(chain.from_iterable(rows.values()), base_s)
     if not grid.seconds.size:
         return
-    for operation, kind in sorted({key[:2] for key in rows}, key=lambda key: (key[0], key[1] != "service")):
+    measurements = {(operation, kind) for operation, kind, _ in rows}
+    for operation, kind in sorted(measurements, key=rank_measurement):
         plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
         for level, points in _levels(plain, failed, grid):
             yield Series(operation, kind, base_s, level, clients, points)
@@ -83,44 +84,50 @@ def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _
     for name, operation in client.run.operations.items():
         key = _key(interpret_name(name, client.run))
         if key is not None and operation.series:
-            rows.setdefault(key, _of_points(client.number, start_s, operation.series))
+            rows.setdefault(key, _build_rows_of_points(client.number, start_s, operation.series))
 
-    operations = progress.operations() if progress is not None else {}
+    if progress is None:
+        return rows
+    operations = progress.operations()
     # Of two kinds of measurement of the same values the one that counts them.
     for name in sorted(operations, key=lambda name: name.startswith(("Bucket", "Raw"))):
         key = _key(interpret_name(name, client.run))
-        if key is not None and progress is not None:
-            rows.setdefault(key, _of_lines(progress, operations[name]))
+        if key is not None:
+            rows.setdefault(key, _build_rows_of_lines(progress, operations[name]))
 
     return rows
 
 
 def _key(name: MeasurementName) -> Key | None:
-    if name.is_operation:
-        return (name.operation, name.kind, bool(name.status))
-    return None
+    if not name.is_operation:
+        return None
+    return name.operation, name.kind, bool(name.status)
 
 
-def _of_lines(progress: Progress, columns: Columns) -> _Rows:
+def _build_rows_of_lines(progress: Progress, columns: Columns) -> _Rows:
+    begin_s = min(progress.started_s, progress.at_s[0])
     # Lines of measurementtype=histogram and timeseries state a mean and no count; without a mean there was nothing.
     uncounted = np.where(np.isnan(columns["avg"]), 0, -1)
+    counts = np.where(np.isnan(columns["count"]), uncounted, np.nan_to_num(columns["count"]))
+    latencies = {name: columns[name.removesuffix("_us")] for name in _LATENCIES}
     return _Rows(
         client=progress.number,
-        start_s=np.concatenate([[min(progress.started_s, progress.at_s[0])], progress.at_s[:-1]]),
+        start_s=np.concatenate([[begin_s], progress.at_s[:-1]]),
         end_s=progress.at_s,
-        count=np.where(np.isnan(columns["count"]), uncounted, np.nan_to_num(columns["count"])).astype(np.int64),
-        columns={"mean_us": columns["avg"], **{name: columns[name.removesuffix("_us")] for name in _LATENCIES}},
+        count=counts.astype(np.int64),
+        columns={"mean_us": columns["avg"], **latencies},
     )
 
 
-def _of_points(number: int, start_s: float, points: Sequence[SeriesPoint]) -> _Rows:
+def _build_rows_of_points(number: int, start_s: float, points: Sequence[SeriesPoint]) -> _Rows:
     """Rows of a printed time series, which count from their operation's first value."""
     at_s = np.array([point.at_ms / 1000.0 for point in points], dtype=np.float64)
     order = np.argsort(at_s, kind="stable")
     points = [points[position] for position in order]
     starts = at_s[order]
     steps = np.diff(starts)
-    lengths = np.append(steps, np.median(steps) if steps.size else 1.0)
+    last_length = np.median(steps) if steps.size else 1.0
+    lengths = np.append(steps, last_length)
     rates = _numbers(point.rate_ops_s for point in points)
     mean = _numbers(point.mean_us for point in points)
     counts = np.where(np.isnan(rates), -1, np.rint(np.nan_to_num(rates) * lengths)).astype(np.int64)
@@ -135,7 +142,7 @@ def _of_points(number: int, start_s: float, points: Sequence[SeriesPoint]) -> _R
     )
 
 
-def _done(progress: Progress) -> _Rows:
+def _build_rows_of_all(progress: Progress) -> _Rows:
     """All operations of a client together."""
     unknown = np.full(progress.at_s.size, np.nan)
     return _Rows(
@@ -148,13 +155,13 @@ def _done(progress: Progress) -> _Rows:
 
 
 def _numbers(values: Iterable[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return np.array(list(values), dtype=np.float64)  # None becomes NaN.
 
 
 # --- On the grid ---
 
 
-def _timeline(rows: _Rows) -> Timeline:
+def _build_timeline(rows: _Rows) -> Timeline:
     """The rows as the grid places them."""
     return Timeline(
         name=ALL_OPERATIONS,
@@ -165,16 +172,17 @@ def _timeline(rows: _Rows) -> Timeline:
     )
 
 
-def _grid(parts: Iterable[_Rows], base_s: float) -> Grid:
+def _build_grid(parts: Iterable[_Rows], base_s: float) -> Grid:
     longest: dict[int, _Rows] = {}
     for part in parts:
-        if part.client not in longest or _length(part) > _length(longest[part.client]):
+        if part.client not in longest or _compute_length_s(part) > _compute_length_s(longest[part.client]):
             longest[part.client] = part
-    ended = {number: float(part.end_s[-1]) for number, part in longest.items()}
-    return make_grid({number: _timeline(part) for number, part in longest.items()}, ended, base_s)
+    timelines = {number: _build_timeline(part) for number, part in longest.items()}
+    ended_s = {number: float(part.end_s[-1]) for number, part in longest.items()}
+    return make_grid(timelines, ended_s, base_s)
 
 
-def _length(part: _Rows) -> float:
+def _compute_length_s(part: _Rows) -> float:
     return float(part.end_s[-1] - part.start_s[0])
 
 
@@ -212,7 +220,7 @@ def _points(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Poin
 def _by_client(parts: Sequence[_Rows], grid: Grid) -> dict[int, Ints]:
     counts = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
     for part in parts:
-        counts[part.client] = counts[part.client] + grid.counts(_timeline(part))[part.client]
+        counts[part.client] += grid.counts(_build_timeline(part))[part.client]
     return counts
 
 
@@ -223,37 +231,41 @@ def _counts(parts: Sequence[_Rows], grid: Grid) -> Ints:
 def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid, level: int) -> None:
     """Means weighted by counts, the largest maximum, and what a single interval alone states of the whole row."""
     size = points.size
-    stating, weight, total = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
-    alone = {name: np.full(size, np.nan) for name in ("mean_us", *_LATENCIES)}
-    most = np.full(size, -np.inf)
+    stating = np.zeros(size, dtype=np.int64)  # how many intervals state latencies of each row
+    weight, total = np.zeros(size), np.zeros(size)
+    last_stated = {name: np.full(size, np.nan) for name in ("mean_us", *_LATENCIES)}
+    max_us = np.full(size, -np.inf)
     for part in parts:
-        at, interval, share = _shares(part, points, grid, level)
-        np.add.at(stating, at, 1)
+        rows, interval, share = _assign_intervals(part, points, grid, level)
+        np.add.at(stating, rows, 1)
         counted = np.where(part.count[interval] > 0, part.count[interval] * share, np.nan)
-        np.add.at(weight, at, counted)
-        np.add.at(total, at, counted * part.columns["mean_us"][interval])
+        np.add.at(weight, rows, counted)
+        np.add.at(total, rows, counted * part.columns["mean_us"][interval])
         # An unknown maximum makes that of its row unknown.
-        np.maximum.at(most, at, np.nan_to_num(part.columns["max_us"][interval], nan=np.inf))
-        for name, column in alone.items():
-            column[at] = part.columns[name][interval]
+        np.maximum.at(max_us, rows, np.nan_to_num(part.columns["max_us"][interval], nan=np.inf))
+        for name, column in last_stated.items():
+            column[rows] = part.columns[name][interval]
 
+    is_single = stating == 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        points["mean_us"] = np.where(stating == 1, alone["mean_us"], total / weight)
+        points["mean_us"] = np.where(is_single, last_stated["mean_us"], total / weight)
 
-    points["max_us"] = np.where(np.isfinite(most), most, np.nan)
+    points["max_us"] = np.where(np.isfinite(max_us), max_us, np.nan)
     for name in ("p50_us", "p99_us"):
-        points[name] = np.where(stating == 1, alone[name], np.nan)
+        points[name] = np.where(is_single, last_stated[name], np.nan)
 
 
-def _shares(part: _Rows, points: Points, grid: Grid, level: int) -> tuple[Ints, Ints, Floats]:
+def _assign_intervals(part: _Rows, points: Points, grid: Grid, level: int) -> tuple[Ints, Ints, Floats]:
     """Which intervals state latencies of which rows, each once, and which part of the interval lies there."""
-    placed = grid.place(_timeline(part))
+    placed = grid.place(_build_timeline(part))
     # A line that counts nothing says nothing about latencies.
     says = (part.count != 0)[placed.interval] & ~np.isnan(part.columns["mean_us"][placed.interval])
     seconds = grid.seconds[grid.rows(placed)[says]]
     row = np.searchsorted(points["second"], seconds // level * level)
     interval = placed.interval[says]
-    pairs, inverse = np.unique((row * part.count.size + interval).astype(np.int64), return_inverse=True)
+    # A row and an interval as one number.
+    size = part.count.size
+    pairs, inverse = np.unique((row * size + interval).astype(np.int64), return_inverse=True)
     share = np.zeros(pairs.size)
     np.add.at(share, inverse, placed.weight[says])
-    return pairs // part.count.size, pairs % part.count.size, share
+    return pairs // size, pairs % size, share

@@ -87,20 +87,20 @@ def get_progress(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
 
-    elapsed_s, done, dates = _table(lines)
+    elapsed_s, done, dates = _build_columns(lines)
     if (np.diff(done) < 0).any():
         # A client counts upwards: something put its lines out of order, and its clock was not set.
-        lines = [lines[place] for place in np.argsort(done, kind="stable")]
-        elapsed_s, done, dates = _table(lines)
+        lines = [lines[position] for position in np.argsort(done, kind="stable")]
+        elapsed_s, done, dates = _build_columns(lines)
 
-    zone_changes_s = _zone_changes(dates, elapsed_s)
+    zone_changes_s = _find_zone_changes(dates, elapsed_s)
     dates = dates - zone_changes_s + client.clock_offset_s
     first_s = max(float(elapsed_s[0]), 0.0)
     is_dated = are_moments(dates) and are_moments(dates[0] - first_s)
     times = dates if is_dated else elapsed_s
-    steps_at = find_steps(times)
-    for at, step in steps_at:
-        times[at:] -= step.by_s
+    steps_by_line = find_steps(times)
+    for line, step in steps_by_line:
+        times[line:] -= step.by_s
 
     # The times, ascending even where the client's clock was set back.
     steps = np.arange(times.size) * _MIN_S
@@ -120,7 +120,7 @@ def get_progress(client: SummaryClient) -> Progress | None:
         done=done,
         lines=lines,
         zone_change_s=float(zone_changes_s[np.abs(zone_changes_s).argmax()]),
-        clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for _, step in steps_at),
+        clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for _, step in steps_by_line),
     )
 
 
@@ -128,12 +128,13 @@ def may_change_zone(lines: Sequence[StatusLine]) -> bool:
     """Whether the dates move against the seconds by as much as time zones do; cheaper than finding where."""
     if not lines:
         return False
-    elapsed_s, _, dates = _table(lines)
+    elapsed_s, _, dates = _build_columns(lines)
     apart_s = dates - elapsed_s
-    return bool(np.nanmax(apart_s, initial=-np.inf) - np.nanmin(apart_s, initial=np.inf) >= ZONE_STEP_S - _MAX_DRIFT_S)
+    range_s = np.nanmax(apart_s, initial=-np.inf) - np.nanmin(apart_s, initial=np.inf)
+    return bool(range_s >= ZONE_STEP_S - _MAX_DRIFT_S)
 
 
-def _zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
+def _find_zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
     """At each line by how much dates have jumped: daylight saving time moves them, and not the seconds beside them."""
     drift = np.diff(dates - elapsed_s, prepend=dates[0] - elapsed_s[0])
     jumps = np.round(np.nan_to_num(drift) / ZONE_STEP_S) * ZONE_STEP_S
@@ -141,14 +142,14 @@ def _zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
     return np.asarray(np.cumsum(np.where(is_jump, jumps, 0.0)))
 
 
-def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
+def _build_columns(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
     """Elapsed seconds, operations done, and when each line was written (NaN without a date)."""
     if isinstance(lines, StatusTable):
         return lines.elapsed_s.astype(np.float64), lines.operations_done.astype(np.float64), lines.at_s
     return (
         np.array([line.elapsed_s for line in lines], dtype=np.float64),
         np.array([line.operations_done for line in lines], dtype=np.float64),
-        np.array([np.nan if line.at_s is None else line.at_s for line in lines], dtype=np.float64),
+        np.array([line.at_s for line in lines], dtype=np.float64),  # None becomes NaN.
     )
 
 
@@ -159,9 +160,14 @@ def overlap_windows(clients: Sequence[Progress]) -> tuple[Window | None, Window 
     """
     if not clients or not all(client.is_dated for client in clients):
         return None, None
-    starts, ends = [client.started_s for client in clients], [client.ended_s for client in clients]
-    common, whole = Window(max(starts), min(ends)), Window(min(starts), max(ends))
-    return common if common.length_s > _MIN_S else None, whole if whole.length_s > _MIN_S else None
+    starts = [client.started_s for client in clients]
+    ends = [client.ended_s for client in clients]
+    return _build_window(max(starts), min(ends)), _build_window(min(starts), max(ends))
+
+
+def _build_window(from_s: float, to_s: float) -> Window | None:
+    window = Window(from_s, to_s)
+    return window if window.length_s > _MIN_S else None
 
 
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:
@@ -170,39 +176,35 @@ def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:
     for name, columns in progress.operations().items():
         counted = np.nan_to_num(columns["count"]) > 0
         if counted.any():
-            operations[name] = _added({field: column[counted] for field, column in columns.items()})
+            operations[name] = _add_up({field: column[counted] for field, column in columns.items()})
     return operations
 
 
-def _added(columns: Columns) -> ReadOperation:
+def _add_up(columns: Columns) -> ReadOperation:
     """A value that one of the intervals does not state makes that of all unknown."""
-    count, mean, least, most = (columns[field] for field in ("count", "avg", "min", "max"))
+    count = columns["count"]
     total = float(count.sum())
     return ReadOperation(
         count=int(total),
-        mean_us=_known(float(np.dot(count, mean)) / total),
-        min_us=_known(float(least.min())),
-        max_us=_known(float(most.max())),
+        mean_us=_replace_nan(float(np.dot(count, columns["avg"])) / total),
+        min_us=_replace_nan(float(columns["min"].min())),
+        max_us=_replace_nan(float(columns["max"].max())),
     )
 
 
-def _known(value: float) -> float | None:
-    if np.isnan(value):
-        return None
-    return value
+def _replace_nan(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -> float | None:
     """The mean of all values, from those of their parts; None where a part does not state its own."""
-    weighted = [
-        (mean, count) for mean, count in zip(means, counts, strict=True) if mean is not None and count is not None
-    ]
-    total = sum(count for _, count in weighted)
-    if len(weighted) < len(means) or not total:
-        if len(means) == 1:
-            return means[0]
-        return None
-    return sum(mean * count for mean, count in weighted) / total
+    pairs = zip(means, counts, strict=True)
+    stated = [(mean, count) for mean, count in pairs if mean is not None and count is not None]
+    total = sum(count for _, count in stated)
+    if len(stated) == len(means) and total:
+        return sum(mean * count for mean, count in stated) / total
+    # A part alone needs no weight.
+    return means[0] if len(means) == 1 else None
 
 
 def cleanup_s(operations: Mapping[str, ReadOperation]) -> float | None:

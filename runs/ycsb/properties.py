@@ -277,19 +277,19 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
             problems |= error.problems
     if "recordcount" not in properties:
         problems["recordcount"] = RECORDCOUNT_MISSING
-    if not problems:
-        named = any(name in checked for name in PROPORTIONS)
-        absent = {
-            name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in YCSB_PROPORTIONS
-        }
-        checked = {**absent, **checked}
-        if _number(checked, DELETES) == 0:
-            checked.pop(DELETES, None)
-        problems = _contradictions(checked)
     if problems:
         raise PropertyError(problems, near)
-    order = {name: position for position, name in enumerate(WORKLOAD_PROPERTIES)}
-    return dict(sorted(checked.items(), key=lambda item: order[item[0]]))
+
+    absent = dict.fromkeys(YCSB_PROPORTIONS, "0.0")
+    if not any(name in checked for name in PROPORTIONS):
+        absent = {name: str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in YCSB_PROPORTIONS}
+    checked = {**absent, **checked}
+    if _number(checked, DELETES) == 0:
+        checked.pop(DELETES, None)
+    problems = _contradictions(checked)
+    if problems:
+        raise PropertyError(problems, near)
+    return {name: checked[name] for name in WORKLOAD_PROPERTIES if name in checked}
 
 
 def check_stated_workload(properties: Mapping[str, object]) -> dict[str, str]:
@@ -317,7 +317,7 @@ def parse_properties(text: str) -> list[tuple[int, str, str]]:
             parts.append(next(lines, (0, ""))[1].lstrip(_BLANKS))
         match = _PROPERTY_LINE.fullmatch("".join(parts))
         if match is not None:
-            properties.append((number, _unescaped(match["name"]), _unescaped(match["value"])))
+            properties.append((number, _unescape(match["name"]), _unescape(match["value"])))
     return properties
 
 
@@ -329,10 +329,15 @@ _ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _ESCAPED_LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
-def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(
-        lambda match: chr(int(match[1], 16)) if match[1] else _ESCAPED_LETTERS.get(match[2], match[2]), text
-    )
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(_resolve_escape, text)
+
+
+def _resolve_escape(match: re.Match[str]) -> str:
+    code_point, letter = match.groups()
+    if code_point:
+        return chr(int(code_point, 16))
+    return _ESCAPED_LETTERS.get(letter, letter)
 
 
 def _check(name: str, value: object) -> str:

@@ -95,10 +95,16 @@ class Property:
 
     def number(self, text: str) -> float:
         """The value of a checked text: bytes of a size, seconds of a duration, else the number itself."""
-        if self.type in ("size", "duration") and (match := _QUANTITY.fullmatch(text)):
-            units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
-            return float(match[1]) * units.get(match[2], 1)
-        return float(text)
+        match = _QUANTITY.fullmatch(text)
+        if match is None or self.type not in ("size", "duration"):
+            return float(text)
+        amount, unit = match.groups()
+        return float(amount) * self._units.get(unit, 1)
+
+    @property
+    def _units(self) -> Mapping[str, float]:
+        """Of a size or a duration."""
+        return SIZE_UNITS if self.type == "size" else DURATION_UNITS
 
     def _check_str(self, text: str) -> str:
         if len(text) > MAX_TEXT_LENGTH:
@@ -122,8 +128,8 @@ class Property:
                 raise ValueError
             number: int | float = int(text) if self.type == "int" else float(text)
         except ValueError:
-            wanted = "a whole number" if self.type == "int" else "a number"
-            raise self._error(f"is {self._shown(text)}; write {wanted}{self._range()}") from None
+            form = "a whole number" if self.type == "int" else "a number"
+            raise self._error(f"is {self._shown(text)}; write {form}{self._range()}") from None
 
         if not math.isfinite(number):
             raise self._error(WRITE_NUMBER.format(text=self._shown(text), range=self._range()))
@@ -132,20 +138,18 @@ class Property:
         return str(number)
 
     def _check_quantity(self, text: str) -> str:
-        units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
         match = _QUANTITY.fullmatch(text)
-        names = {unit.lower(): unit for unit in units}
-        unit = ""
         if match:
-            unit = names.get(match[2].lower(), "")
-        if match is None or (not unit and float(match[1]) != 0):
-            example = "64MB" if self.type == "size" else "200ms"
-            form = QUANTITY.format(units=", ".join(units), example=example)
-            raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
+            amount, written_unit = match.groups()
+            canonical_units = {unit.lower(): unit for unit in self._units}
+            unit = canonical_units.get(written_unit.lower(), "")
+            if unit or float(amount) == 0:
+                self._check_range(self.number(amount + unit), amount + unit)
+                return amount + unit
 
-        canonical = match[1] + unit
-        self._check_range(self.number(canonical), canonical)
-        return canonical
+        example = "64MB" if self.type == "size" else "200ms"
+        form = QUANTITY.format(units=", ".join(self._units), example=example)
+        raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
 
     def _check_range(self, number: float, text: str) -> None:
         too_small = self.least is not None and number < self.least
@@ -178,7 +182,7 @@ class Property:
         """The value as an error may repeat it: never a secret's, and never at any length."""
         if self.secret:
             return "not acceptable"
-        return repr(text if len(text) <= 60 else text[:57] + "...")
+        return repr(_shorten(text))
 
     def _error(self, message: str) -> PropertyError:
         return PropertyError({self.name: f"{self.name} {message}."})
@@ -220,8 +224,14 @@ def use_declared_names(declared: Mapping[str, Property], values: Mapping[str, ob
 def unknown_name(name: str, known: Iterable[str]) -> str:
     """The sentence that refuses an unknown name, with the nearest known one where one is near."""
     near = nearest(name, known)
-    shown = name if len(name) <= 60 else name[:57] + "..."
-    return NOT_KNOWN.format(name=shown) + (f" Did you mean {near!r}?" if near else "")
+    message = NOT_KNOWN.format(name=_shorten(name))
+    if near:
+        message += f" Did you mean {near!r}?"
+    return message
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -20,6 +20,10 @@ class ServerCode(NamedTuple):
 
 def read_server_codes(lines: Iterable[str]) -> list[ServerCode]:
     """The first MAX_CODES of a client's standard error."""
-    matches = filter(None, map(_LINE.fullmatch, map(str.strip, lines)))
-    codes = [ServerCode(match[1], match[2], match[3], int(match[4])) for match in matches]
+    codes = []
+    for line in lines:
+        match = _LINE.fullmatch(line.strip())
+        if match:
+            operation, status, code, times = match.groups()
+            codes.append(ServerCode(operation, status, code, int(times)))
     return codes[:MAX_CODES]

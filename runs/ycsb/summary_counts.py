@@ -1,5 +1,6 @@
 """One client's operations as its summary states them, whatever its version counted under which name."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -59,13 +60,12 @@ def interpret_name(name: str, run: ReadRun) -> MeasurementName:
     writes underscores.
     """
     if run.format.startswith("go-ycsb"):
-        failed = name.endswith(_GO_FAILED) and len(name) > len(_GO_FAILED)
-        operation = name
-        if failed:
-            operation = name.removesuffix(_GO_FAILED)
-        return MeasurementName(
-            _COMPOSITE if operation == _GO_COMPOSITE else operation, "service", "FAILED" if failed else ""
-        )
+        operation, status = name, ""
+        if name.endswith(_GO_FAILED) and len(name) > len(_GO_FAILED):
+            operation, status = name.removesuffix(_GO_FAILED), "FAILED"
+        if operation == _GO_COMPOSITE:
+            operation = _COMPOSITE
+        return MeasurementName(operation, "service", status)
 
     parsed = parse_name(name)
     if is_response(run):
@@ -84,32 +84,38 @@ def collect_operations(run: ReadRun) -> Operations:
     drafts: dict[tuple[str, LatencyKind], _Draft] = {}
     for name, operation in _once(run.operations):
         parsed = interpret_name(name, run)
-        if parsed.is_operation and (
-            operation.count is not None or operation.mean_us is not None or bool(operation.percentiles_us)
-        ):
-            draft = drafts.setdefault((parsed.operation, parsed.kind), _Draft(replace(parsed, status="")))
-            draft.take(parsed.status, operation)
-            draft.take_extra(operation.extra)
+        has_values = operation.count is not None or operation.mean_us is not None or operation.percentiles_us
+        if not parsed.is_operation or not has_values:
+            continue
+        draft = drafts.setdefault((parsed.operation, parsed.kind), _Draft(replace(parsed, status="")))
+        draft.take(parsed.status, operation)
+        draft.take_extra(operation.extra)
     operations: Operations = {key: draft.done() for key, draft in drafts.items()}
-    return {**operations, **_failed_elsewhere(run, operations)}
+    return {**operations, **_collect_other_failures(run, operations)}
 
 
-def _failed_elsewhere(run: ReadRun, operations: Operations) -> Operations:
+def _collect_other_failures(run: ReadRun, operations: Operations) -> Operations:
     """The failures that only a total states, as those of an operation of their own."""
     kind: LatencyKind = "service"
     if is_response(run):
         kind = "response"
     counted = [entry for entry in operations.values() if counts_operations(entry.name, run)]
     totals = {key.removeprefix(_TOTAL): value for key, value in run.process.items() if key.startswith(_TOTAL)}
-    stated = [entry.failed or 0 for entry in counted if entry.name.operation == OVERALL]
-    stated.append(count_failures(totals, sum(entry.ok or 0 for entry in counted)))
-    counts = [entry.failed or 0 for entry in counted if not entry.name.is_composite and entry.name.operation != OVERALL]
-    failed = max(*stated, sum(counts)) - sum(counts)
+    # In all, by the totals; and by the operations themselves.
+    stated = count_failures(totals, sum(entry.ok or 0 for entry in counted))
+    failed_operations = 0
+    for entry in counted:
+        if entry.name.operation == OVERALL:
+            stated = max(stated, entry.failed or 0)
+        elif not entry.name.is_composite:
+            failed_operations += entry.failed or 0
+    failed = max(stated - failed_operations, 0)
     if not failed and (OVERALL, kind) not in operations:
         return {}
 
+    failures = {"FAILED": failed} if failed else {}
     name = MeasurementName(OVERALL, kind, "")
-    return {(OVERALL, kind): StatedOperation(name, 0, failed, {"FAILED": failed} if failed else {}, {}, ())}
+    return {(OVERALL, kind): StatedOperation(name, 0, failed, failures, returns={}, latencies=())}
 
 
 def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
@@ -144,26 +150,28 @@ def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int
 
 def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOperation]]:
     """Each measurement once, by its finest collector; what only the others have is kept with it."""
-    by_name: dict[str, dict[str, ReadOperation]] = {}
+    by_name: defaultdict[str, dict[str, ReadOperation]] = defaultdict(dict)
     for name, operation in operations.items():
-        collector, rest = _collector(name)
-        by_name.setdefault(rest, {})[collector] = operation
+        collector, rest = _split_collector(name)
+        by_name[rest][collector] = operation
 
     for name, collected in by_name.items():
-        order = [collected[collector] for collector in ("", *_COLLECTORS) if collector in collected]
-        finest = order[0]
-        for other in order[1:]:
+        finest, *others = (collected[collector] for collector in ("", *_COLLECTORS) if collector in collected)
+        for other in others:
+            variance_us2 = finest.variance_us2
+            if variance_us2 is None:
+                variance_us2 = other.variance_us2
             finest = replace(
                 finest,
                 returns=finest.returns or other.returns,
                 buckets=finest.buckets or other.buckets,
                 series=finest.series or other.series,
-                variance_us2=other.variance_us2 if finest.variance_us2 is None else finest.variance_us2,
+                variance_us2=variance_us2,
             )
         yield name, finest
 
 
-def _collector(name: str) -> tuple[str, str]:
+def _split_collector(name: str) -> tuple[str, str]:
     """`HdrREAD` -> Hdr, READ. Names that only begin like that are left alone, as they are when they are parsed."""
     for collector in _COLLECTORS:
         rest = name.removeprefix(collector)
@@ -188,8 +196,12 @@ class _Draft:
 
     def take_extra(self, extra: Mapping[str, str]) -> None:
         """Failures beside the operations of a metric, where no metric of their own counts them."""
-        totals = {key: number for key, value in extra.items() if (number := finite(value)) is not None}
-        failed = count_failures(totals, (self.plain and self.plain.count) or 0)
+        numbers = {key: finite(value) for key, value in extra.items()}
+        totals = {key: number for key, number in numbers.items() if number is not None}
+        operations = 0
+        if self.plain is not None:
+            operations = self.plain.count or 0
+        failed = count_failures(totals, operations)
         if failed:
             self.failed.setdefault("FAILED", ReadOperation(count=failed))
 
@@ -197,48 +209,59 @@ class _Draft:
         plain = self.plain or ReadOperation(count=0)
         returns = added(operation.returns for operation in (plain, *self.failed.values()))
         if self.failed:
-            return self._split(plain, returns)
+            return self._build_split(plain, returns)
 
-        bad = {code: count for code, count in returns.items() if code not in SUCCESSES and count}
-        if plain.count is not None and bad and sum(returns.values()) == plain.count:
+        ok, failed = plain.count, None if plain.count is None else 0
+        failures = {code: count for code, count in returns.items() if code not in SUCCESSES and count}
+        total_failed = sum(failures.values())
+        if failures and plain.count is not None and sum(returns.values()) == plain.count:
             # Up to 0.5 failed operations are counted, and timed, with the others.
-            failed = sum(bad.values())
-            return StatedOperation(self.name, plain.count - failed, failed, bad, returns, (plain,))
-        if bad and sum(returns.values()) - sum(bad.values()) == plain.count:
+            ok, failed = plain.count - total_failed, total_failed
+        elif failures and sum(returns.values()) - total_failed == plain.count:
             # Only the successful ones are counted, and what failed has no metric.
-            return StatedOperation(self.name, plain.count, sum(bad.values()), bad, returns, (plain,))
+            failed = total_failed
+        else:
+            failures = {}
+        return StatedOperation(self.name, ok, failed, failures, returns, latencies=(plain,))
 
-        return StatedOperation(self.name, plain.count, None if plain.count is None else 0, {}, returns, (plain,))
-
-    def _split(self, plain: ReadOperation, returns: Mapping[str, int]) -> StatedOperation:
+    def _build_split(self, plain: ReadOperation, returns: Mapping[str, int]) -> StatedOperation:
         failures = {status: operation.count for status, operation in self.failed.items() if operation.count}
-        failed = sum(count for count in failures.values() if count is not None)
+        counted = sum(failures.values())
         batched = returns.get(_BATCHED, 0)
-        if batched and plain.count is not None and returns.get("OK", 0) == plain.count and batched <= failed:
+        if batched and plain.count is not None and returns.get("OK", 0) == plain.count and batched <= counted:
             # 0.10 and 0.11 count what was accepted into a batch as failed.
-            return self._batched(plain, returns, batched, failed)
+            return self._build_batched(plain, returns, batched, counted - batched)
 
-        everything = tuple(self.failed.values())
-        unknown = any(operation.count is None for operation in everything)
+        failed_latencies = tuple(self.failed.values())
+        failed: int | None = counted
+        if any(operation.count is None for operation in failed_latencies):
+            failed = None
         return StatedOperation(
-            self.name,
-            plain.count,
-            None if unknown else failed,
-            {status: count for status, count in failures.items() if count is not None},
-            returns,
-            (plain,),
-            everything,
+            name=self.name,
+            ok=plain.count,
+            failed=failed,
+            failures=failures,
+            returns=returns,
+            latencies=(plain,),
+            failed_latencies=failed_latencies,
         )
 
-    def _batched(self, plain: ReadOperation, returns: Mapping[str, int], batched: int, failed: int) -> StatedOperation:
-        really = failed - batched
-        everything = tuple(self.failed.values())
+    def _build_batched(
+        self, plain: ReadOperation, returns: Mapping[str, int], batched: int, failed: int
+    ) -> StatedOperation:
+        """Nothing tells the latencies of what was batched and of what failed apart."""
+        failures: dict[str, int] = {}
+        latencies: tuple[ReadOperation, ...] = (plain, *self.failed.values())
+        failed_latencies: tuple[ReadOperation, ...] = ()
+        if failed:
+            failures = {"FAILED": failed}
+            latencies, failed_latencies = (plain,), tuple(self.failed.values())
         return StatedOperation(
-            self.name,
-            (plain.count or 0) + batched,
-            really,
-            {"FAILED": really} if really else {},
-            returns,
-            (plain,) if really else (plain, *everything),
-            everything if really else (),
+            name=self.name,
+            ok=(plain.count or 0) + batched,
+            failed=failed,
+            failures=failures,
+            returns=returns,
+            latencies=latencies,
+            failed_latencies=failed_latencies,
         )

@@ -8,10 +8,12 @@ Clients state all operations of a measurement, failed ones included, but only th
 is always the successful ones.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -21,7 +23,7 @@ from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
 from runs.ycsb.numbers import add_known_parts, added
-from runs.ycsb.operation import VERIFY, Bucket, LatencyKind, ReadOperation
+from runs.ycsb.operation import VERIFY, Bucket, LatencyKind, ReadOperation, rank_measurement
 from runs.ycsb.printed_series import series_of_clients
 from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
 from runs.ycsb.readers.results import Format, ReadRun
@@ -140,29 +142,29 @@ _NO_RESULT: Final = "it left neither a result nor a status line that counts an o
 
 def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) -> SummarisedRun:
     """Merge what the clients of one run state."""
-    parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
+    parts = [_Part.of(client) for client in sorted(clients, key=attrgetter("number"))]
     counted = [part for part in parts if part.says_something]
-    progress = [part.progress for part in counted if part.progress is not None]
-    window, whole = overlap_windows(progress) if len(progress) == len(counted) else (None, None)
-    overlap = None
-    if whole is not None:
-        overlap = 0.0
-        if window is not None:
-            overlap = window.length_s / whole.length_s
-
-    throughput, basis = _throughput(counted, window)
-    series, complaints = series_of_clients([part.source for part in counted], progress)
     total = add_known_parts(part.total for part in counted)
+    progress = [part.progress for part in counted if part.progress is not None]
+    window: Window | None = None
+    whole: Window | None = None
+    if len(progress) == len(counted):
+        window, whole = overlap_windows(progress)
+    overlap = throughput_wall_ops_s = None
+    if whole is not None:
+        overlap = window.length_s / whole.length_s if window is not None else 0.0
+        if total is not None:
+            throughput_wall_ops_s = total / whole.length_s
+
+    throughput, basis = _compute_throughput(counted, window)
+    series, complaints = series_of_clients([part.source for part in counted], progress)
     phase = None
     if len({part.run.phase for part in counted}) == 1:
         phase = counted[0].run.phase
-    throughput_wall_ops_s = None
-    if whole is not None and total is not None:
-        throughput_wall_ops_s = total / whole.length_s
 
     return SummarisedRun(
         phase=phase,
-        operations=_operations(counted),
+        operations=_summarise_operations(counted),
         clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
         total_operations=total,
@@ -219,10 +221,12 @@ class _Part:
     @cached_property
     def total(self) -> int | None:
         """Failed operations included, a read-modify-write once although its read and its update are counted too."""
-        counting = self._counting
-        counts = [-entry.count if entry.name.is_composite and entry.count else entry.count for entry in counting]
-        if counting and None not in counts:
-            return max(sum(count for count in counts if count is not None), 0)
+        if self._counting and all(entry.count is not None for entry in self._counting):
+            total = 0
+            for entry in self._counting:
+                count = entry.count or 0
+                total += -count if entry.name.is_composite else count
+            return max(total, 0)
         if self.progress is not None:
             return int(self.progress.done[-1])
         return None
@@ -251,18 +255,14 @@ class _Part:
         if ok is None or total is None or failed is None:
             return 1.0
 
+        counted = total
         if self.run.format.startswith("go-ycsb"):
             # Its total has no failed operation in it, and both halves of a read-modify-write.
             counted = add_known_parts(entry.ok for entry in self._plain) or 0
-        else:
-            counted = total
-            if self.run.phase == "load":
-                counted = ok
+        elif self.run.phase == "load":
+            counted = ok
 
-        if counted:
-            return ok / counted
-
-        return 1.0
+        return ok / counted if counted else 1.0
 
     @property
     def goodput_ops_s(self) -> float | None:
@@ -291,21 +291,21 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
-        counts = printed_counts(run)
-        dated = None
-        if progress is not None and progress.is_dated:
-            dated = progress
-        started_s = ended_s = None
-        if dated is not None:
-            started_s = dated.started_s
-            ended_s = dated.ended_s
-
-        status_interval_s = None
+        counts = None
+        if not any(entry.is_average for entry in run.operations.values()):
+            counts = printed_counts(run)
+        verified: Mapping[str, int] | None = verification_codes(run.operations)
+        started_s = ended_s = interval_s = done = coverage = None
+        clock_steps: tuple[ClockStep, ...] = ()
         if progress is not None:
-            status_interval_s = progress.interval_s
-        status_operations = None
-        if progress is not None and run.operations:
-            status_operations = int(progress.done[-1])
+            verified = verified or _read_verification(progress)
+            interval_s = progress.interval_s
+            coverage = status_coverage(progress, run.operations)
+            clock_steps = progress.clock_steps
+            if progress.is_dated:
+                started_s, ended_s = progress.started_s, progress.ended_s
+            if run.operations:
+                done = int(progress.done[-1])
 
         return SummarisedClient(
             number=self.number,
@@ -316,28 +316,28 @@ class _Part:
             throughput_ops_s=run.throughput_ops_s,
             runtime_ms=run.runtime_ms,
             threads=self.source.threads,
-            printed_counts=None if any(entry.is_average for entry in run.operations.values()) else counts,
+            printed_counts=counts,
             started_s=started_s,
             ended_s=ended_s,
             cleanup_s=cleanup_s(run.operations),
-            verified=verification_codes(run.operations) or _verification_of_lines(progress),
+            verified=verified,
             complete=run.complete,
             format=run.format,
-            status_interval_s=status_interval_s,
-            status_operations=status_operations,
-            status_coverage=status_coverage(progress, run.operations) if progress is not None else None,
-            status_clock_steps=progress.clock_steps if progress is not None else (),
+            status_interval_s=interval_s,
+            status_operations=done,
+            status_coverage=coverage,
+            status_clock_steps=clock_steps,
         )
 
 
-def _verification_of_lines(progress: Progress | None) -> Mapping[str, int] | None:
+def _read_verification(progress: Progress) -> Mapping[str, int] | None:
     """By the status lines, where a client was killed before its summary, or that was cut."""
-    if progress is None or not any(VERIFY in name for name in progress.names):
+    if not any(VERIFY in name for name in progress.names):
         return None
     return verification_codes(counted_so_far(progress))
 
 
-def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
+def _compute_throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
     if len(parts) == 1 and (parts[0].run.throughput_ops_s is not None or window is None):
         return parts[0].goodput_ops_s, "stated"
     if window is None:
@@ -346,21 +346,23 @@ def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | 
     return done / window.length_s, "window"
 
 
-def _operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:
-    stated: dict[tuple[str, LatencyKind], list[StatedOperation]] = {}
+def _summarise_operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:
+    stated: defaultdict[tuple[str, LatencyKind], list[StatedOperation]] = defaultdict(list)
     for part in parts:
         for key, operation in part.operations.items():
-            stated.setdefault(key, []).append(operation)
-    keys = sorted(stated, key=lambda key: (key[0], key[1] != "service"))
-    return tuple(_operation(stated[key]) for key in keys)
+            stated[key].append(operation)
+    return tuple(_summarise_operation(stated[key]) for key in sorted(stated, key=rank_measurement))
 
 
-def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
+def _summarise_operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
     """One operation of all clients. A client that does not name it did none of it."""
-    values = _counting(statement.latencies for statement in stated)
-    failed_values = _counting(statement.failed_latencies for statement in stated)
+    values = _select_counting(statement.latencies for statement in stated)
+    failed_values = _select_counting(statement.failed_latencies for statement in stated)
     buckets = added_buckets(values)
-    least, most = _extreme([entry.min_us for entry in values], min), _extreme([entry.max_us for entry in values], max)
+    min_us = _choose([entry.min_us for entry in values], min)
+    max_us = _choose([entry.max_us for entry in values], max)
+    resolutions_us = [entry.resolution_us for entry in values if entry.resolution_us is not None]
+    contradictions = filter(None, map(find_contradiction, values))
     name = stated[0].name
     returns = {}
     if name.kind == "service":
@@ -375,34 +377,35 @@ def _operation(stated: Sequence[StatedOperation]) -> SummarisedOperation:
         returns=returns,
         is_composite=name.is_composite,
         mean_us=_mean(values),
-        min_us=least,
-        max_us=most,
+        min_us=min_us,
+        max_us=max_us,
         percentiles_us=percentile_bounds(values),
-        resolution_us=max((entry.resolution_us for entry in values if entry.resolution_us is not None), default=None),
+        resolution_us=max(resolutions_us, default=None),
         variance_us2=_variance(values),
         buckets=buckets,
-        mean_bounds_us=mean_bounds(buckets, least, most),
+        mean_bounds_us=mean_bounds(buckets, min_us, max_us),
         failed_mean_us=_mean(failed_values),
         is_average=any(entry.is_average for entry in (*values, *failed_values)),
-        contradiction=next(filter(None, map(find_contradiction, values)), ""),
+        contradiction=next(contradictions, ""),
     )
 
 
-def _counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperation]:
+def _select_counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperation]:
     return [entry for entry in chain.from_iterable(latencies) if entry.count != 0]
 
 
 def _mean(values: Sequence[ReadOperation]) -> float | None:
-    if values:
-        return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values])
-    return None
+    if not values:
+        return None
+    return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values])
 
 
-def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
+def _choose(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
+    """None unless every client states the value."""
     stated = [value for value in values if value is not None]
-    if stated and len(stated) == len(values):
-        return choose(stated)
-    return None
+    if not stated or len(stated) < len(values):
+        return None
+    return choose(stated)
 
 
 def _variance(values: Sequence[ReadOperation]) -> float | None:
@@ -410,15 +413,15 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
     if len(values) == 1:
         return values[0].variance_us2
 
-    squares = [
-        None if entry.variance_us2 is None or entry.mean_us is None else entry.variance_us2 + entry.mean_us**2
-        for entry in values
-    ]
     mean = _mean(values)
-    square = None
-    if values:
-        square = weighted_mean(squares, [entry.count for entry in values])
-    if square is None or mean is None:
+    if mean is None:
         return None
 
-    return max(square - mean**2, 0.0)
+    squares = []
+    for entry in values:
+        square = None
+        if entry.variance_us2 is not None and entry.mean_us is not None:
+            square = entry.variance_us2 + entry.mean_us**2
+        squares.append(square)
+    mean_square = weighted_mean(squares, [entry.count for entry in values])
+    return None if mean_square is None else max(mean_square - mean**2, 0.0)

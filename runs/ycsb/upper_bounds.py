@@ -36,16 +36,18 @@ def upper_bounds(histogram: Histogram, batches: Batches, percentiles: Sequence[f
     if len(batches) < MIN_BATCHES or not values:
         return [None] * len(percentiles)
 
-    shares = np.array(percentiles) / 100
     inflation = variance_inflation(batches, np.array([get_bucket_index(value) for value in values]))
     numbers = (histogram.count / inflation).astype(np.int64)
-    enough = numbers >= [min_values(percentile) for percentile in percentiles]
-    raised = [
-        max(100 * (binomial_quantile(CONFIDENCE, number, share) + 1) / number, 100 * share)
-        for number, share in zip(numbers[enough].tolist(), shares[enough].tolist(), strict=True)
-    ]
-    bounds = iter(histogram.percentiles(raised))
-    return [next(bounds) if is_enough else None for is_enough in enough.tolist()]
+    raised: dict[int, float] = {}  # by position: the percentile whose value is the bound
+    for position, (percentile, number) in enumerate(zip(percentiles, numbers.tolist(), strict=True)):
+        if number >= min_values(percentile):
+            rank = binomial_quantile(CONFIDENCE, number, percentile / 100) + 1
+            raised[position] = max(100 * rank / number, percentile)
+
+    bounds: list[int | None] = [None] * len(percentiles)
+    for position, bound in zip(raised, histogram.percentiles(list(raised.values())), strict=True):
+        bounds[position] = bound
+    return bounds
 
 
 def min_values(percentile: float) -> int:

@@ -1,6 +1,7 @@
 """Whether a run's results are there to the end. A summary states things twice, so what is missing shows."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -39,20 +40,25 @@ def what_breaks_off(
         return None
     if is_untouched and not any(parse_name(name).operation == "CLEANUP" for name in operations):
         return CLEANUP_MISSING
-    if missing := _without_twin(operations):
+    missing = _find_missing_twin(operations)
+    if missing:
         return RESULTS_MISSING.format(operations=missing)
 
-    last = list(operations)[-1]
+    *_, last = operations
     if operations[last].count == 0:
         return None  # of no values some exporters state less
 
     alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
-    expected_keys = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
-    if metrics[last].has_histogram:
-        expected_keys &= _ALWAYS
     if _is_unknown(last):
         return None
-    if (expected_keys | (_always(alike) if is_untouched else frozenset())) - metrics[last].keys:
+    expected_keys: frozenset[str] = frozenset()
+    if len(alike) > 1:
+        expected_keys = frozenset.intersection(*(draft.keys for draft in alike[:-1]))
+    if metrics[last].has_histogram:
+        expected_keys &= _ALWAYS
+    if is_untouched:
+        expected_keys |= _list_constant_keys(alike)
+    if expected_keys - metrics[last].keys:
         return RESULTS_BREAK_OFF.format(operation=last)
     if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:
         return BUCKETS_BREAK_OFF.format(operation=last)
@@ -62,20 +68,21 @@ def what_breaks_off(
     return None
 
 
-def _without_twin(names: Iterable[str]) -> str:
+def _find_missing_twin(names: Iterable[str]) -> str:
     """The first name that lacks, where measurement types of two kinds print each operation under two."""
-    operations: dict[str, set[str]] = {}
+    operations: defaultdict[str, set[str]] = defaultdict(set)
     for name in names:
         collector = _collector(name)
-        operations.setdefault(collector, set()).add(name.removeprefix(collector))
+        operations[collector].add(name.removeprefix(collector))
     collectors = [collector for collector in _COLLECTORS if collector in operations]
     for other in collectors[1:]:
-        if missing := operations[collectors[0]] - operations[other]:
+        missing = operations[collectors[0]] - operations[other]
+        if missing:
             return other + min(missing)
     return ""
 
 
-def _always(drafts: Sequence[MetricDraft]) -> frozenset[str]:
+def _list_constant_keys(drafts: Sequence[MetricDraft]) -> frozenset[str]:
     """With measurement.raw.no_summary metrics have counts and return codes alone, and so have all of them."""
     if any(draft.keys - _COUNTED for draft in drafts):
         return _ALWAYS

@@ -22,7 +22,7 @@ from runs.ycsb.readers.totals import TotalsReader
 from runs.ycsb.readers.wrapped_lines import is_printed, is_wrapped, unwrapped, unwrapped_printed
 from runs.ycsb.readers.yaml_lines import YamlLines, is_yaml
 
-_HELD: Final = 4 * MIB  # of a file in which nothing was recognised yet
+_MAX_UNRECOGNISED: Final = 4 * MIB  # of a file in which nothing was recognised yet
 
 
 def read_file(
@@ -64,25 +64,27 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
     except UnreadableFile as error:
         return ReadFile(member.name, error=str(error), size=member.size)
 
-    runs = tuple(run for run in read if run.has_results)
-    if runs and member.damage is not None:
-        doubtful = runs
-        if not member.damage.is_doubtful:
-            doubtful = runs[-1:]
-        runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
-
-    preface = None
+    runs = [run for run in read if run.has_results]
     if not runs:
-        preface = next(iter(read), None)
+        return ReadFile(
+            name=member.name,
+            format=front.format,
+            error=refusal(front.lines, front.closest, front.format),
+            warnings=tuple(member.notes),
+            preface=read[0] if read else None,
+            size=member.size,
+        )
 
+    if member.damage is not None:
+        # Where a file breaks off, only its last run lacks something.
+        first_doubtful = 0 if member.damage.is_doubtful else len(runs) - 1
+        runs[first_doubtful:] = [replace(run, complete=False) for run in runs[first_doubtful:]]
     return ReadFile(
         name=member.name,
-        format=runs[0].format if runs else front.format,
+        format=runs[0].format,
         version=next((run.version for run in runs if run.version), None),
-        error=None if runs else refusal(front.lines, front.closest, front.format),
         warnings=tuple(member.notes),
-        runs=runs,
-        preface=preface,
+        runs=tuple(runs),
         size=member.size,
     )
 
@@ -93,8 +95,8 @@ class _Front:
     def __init__(self, name: str, *, summed: bool = False) -> None:
         self._name = name
         self._summed = summed
-        self._held: list[Block] = []
-        self._held_size = 0
+        self._blocks: list[Block] = []  # until the format is seen
+        self._size = 0  # of them
         self._reader: Reader | None = None
         self._unwrap: Callable[[Block], Block] | None = None  # where its lines stand in strings
         self._yaml = YamlLines()
@@ -119,28 +121,29 @@ class _Front:
         return None
 
     def _read(self, block: Block) -> None:
-        self.lines = block.first_line + block.data.count(b"\n") - 1 if self._reader is None else self.lines
         if self._reader is not None:
             self._reader.feed(block)
             return
 
-        self._held.append(block)
-        self._held_size += len(block.data)
+        self.lines = block.first_line + block.data.count(b"\n") - 1
+        self._blocks.append(block)
+        self._size += len(block.data)
         self.format = detect(block.data, is_beginning=block.first_line == 1)
         if self.format in ("ycsb-cpp", "ycsb-c") and b"[OVERALL], " in block.data:
             self.format = "ycsb-text"  # a fork that prints both
         if self.format is not None:
             self._reader = make_reader(self.format, self._name, summed=self._summed)
-            for held in self._held:
-                self._reader.feed(held)
-            self._held = []
+            for earlier in self._blocks:
+                self._reader.feed(earlier)
+            self._blocks = []
 
         # Of endless chatter the first lines and the last ones are enough.
-        while self._held_size > _HELD and len(self._held) > 2:
-            self._held_size -= len(self._held.pop(1).data)
+        while self._size > _MAX_UNRECOGNISED and len(self._blocks) > 2:
+            self._size -= len(self._blocks.pop(1).data)
 
     def done(self) -> tuple[ReadRun, ...]:
-        if rest := self._yaml.rest():
+        rest = self._yaml.rest()
+        if rest:
             self._read(Block(rest, self.lines + 1, True))
         if self._reader is not None:
             return self._reader.done()
@@ -151,8 +154,8 @@ class _Front:
         """Without a run: the lines that looked most like a result."""
         if self._reader is not None:
             return self._reader.closest
-        if self._held:
-            return closest_lines(self._held[0])
+        if self._blocks:
+            return closest_lines(self._blocks[0])
         return ()
 
 

@@ -11,8 +11,8 @@ from runs.ycsb.operation import ReadOperation
 
 # `READ   - Takes(s): 10.0, Count: 216563, ...`, from February 2018 on; `Count` came first then.
 _PLAIN: Final = re.compile(
-    r"(?:^|[\s|>`])([A-Za-z][\w-]{0,60}) {1,40}- "
-    r"((?:Takes\(s\): (\d{1,15}(?:\.\d{1,9})?), )?Count: (\d{1,18})(?:,.*|\s*$))",
+    r"(?:^|[\s|>`])(?P<operation>[A-Za-z][\w-]{0,60}) {1,40}- "
+    r"(?P<stated>(?:Takes\(s\): (?P<takes_s>\d{1,15}(?:\.\d{1,9})?), )?Count: (?P<count>\d{1,18})(?:,.*|\s*$))",
     re.ASCII,
 )
 _PAIR: Final = re.compile(r"([\w.]{1,20}(?:\([a-z]{1,2}\))?): {0,4}([^\s,]{1,40})", re.ASCII)
@@ -60,10 +60,13 @@ class ReportLine:
         columns = self.columns
         for name, text in columns.items():
             number = finite(text)
-            if (match := _LATENCY.fullmatch(name)) and number is not None:
-                latencies[match[1]] = number * _US[match[2]]
-            elif (match := _PERCENTILE.fullmatch(name)) and number is not None:
-                percentiles[match[1]] = number * _US[match[2]]
+            latency, percentile = _LATENCY.fullmatch(name), _PERCENTILE.fullmatch(name)
+            if latency and number is not None:
+                statistic, unit = latency.groups()
+                latencies[statistic] = number * _US[unit]
+            elif percentile and number is not None:
+                rank, unit = percentile.groups()
+                percentiles[rank] = number * _US[unit]
             elif name not in ("count", "ops", "qps"):
                 extra[name] = text
 
@@ -93,8 +96,9 @@ def plain_line(text: str, *, may_be_cut: bool = False) -> ReportLine | None:
     if match is None:
         return None
     if may_be_cut:
-        return ReportLine.of(match[1], {name.lower(): value for name, value in _PAIR.findall(match[2])[:-1]})
-    return ReportLine(match[1], int(match[4]), float(match[3] or 0.0), match[2])
+        pairs = _PAIR.findall(match["stated"])
+        return ReportLine.of(match["operation"], {name.lower(): value for name, value in pairs[:-1]})
+    return ReportLine(match["operation"], int(match["count"]), float(match["takes_s"] or 0.0), match["stated"])
 
 
 def json_lines(text: str) -> tuple[ReportLine, ...]:
@@ -109,11 +113,14 @@ def json_lines(text: str) -> tuple[ReportLine, ...]:
 
     lines = []
     for entry in report:
-        if isinstance(entry, dict) and isinstance(entry.get("Operation"), str):
-            columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
-            lines.append(ReportLine.of(entry["Operation"], columns))
+        if not isinstance(entry, dict) or not isinstance(entry.get("Operation"), str):
+            continue
+        columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
+        line = ReportLine.of(entry["Operation"], columns)
+        if line is not None:
+            lines.append(line)
 
-    return tuple(line for line in lines if line is not None)
+    return tuple(lines)
 
 
 def cells(text: str) -> list[str]:
@@ -131,11 +138,14 @@ def is_heading(row: Sequence[str]) -> bool:
 
 
 def row_line(heading: Sequence[str], row: Sequence[str]) -> ReportLine | None:
-    """One row of a table under its heading."""
-    if len(row) != len(heading) or not row[0] or is_heading(row):
+    """One row of a table under its heading; None where it is none."""
+    if not row or len(row) != len(heading) or is_heading(row):
         return None
-    columns = {name.lower(): cell for name, cell in zip(heading[1:], row[1:], strict=True)}
-    return ReportLine.of(row[0], columns)
+    operation, *values = row
+    if not operation:
+        return None
+    columns = {name.lower(): value for name, value in zip(heading[1:], values, strict=True)}
+    return ReportLine.of(operation, columns)
 
 
 class BlockLines:
@@ -158,8 +168,11 @@ class BlockLines:
         if row is None:
             return False
 
-        key = row[1].lower()
-        self._columns["count" if key == "operations" else key + (row[2] or "")] = row[3]
+        key, unit, value = row.groups(default="")
+        column = key.lower() + unit
+        if key.lower() == "operations":
+            column = "count"
+        self._columns[column] = value
         return True
 
     def end(self) -> ReportLine | None:

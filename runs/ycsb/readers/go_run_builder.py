@@ -116,25 +116,27 @@ class GoDraft:
         if self._report:
             counts = {name: line.count for name, line in self._latest.items()}
             elapsed_s = max(line.takes_s for line in self._latest.values())
-            self._reports.add(elapsed_s, _done(counts), counts)
+            self._reports.add(elapsed_s, _count_done(counts), counts)
         self._report = {}
 
     def done(self, last_line: int) -> ReadRun:
         if self._covers_all(self._report):
             self._end_report()  # else it broke off, and what it lacks would count as not done
-        lines = self._counted(self._final or self._latest)
+        lines = self._leave_out_spans(self._final or self._latest)
         total = lines.get(_TOTAL)
-        has_points = bool(self.points)
+        operations = _read_operations(lines)
+        if _are_batches(lines):
+            operations = _count_records(operations, self._batch_size)
 
         return ReadRun(
-            format="go-ycsb-csv" if has_points else self._format,
+            format="go-ycsb-csv" if self.points else self._format,
             phase=self._phase(lines),
             runtime_ms=self._measured_ms(total),
             throughput_ops_s=self._throughput(lines, total),
             complete=self._is_complete,
-            operations=_of_records(_operations(lines), self._batch_size),
+            operations=operations,
             status=self._reports.lines(),
-            logs=tuple(replace(log, operation=_in_words_of_ycsb(log.operation)) for log in self.points.logs()),
+            logs=tuple(replace(log, operation=_translate_name(log.operation)) for log in self.points.logs()),
             properties=self._properties,
             command=redact(self.command),
             warnings=tuple(self._warnings(lines)),
@@ -146,7 +148,7 @@ class GoDraft:
     def _batch_size(self) -> int:
         return whole(self._properties.get("batch.size", "")) or 1
 
-    def _counted(self, lines: Mapping[str, ReportLine]) -> Mapping[str, ReportLine]:
+    def _leave_out_spans(self, lines: Mapping[str, ReportLine]) -> Mapping[str, ReportLine]:
         """Without the spans of transactions, which contain operations that are counted under their own names."""
         named = {name.removesuffix(_FAILED) for name in lines} - {_TOTAL}
         if not named & KNOWN or named <= KNOWN or not any(SPAN.fullmatch(name) for name in named):
@@ -158,20 +160,19 @@ class GoDraft:
             return None
         rate = total.read().rate_ops_s
         if len(lines) < len(self._final or self._latest):
+            # The total has the spans in it.
             done = sum(line.count for name, line in lines.items() if name != _TOTAL and not name.endswith(_FAILED))
-            rate = None
-            if total.takes_s:
-                rate = done / total.takes_s
+            rate = done / total.takes_s if total.takes_s else None
         if rate is not None and _are_batches(lines):
             return rate * self._batch_size
         return rate
 
     def _measured_ms(self, total: ReportLine | None) -> float | None:
         """Without the warm-up, in which nothing is measured: `takes` counts from before it, the rates from its end."""
-        rate = None
-        if total is not None:
-            rate = total.read().rate_ops_s
-        if total is None or not rate or self._runtime_ms is None or not total.takes_s:
+        if total is None or self._runtime_ms is None or not total.takes_s:
+            return self._runtime_ms
+        rate = total.read().rate_ops_s
+        if not rate:
             return self._runtime_ms
         takes_ms = total.takes_s * 1000
         is_measured = abs(total.count / total.takes_s - rate) <= _EXACT * rate
@@ -184,11 +185,16 @@ class GoDraft:
 
         The lines of a report in the middle of a run are not of the same moment, so their sum may miss a little.
         """
+        if report.keys() != self._latest.keys():
+            return False
         total = report.get(_TOTAL)
-        if report.keys() != self._latest.keys() or total is None:
-            return bool(self._reports) and report.keys() == self._latest.keys()
-        counted = sum(line.count for name, line in report.items() if not name.endswith(_FAILED))
-        counted -= total.count + (report[_COMPOSITE].count if _COMPOSITE in report else 0)
+        if total is None:
+            return bool(self._reports)
+        counted = 0
+        for name, line in report.items():
+            # The read and the update in a composite operation are counted by their own names.
+            if name not in (_TOTAL, _COMPOSITE) and not name.endswith(_FAILED):
+                counted += line.count
         return counted >= total.count * (1 if self.is_finished else _NEARLY)
 
     @property
@@ -210,21 +216,15 @@ class GoDraft:
         if self._is_load:
             return "load"
 
-        does = self._properties.get("dotransactions")
-        stated = {"true": "run", "false": "load"}.get(does or "") or self._properties.get("command")
+        transactions = self._properties.get("dotransactions", "")
+        command = {"true": "run", "false": "load"}.get(transactions) or self._properties.get("command")
         operations = {*lines, *self.points.operations} - {_TOTAL}
-        if stated not in ("load", "run") and any(not name.startswith("INSERT") for name in operations):
-            stated = "run"
-        if stated is None and self.command:
-            stated = "run"
-            if " load " in f"{self.command} ":
-                stated = "load"
-
-        if stated is None:
+        if command not in ("load", "run") and any(not name.startswith("INSERT") for name in operations):
+            return "measure"
+        if command is None and not self.command:
             return None
-        if stated == "load":
+        if command == "load" or (command is None and " load " in f"{self.command} "):
             return "load"
-
         return "measure"
 
     def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
@@ -233,7 +233,7 @@ class GoDraft:
             notes.append(Note("There is no final report: the numbers are those of the last one before the end."))
         if lines and _are_buckets(lines):
             notes.append(Note("The percentiles are the upper ends of buckets of 1 ms, as go-ycsb counted until 2021."))
-            notes += [Note(text) for text in _overflows(lines)]
+            notes += [Note(text) for text in _find_overflows(lines)]
 
         if len(lines) < len(self._final or self._latest):
             notes.append(Note("The spans of transactions contain other operations: those alone are counted."))
@@ -247,9 +247,13 @@ class GoDraft:
         return notes
 
 
-def _done(counts: Mapping[str, int]) -> int:
+def _count_done(counts: Mapping[str, int]) -> int:
     """Operations of the workload, failed ones included; a read-modify-write once, although its halves are counted."""
-    return sum(-count if name == _COMPOSITE else count for name, count in counts.items() if name != _TOTAL)
+    done = 0
+    for name, count in counts.items():
+        if name != _TOTAL:
+            done += -count if name == _COMPOSITE else count
+    return done
 
 
 def _are_buckets(lines: Mapping[str, ReportLine]) -> bool:
@@ -263,29 +267,29 @@ def _are_batches(lines: Mapping[str, ReportLine]) -> bool:
     return any(name.startswith(_BATCH) for name in lines)
 
 
-def _of_records(operations: Mapping[str, ReadOperation], size: int) -> dict[str, ReadOperation]:
-    """Batches under the names of their operations, counted by records."""
-    if not any(name.startswith(_BATCH) for name in operations):
-        return dict(operations)
-    return {
-        name.removeprefix(_BATCH): ReadOperation(
-            count=entry.count * size if entry.count is not None else None,
-            rate_ops_s=entry.rate_ops_s * size if entry.rate_ops_s is not None else None,
-        )
-        for name, entry in operations.items()
-    }
+def _count_records(operations: Mapping[str, ReadOperation], size: int) -> dict[str, ReadOperation]:
+    """Batches of records under the names of their operations."""
+    records = {}
+    for name, batches in operations.items():
+        count, rate_ops_s = batches.count, batches.rate_ops_s
+        if count is not None:
+            count *= size
+        if rate_ops_s is not None:
+            rate_ops_s *= size
+        records[name.removeprefix(_BATCH)] = ReadOperation(count=count, rate_ops_s=rate_ops_s)
+    return records
 
 
-def _overflows(lines: Mapping[str, ReportLine]) -> Iterator[str]:
+def _find_overflows(lines: Mapping[str, ReportLine]) -> Iterator[str]:
     """The percentiles that lie beyond the last bucket, which are printed as 0."""
     for name, line in lines.items():
         ranks = [rank for rank, value in line.read().percentiles_us.items() if not value]
         if ranks and line.count:
-            beyond = 100 - float(min(ranks, key=float))
-            yield BEYOND_LAST_BUCKET.format(percent=exact(beyond), operation=name, seconds=_LAST_BUCKET_S)
+            percent = 100 - min(map(float, ranks))
+            yield BEYOND_LAST_BUCKET.format(percent=exact(percent), operation=name, seconds=_LAST_BUCKET_S)
 
 
-def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
+def _read_operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
     operations = {name: line.read() for name, line in lines.items()}
     if not _are_buckets(lines):
         return operations
@@ -296,7 +300,7 @@ def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
     return operations
 
 
-def _in_words_of_ycsb(name: str) -> str:
+def _translate_name(name: str) -> str:
     """The names that logs of histograms have, so that both are merged by the same rules."""
     if name.endswith(_FAILED):
         name = name.removesuffix(_FAILED) + "-FAILED"
@@ -316,29 +320,28 @@ class LiveReports:
 
         Counts are of the interval; latencies are of the whole measurement, as go-ycsb prints them.
         """
-        ends = bool(self._report) and line.operation <= next(reversed(self._report))
         status = None
-        if ends:
-            status = self._status()
-        self._report = {} if ends else self._report
+        if self._report and line.operation <= next(reversed(self._report)):
+            status = self._build_status()
+            self._report = {}
         self._report[line.operation] = line
         return status
 
-    def _status(self) -> StatusLine:
+    def _build_status(self) -> StatusLine:
         counts = {name: line.count for name, line in self._report.items()}
         takes_s = max(line.takes_s for line in self._report.values())
-        done = _done(counts)
+        done = _count_done(counts)
         length_s = takes_s - self._takes_s
         operations = {}
         for name, line in self._report.items():
             read = line.read()
             count = line.count - self._counts.get(name, 0)
-            operations[_in_words_of_ycsb(name)] = StatusOperation(
+            operations[_translate_name(name)] = StatusOperation(
                 count=count, max=read.max_us, avg=read.mean_us, p99=read.percentiles_us.get("99")
             )
 
         rate = None
         if length_s > 0:
-            rate = (done - _done(self._counts)) / length_s
+            rate = (done - _count_done(self._counts)) / length_s
         self._counts, self._takes_s = counts, takes_s
         return StatusLine(int(takes_s), done, rate, operations)

@@ -60,9 +60,12 @@ class GoYcsbReader:
     def feed(self, block: Block) -> None:
         data, line = block.data, block.first_line
         while data:
-            mark = _NEXT_RUN.search(data) if self._in_points else _POINTS_BEGIN.search(data)
-            part, data = (data[: mark.end()], data[mark.end() :]) if mark else (data, b"")
-            take = self._feed_points if self._in_points else self._feed_lines
+            if self._in_points:
+                take, mark = self._feed_points, _NEXT_RUN.search(data)
+            else:
+                take, mark = self._feed_lines, _POINTS_BEGIN.search(data)
+            end = mark.end() if mark else len(data)
+            part, data = data[:end], data[end:]
             take(part, line, unterminated=block.unterminated and not data)
             line += part.count(b"\n")
             if mark:
@@ -86,10 +89,11 @@ class GoYcsbReader:
 
     def _feed_points(self, data: bytes, first_line: int, *, unterminated: bool) -> None:
         """Rows of points, and whatever stands between them. Of the last row of a file digits may be missing."""
-        end = data.rstrip(b"\n").rfind(b"\n") + 1 if unterminated else len(data)
-        self._draft.is_cut |= unterminated
-        for odd in self._draft.points.feed(data[:end]):
-            self._feed_lines(odd.text + b"\n", first_line + odd.number, unterminated=False)
+        if unterminated:
+            self._draft.is_cut = True
+            data = data[: data.rstrip(b"\n").rfind(b"\n") + 1]
+        for other in self._draft.points.feed(data):
+            self._feed_lines(other.text + b"\n", first_line + other.number, unterminated=False)
 
     # --- lines ---
 
@@ -98,7 +102,10 @@ class GoYcsbReader:
         last = first_line + len(lines) - 1
         for number, line in enumerate(lines, first_line):
             may_be_cut = unterminated and number == last
-            if not may_be_cut and _COUNT in line and (report_line := plain_line(line.decode(errors="replace"))):
+            report_line = None
+            if _COUNT in line and not may_be_cut:
+                report_line = plain_line(line.decode(errors="replace"))
+            if report_line is not None:
                 self._end_block(number)
                 self._add("go-ycsb", report_line, number)
             elif _TELLING.search(line):
@@ -109,14 +116,16 @@ class GoYcsbReader:
 
     def _take(self, text: str, number: int, *, may_be_cut: bool) -> None:
         self._draft.is_cut |= may_be_cut
-        if not self._block.take(text):
+        is_taken = self._block.take(text)
+        if not is_taken:
             self._end_block(number)
-            if not (
+            is_taken = (
                 self._block.take(text)
                 or self._take_frame(text, number, may_be_cut=may_be_cut)
                 or self._take_report(text, number, may_be_cut=may_be_cut)
-            ):
-                keep_first(self._draft.unparsed, text.encode(), number)
+            )
+        if not is_taken:
+            keep_first(self._draft.unparsed, text.encode(), number)
 
         if may_be_cut:
             # The last row of a block may lack digits: the block is left out.
@@ -124,12 +133,14 @@ class GoYcsbReader:
 
     def _take_frame(self, text: str, number: int, *, may_be_cut: bool) -> bool:
         """Whether the line is one of those around the reports."""
-        if match := _PROPERTY.fullmatch(text):
-            self._draft.take_property(match[1], match[2])
-        elif match := _FINISHED.search(text):
+        stated, finished = _PROPERTY.fullmatch(text), _FINISHED.search(text)
+        if stated:
+            self._draft.take_property(*stated.groups())
+        elif finished:
             if self._draft.is_finished:
                 self._begin(number)
-            self._draft.finish(None if may_be_cut else match[2], is_load=match[1] == "Load")
+            phase, duration = finished.groups()
+            self._draft.finish(None if may_be_cut else duration, is_load=phase == "Load")
         elif text.startswith(_USING) or _PROPERTIES.search(text):
             self._begin(number)
         elif _COMMAND.search(text):
@@ -143,23 +154,29 @@ class GoYcsbReader:
 
     def _take_report(self, text: str, number: int, *, may_be_cut: bool) -> bool:
         """Whether the line is of a report: one operation in plain or in a table, all of them in JSON."""
-        start = text.find('[{"')
-        if line := plain_line(text, may_be_cut=may_be_cut):
+        line = plain_line(text, may_be_cut=may_be_cut)
+        if line is not None:
             self._add("go-ycsb", line, number)
-        elif start >= 0 and (lines := json_lines(text[start:])):
-            for line in lines:
-                self._add("go-ycsb-json", line, number)
-        elif row := cells(text):
-            self._heading = row if is_heading(row) else self._heading
-            if line := row_line(self._heading, row):
-                self._add("go-ycsb-table", line, number)
-        else:
-            return False
+            return True
 
-        return True
+        _, begin, rest = text.partition('[{"')
+        lines = json_lines(begin + rest)
+        for line in lines:
+            self._add("go-ycsb-json", line, number)
+        if lines:
+            return True
+
+        row = cells(text)
+        if is_heading(row):
+            self._heading = row
+        line = row_line(self._heading, row)
+        if line is not None:
+            self._add("go-ycsb-table", line, number)
+        return bool(row)
 
     def _end_block(self, number: int) -> None:
-        if line := self._block.end():
+        line = self._block.end()
+        if line is not None:
             self._add("go-ycsb", line, number)
 
     def _add(self, run_format: Format, line: ReportLine, number: int) -> None:

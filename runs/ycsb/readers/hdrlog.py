@@ -1,6 +1,7 @@
 """Interval histogram logs among the files of a run; `runs.ycsb.hdr` decodes them."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -25,9 +26,9 @@ _SUFFIXES: Final = (".hdr", ".log", ".txt", ".gz", ".zst")
 
 def get_operation(name: str) -> str | None:
     """The measurement that a log's file is named after: READ of `client-1/READ.hdr.gz`."""
-    stem = name.rpartition("/")[2]
-    while (suffix_found := next((suffix for suffix in _SUFFIXES if stem.endswith(suffix)), None)) is not None:
-        stem = stem.removesuffix(suffix_found)
+    _, _, stem = name.rpartition("/")
+    while stem.endswith(_SUFFIXES):
+        stem, _, _ = stem.rpartition(".")
     return stem or None
 
 
@@ -39,7 +40,7 @@ class HdrReader:
 
     def __init__(self, name: str, *, summed: bool = False) -> None:
         self._decoder = LogDecoder(get_operation(name))
-        self._kept: _Kept | _Sums = _Sums() if summed else _Kept()
+        self._intervals: _Intervals | _Sums = _Sums() if summed else _Intervals()
         self._damage: HistogramError | None = None
         self._lines = 0
 
@@ -52,7 +53,7 @@ class HdrReader:
     def done(self) -> tuple[ReadRun, ...]:
         self._take(self._decoder.done())  # what was taken apart before any damage still waits to be decoded
         truncated = self._decoder.text.damage is not None or self._damage is not None
-        logs = collect_logs(self._kept.batches, truncated=truncated)
+        logs = collect_logs(self._intervals.batches, truncated=truncated)
         if not logs:
             return ()
 
@@ -75,7 +76,7 @@ class HdrReader:
     def _take(self, batches: Iterator[Batch]) -> None:
         try:
             for batch in batches:
-                self._kept.add(batch)
+                self._intervals.add(batch)
         except HistogramError as error:
             self._damage = self._damage or error
 
@@ -86,14 +87,14 @@ class HdrReader:
             yield Note("The last line of the log broke off and was left out.", self._lines)
         if not any(len(log) for log in logs):
             yield Note("There is no interval in the log.")
-        if self._kept.length_s:
-            longer = ""
-            if isinstance(self._kept, _Sums):
-                longer = " or longer"
-            yield Note(f"The log is long: its intervals were put together to {self._kept.length_s} s{longer}.")
+        if self._intervals.length_s:
+            length = f"{self._intervals.length_s} s"
+            if isinstance(self._intervals, _Sums):
+                length += " or longer"
+            yield Note(f"The log is long: its intervals were put together to {length}.")
 
 
-class _Kept:
+class _Intervals:
     """Decoded batches, with intervals long enough for all of them to stay in memory."""
 
     def __init__(self) -> None:
@@ -106,11 +107,12 @@ class _Kept:
             batch = joined([batch], self.length_s)
         self.batches.append(batch)
         self._size += batch.counts.index.size
-        if self._size > MAX_COUNTS and self.length_s < _LENGTHS_S[-1]:
-            self.length_s = next(length for length in _LENGTHS_S if length > self.length_s)
-            by_name: dict[str, list[Batch]] = {}
+        longer_s = [length_s for length_s in _LENGTHS_S if length_s > self.length_s]
+        if self._size > MAX_COUNTS and longer_s:
+            self.length_s = longer_s[0]
+            by_name: defaultdict[str, list[Batch]] = defaultdict(list)
             for part in self.batches:
-                by_name.setdefault(part.operation, []).append(part)
+                by_name[part.operation].append(part)
             self.batches = [joined(batches, self.length_s) for batches in by_name.values()]
             self._size = sum(part.counts.index.size for part in self.batches)
 
@@ -128,14 +130,15 @@ class _Sum:
     def batch(self, operation: str) -> Batch:
         """One interval, or none where there was none."""
         index, count = self.histogram.sparse()
-        number = int(self.start_s < math.inf)
+        intervals = 1 if self.start_s < math.inf else 0
+        sizes = np.full(intervals, index.size, dtype=np.int64)
         return Batch(
             operation=operation,
             start_time_s=self.start_time_s,
-            start_s=np.array([self.start_s] * number),
-            length_s=np.array([self.end_s - self.start_s] * number),
-            max_us=np.array([self.max_us] * number),
-            counts=Counts(np.array([index.size] * number, dtype=np.int64), index.astype(np.int32), count),
+            start_s=np.full(intervals, self.start_s),
+            length_s=np.full(intervals, self.end_s - self.start_s),
+            max_us=np.full(intervals, self.max_us),
+            counts=Counts(sizes, index.astype(np.int32), count),
         )
 
 
@@ -158,9 +161,7 @@ class _Sums:
     @property
     def length_s(self) -> int:
         """The least length of the intervals when the log is read whole; 0 where they stay as they are."""
-        if self._size > MAX_COUNTS:
-            return _LENGTHS_S[0]
-        return 0
+        return _LENGTHS_S[0] if self._size > MAX_COUNTS else 0
 
     @property
     def batches(self) -> list[Batch]:
@@ -169,31 +170,33 @@ class _Sums:
 
 def joined(batches: Sequence[Batch], length_s: int) -> Batch:
     """One batch of them all, in which the intervals that began within the same `length_s` are one."""
-    start_time_s = batches[0].start_time_s
-    start = np.concatenate([batch.start_s + (batch.start_time_s - start_time_s) for batch in batches])
+    first = batches[0]
+    start = np.concatenate([batch.start_s + (batch.start_time_s - first.start_time_s) for batch in batches])
     end = start + np.concatenate([batch.length_s for batch in batches])
-    group = np.unique(start // length_s, return_inverse=True)[1]
+    max_us = np.concatenate([batch.max_us for batch in batches])
+    _, group = np.unique(start // length_s, return_inverse=True)
+    groups = int(group.max(initial=-1)) + 1
+    group_start = np.full(groups, np.inf)
+    group_end = np.full(groups, -np.inf)
+    group_max_us = np.zeros(groups)
+    np.minimum.at(group_start, group, start)
+    np.maximum.at(group_end, group, end)
+    np.maximum.at(group_max_us, group, max_us)
+
+    # A group and an index as one number, so that equal ones are added up.
     sizes = np.concatenate([batch.counts.sizes for batch in batches])
     index = np.concatenate([batch.counts.index for batch in batches]).astype(np.int64)
     count = np.concatenate([batch.counts.count for batch in batches])
     keys, order = np.unique((np.repeat(group, sizes) << _INDEX_BITS) | index, return_inverse=True)
-    groups = int(group.max(initial=-1)) + 1
-    firsts = np.full(groups, np.inf)
-    lasts = np.full(groups, -np.inf)
-    longest = np.zeros(groups)
-    np.minimum.at(firsts, group, start)
-    np.maximum.at(lasts, group, end)
-    np.maximum.at(longest, group, np.concatenate([batch.max_us for batch in batches]))
     counts = np.zeros(keys.size, dtype=np.int64)
     np.add.at(counts, order, count)
+    group_sizes = np.bincount(keys >> _INDEX_BITS, minlength=groups)
 
     return Batch(
-        operation=batches[0].operation,
-        start_time_s=start_time_s,
-        start_s=firsts,
-        length_s=lasts - firsts,
-        max_us=longest,
-        counts=Counts(
-            np.bincount(keys >> _INDEX_BITS, minlength=groups), (keys & _INDEX_MASK).astype(np.int32), counts
-        ),
+        operation=first.operation,
+        start_time_s=first.start_time_s,
+        start_s=group_start,
+        length_s=group_end - group_start,
+        max_us=group_max_us,
+        counts=Counts(group_sizes, (keys & _INDEX_MASK).astype(np.int32), counts),
     )

@@ -29,9 +29,10 @@ _MAX_OPERATIONS: Final = 200
 def latency_us(text: str) -> float | None:
     """A latency with its unit: `401.87us`, `2ms`, `2.11s`."""
     match = _LATENCY.fullmatch(text.strip())
-    if match:
-        return float(match[1]) * _US[match[2]]
-    return None
+    if match is None:
+        return None
+    number, unit = match.groups()
+    return float(number) * _US[unit]
 
 
 class LoadGeneratorReader(LineReader):
@@ -44,7 +45,10 @@ class LoadGeneratorReader(LineReader):
             return False
 
         text = line.decode(errors="replace")
-        match = _LINE.fullmatch((_TAG.sub("", html.unescape(text)) if "&" in text or "<" in text else text).strip())
+        plain = text
+        if "&" in text or "<" in text:
+            plain = _TAG.sub("", html.unescape(text))
+        match = _LINE.fullmatch(plain.strip())
         if match is None:
             return False
 
@@ -85,7 +89,8 @@ class _Draft:
             return True
         if metric not in self._operations and len(self._operations) == _MAX_OPERATIONS:
             return False
-        return self._operations.setdefault(metric, _Operation()).take(key, value)
+        self._operations.setdefault(metric, _Operation()).take(key, value)
+        return True
 
     def done(self, last_line: int) -> ReadRun | None:
         operations = {name: draft.done() for name, draft in self._operations.items() if draft.is_measured}
@@ -113,8 +118,11 @@ class _Draft:
 
 def _is_whole(operation: ReadOperation) -> bool:
     """Whether the return codes and the buckets, which come last, count every operation."""
-    counted = (sum(operation.returns.values()), sum(bucket.count for bucket in operation.buckets))
-    return operation.count is not None and operation.mean_us is not None and min(counted) >= operation.count
+    if operation.count is None or operation.mean_us is None:
+        return False
+    returned = sum(operation.returns.values())
+    in_buckets = sum(bucket.count for bucket in operation.buckets)
+    return min(returned, in_buckets) >= operation.count
 
 
 class _Operation:
@@ -132,24 +140,38 @@ class _Operation:
     def is_measured(self) -> bool:
         return bool(self._latencies or self._percentiles or self._returns or self._buckets) or self._count is not None
 
-    def take(self, key: str, value: str) -> bool:
+    def take(self, key: str, value: str) -> None:
         count = whole(ungrouped(value, is_whole=True) or "")
         latency = latency_us(value)
-        if key == "Operations" and count is not None:
-            self._count = count
-        elif key.startswith("Return=") and count is not None:
-            self._returns[key[7:]] = self._returns.get(key[7:], 0) + count
-        elif key in _NAMED and latency is not None:
-            self._latencies[_NAMED[key]] = latency
-        elif (match := _PERCENTILE.fullmatch(key)) and latency is not None:
-            self._percentiles[match[1]] = latency
-        elif (match := _BUCKET.fullmatch(key)) and count is not None:
-            from_us = latency_us(match[1] or match[3]) or 0.0
-            to_us = latency_us(match[2] or "")
-            self._buckets[from_us] = Bucket(from_us, to_us, count)
-        else:
-            self._extra.setdefault(key, value)
+        if count is not None and self._take_count(key, count):
+            return
+        if latency is not None and self._take_latency(key, latency):
+            return
+        self._extra.setdefault(key, value)
 
+    def _take_count(self, key: str, count: int) -> bool:
+        bucket = _BUCKET.fullmatch(key)
+        if key == "Operations":
+            self._count = count
+        elif key.startswith("Return="):
+            code = key.removeprefix("Return=")
+            self._returns[code] = self._returns.get(code, 0) + count
+        elif bucket:
+            low, high, overflow = bucket.groups(default="")
+            from_us = latency_us(low or overflow) or 0.0
+            self._buckets[from_us] = Bucket(from_us, latency_us(high), count)
+        else:
+            return False
+        return True
+
+    def _take_latency(self, key: str, latency: float) -> bool:
+        percentile = _PERCENTILE.fullmatch(key)
+        if key in _NAMED:
+            self._latencies[_NAMED[key]] = latency
+        elif percentile:
+            self._percentiles[percentile[1]] = latency
+        else:
+            return False
         return True
 
     def done(self) -> ReadOperation:

@@ -64,9 +64,9 @@ class RunDraft:
 
     @property
     def has_results(self) -> bool:
-        return bool(self.overall or self._statuses or self.points) or any(
-            draft.is_measured for draft in self.metrics.values()
-        )
+        if self.overall or self._statuses or self.points:
+            return True
+        return any(draft.is_measured for draft in self.metrics.values())
 
     @property
     def has_statuses(self) -> bool:
@@ -76,17 +76,17 @@ class RunDraft:
         """Whether this is nothing but the status lines of another one, as printed on the other stream."""
         if self.has_summary or self._status_count != earlier._status_count or self._status_count < _TELLING:
             return False
-        mine, theirs = StatusTable(self._statuses), StatusTable(earlier._statuses)
-        return np.array_equal(mine.operations_done, theirs.operations_done) and np.array_equal(
-            mine.at_s, theirs.at_s, equal_nan=True
-        )
+        table, earlier_table = StatusTable(self._statuses), StatusTable(earlier._statuses)
+        if not np.array_equal(table.operations_done, earlier_table.operations_done):
+            return False
+        return np.array_equal(table.at_s, earlier_table.at_s, equal_nan=True)
 
     @property
     def is_thumbtack(self) -> bool:
         """The lineage counts retries and reconnections, and its rows have a rate."""
-        return "Reconnections" in self.overall or any(
-            "Retries" in draft.extra or draft.rows.rates for draft in self.metrics.values()
-        )
+        if "Reconnections" in self.overall:
+            return True
+        return any("Retries" in draft.extra or draft.rows.rates for draft in self.metrics.values())
 
     @property
     def last_status(self) -> tuple[int, int, float]:
@@ -98,13 +98,14 @@ class RunDraft:
 
     def continues(self, earlier: "RunDraft", first: "RunDraft") -> bool:
         """Whether this states the run of an earlier block once more, one step later."""
-        steps = (first.runtime_ms, earlier.runtime_ms, self.runtime_ms)
-        if self.preamble or self._statuses or None in steps or self.metrics.keys() != earlier.metrics.keys():
+        step_ms, earlier_ms, runtime_ms = first.runtime_ms, earlier.runtime_ms, self.runtime_ms
+        if step_ms is None or earlier_ms is None or runtime_ms is None:
             return False
-        step_ms, before_ms, now_ms = (value or 0.0 for value in steps)
-        return abs(now_ms - before_ms - step_ms) <= _STEP * step_ms and all(
-            draft.includes(earlier.metrics[name]) for name, draft in self.metrics.items()
-        )
+        if self.preamble or self._statuses or self.metrics.keys() != earlier.metrics.keys():
+            return False
+        if abs(runtime_ms - earlier_ms - step_ms) > _STEP * step_ms:
+            return False
+        return all(draft.includes(earlier.metrics[name]) for name, draft in self.metrics.items())
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
@@ -132,8 +133,8 @@ class RunDraft:
         """Whether the line states another value of what was stated: then it is of another run."""
         if metric == "OVERALL":
             differs = key == THROUGHPUT and self.overall.get(key, value) != value
-        elif (draft := self.metrics.get(metric)) is not None:
-            differs = draft.states_otherwise(key, value)
+        elif metric in self.metrics:
+            differs = self.metrics[metric].states_otherwise(key, value)
         else:
             stated = self.process.get(f"{metric} {key}")
             differs = stated is not None and stated != finite(value) and self.has_measurements
@@ -153,11 +154,11 @@ class RunDraft:
         draft = self.metrics.get(metric)
         if draft is None or not draft.count:
             return False
-        failed = sum(
-            other.count or 0
-            for name, other in self.metrics.items()
-            if parse_name(name).operation == metric and parse_name(name).status
-        )
+        failed = 0
+        for name, other in self.metrics.items():
+            parsed = parse_name(name)
+            if parsed.operation == metric and parsed.status:
+                failed += other.count or 0
         return sum(draft.returns.values()) in (draft.count, draft.count + failed)
 
     def take_statuses(self, statuses: Statuses, last_line: int) -> None:
@@ -203,6 +204,8 @@ class RunDraft:
         runtime_ms, throughput_ops_s = self.runtime_ms, self.throughput_ops_s
         rates = [name for name, draft in self.metrics.items() if draft.take_rows_for_rates(runtime_ms)]
         is_thumbtack = self.is_thumbtack
+        if is_thumbtack and run_format == "ycsb-text":
+            run_format = "thumbtack"
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
         runtime = None
@@ -216,16 +219,16 @@ class RunDraft:
             is_master=status.has_median,
         )
         version = None
+        version_text: str | None = self.preamble.jar or _THUMBTACK_VERSION
         if not is_thumbtack:
             version = detect_version(layout)
-        detected_version = None
-        if version:
-            detected_version = str(version)
+            version_text = str(version) if version else None
         logs = self.points.logs()
         counts = counted(measured, logs)
         properties = self.preamble.properties
         operations, sentences = corrected(measured, self.metrics, version, properties)
-        if spans := find_spans(operations, runtime_ms, throughput_ops_s):
+        spans = find_spans(operations, runtime_ms, throughput_ops_s)
+        if spans:
             sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
             operations = {name: entry for name, entry in operations.items() if name not in spans}
             counts = {name: entry for name, entry in counts.items() if name not in spans}
@@ -237,16 +240,21 @@ class RunDraft:
         self._notes = [Note(text) for text in sentences] + self._notes
         if any(operation.is_average for operation in counts.values()):
             self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
-        doubts = (find_contradiction(layout), sums) if not is_thumbtack else (None, None)
-        self._note_what_is_doubtful(*doubts)
+        if is_thumbtack:
+            self._note_what_is_doubtful(None, None)
+        else:
+            self._note_what_is_doubtful(find_contradiction(layout), sums)
 
+        names: Iterable[str] = counts
+        if status and not counts:
+            names = status[-1].operations
         return ReadRun(
-            format="thumbtack" if is_thumbtack and run_format == "ycsb-text" else run_format,
-            phase=self.preamble.phase or detect_phase(counts or (status[-1].operations if status else ())),
+            format=run_format,
+            phase=self.preamble.phase or detect_phase(names),
             runtime_ms=runtime_ms,
             throughput_ops_s=throughput_ops_s,
             complete=is_complete,
-            version=self.preamble.jar or _THUMBTACK_VERSION if is_thumbtack else detected_version,
+            version=version_text,
             operations=operations,
             status=status,
             logs=logs,
@@ -332,7 +340,8 @@ class RunDraft:
 
 def detect_phase(names: Iterable[str]) -> Phase | None:
     """A load inserts and does nothing else; None where an operation is unknown, or there is none."""
-    done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
+    measurements = map(parse_name, names)
+    done = {measurement.operation for measurement in measurements if measurement.is_operation}
     if not done or not done <= set(KNOWN_OPERATIONS):
         return None
     if done == {"INSERT"}:

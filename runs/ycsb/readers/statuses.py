@@ -7,6 +7,7 @@ Whatever is no plain number there (NaN, a replacement character, a sign) belongs
 
 import math
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -99,35 +100,40 @@ class Statuses:
 
     def select(self, positions: Sequence[int] | slice) -> "Statuses":
         """Only the lines at these positions."""
-        places = range(len(self))[positions] if isinstance(positions, slice) else positions
-        irregular = enumerate(places) if self.irregular else ()
+        if isinstance(positions, slice):
+            selected: Sequence[int] = range(len(self))[positions]
+            kinds = self.kinds[positions]
+        else:
+            selected, kinds = positions, [self.kinds[position] for position in positions]
+        irregular = {}
+        if self.irregular:
+            irregular = {new: self.irregular[old] for new, old in enumerate(selected) if old in self.irregular}
         return Statuses(
-            self.elapsed_s[positions],
-            self.operations_done[positions],
-            self.rate_ops_s[positions],
-            self.at_s[positions],
-            self.kinds[positions] if isinstance(positions, slice) else [self.kinds[at] for at in positions],
-            self.numbers[positions],
-            {new: self.irregular[at] for new, at in irregular if at in self.irregular},
+            elapsed_s=self.elapsed_s[positions],
+            operations_done=self.operations_done[positions],
+            rate_ops_s=self.rate_ops_s[positions],
+            at_s=self.at_s[positions],
+            kinds=kinds,
+            numbers=self.numbers[positions],
+            irregular=irregular,
         )
 
-    def line(self, at: int) -> StatusLine:
-        kind = self.kinds[at]
+    def line(self, position: int) -> StatusLine:
+        kind = self.kinds[position]
         if kind is None:
-            return self.irregular[at]
+            return self.irregular[position]
 
-        rate, written_s = float(self.rate_ops_s[at]), float(self.at_s[at])
-        rate_ops_s = None if math.isnan(rate) else rate
+        rate, at_s = float(self.rate_ops_s[position]), float(self.at_s[position])
         return StatusLine(
-            elapsed_s=int(self.elapsed_s[at]),
-            operations_done=int(self.operations_done[at]),
-            rate_ops_s=rate_ops_s,
-            operations=_operations(kind, self.numbers[at].tolist()),
-            at_s=None if math.isnan(written_s) else written_s,
+            elapsed_s=int(self.elapsed_s[position]),
+            operations_done=int(self.operations_done[position]),
+            rate_ops_s=None if math.isnan(rate) else rate,
+            operations=_build_operations(kind, self.numbers[position].tolist()),
+            at_s=None if math.isnan(at_s) else at_s,
         )
 
 
-def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperation]:
+def _build_operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperation]:
     fields: dict[str, dict[str, float | None]] = {name: {} for name in kind.operations}
     for place, number in zip(kind.fields, numbers, strict=False):
         fields[place.operation][place.field] = number
@@ -155,10 +161,12 @@ class StatusTable(Sequence[StatusLine]):
 
     def __getitem__(self, index: int | slice) -> StatusLine | tuple[StatusLine, ...]:
         if isinstance(index, slice):
-            return tuple(self[at] for at in range(len(self))[index])
-        at = range(len(self))[index]
-        which = bisect_right(self._ends, at)
-        return self._parts[which].line(at - (self._ends[which - 1] if which else 0))
+            return tuple(self[position] for position in range(len(self))[index])
+        position = range(len(self))[index]
+        number = bisect_right(self._ends, position)
+        part = self._parts[number]
+        begin = self._ends[number] - len(part)
+        return part.line(position - begin)
 
     def __iter__(self) -> Iterator[StatusLine]:
         for part in self._parts:
@@ -214,12 +222,8 @@ class StatusTable(Sequence[StatusLine]):
             kinds = set(part.kinds)
             for kind in filter(None, kinds):
                 _fill(values, part, kind, operation, name, is_only=len(kinds) == 1)
-            for at, line in part.irregular.items():
-                numbers = line.operations.get(operation)
-                value = None
-                if numbers is not None:
-                    value = getattr(numbers, name)
-                values[at] = np.nan if value is None else value
+            for position, line in part.irregular.items():
+                values[position] = getattr(line.operations.get(operation), name, None)  # None becomes NaN.
             parts.append(values)
 
         return _joined(parts, np.float64)
@@ -227,10 +231,10 @@ class StatusTable(Sequence[StatusLine]):
 
 def _fill(values: Floats, part: Statuses, kind: Kind, operation: str, name: str, *, is_only: bool) -> None:
     """The field's values into the lines of one kind."""
-    columns = {place.field: at for at, place in enumerate(kind.fields) if place.operation == operation}
+    columns = {place.field: column for column, place in enumerate(kind.fields) if place.operation == operation}
     if name not in columns:
         return
-    lines = slice(None) if is_only else [at for at, other in enumerate(part.kinds) if other is kind]
+    lines = slice(None) if is_only else [position for position, other in enumerate(part.kinds) if other is kind]
     numbers = part.numbers[lines, columns[name]]
     if name != "count" and "count" in columns:
         numbers = np.where(part.numbers[lines, columns["count"]] == 0, np.nan, numbers)
@@ -260,26 +264,27 @@ class StatusReader:
         """
         shapes = shapes or [strip_digits(line) for line in lines]
         kinds = [self._kinds.get(shape, _UNKNOWN) for shape in shapes]
-        for at, kind in enumerate(kinds):
+        for position, kind in enumerate(kinds):
             if kind is _UNKNOWN:
-                kinds[at] = self._kind(shapes[at], lines[at])
+                kinds[position] = self._find_kind(shapes[position], lines[position])
 
         batch = _Batch(lines, kinds)
         statuses = batch.read()
-        for at in np.flatnonzero(~batch.is_regular).tolist():
-            status = read_status(lines[at])
+        for position in np.flatnonzero(~batch.is_regular).tolist():
+            status = read_status(lines[position])
             assert status is not None
             self._irregular += 1
-            line = status if self._irregular <= _MAX_IRREGULAR else replace(status, operations={})
-            statuses.irregular[at] = line
-            statuses.elapsed_s[at] = line.elapsed_s
-            statuses.operations_done[at] = line.operations_done
-            statuses.rate_ops_s[at] = np.nan if line.rate_ops_s is None else line.rate_ops_s
-            statuses.at_s[at] = np.nan if line.at_s is None else line.at_s
+            if self._irregular > _MAX_IRREGULAR:
+                status = replace(status, operations={})
+            statuses.irregular[position] = status
+            statuses.elapsed_s[position] = status.elapsed_s
+            statuses.operations_done[position] = status.operations_done
+            statuses.rate_ops_s[position] = np.nan if status.rate_ops_s is None else status.rate_ops_s
+            statuses.at_s[position] = np.nan if status.at_s is None else status.at_s
 
         return statuses
 
-    def _kind(self, shape: bytes, line: bytes) -> Kind | None:
+    def _find_kind(self, shape: bytes, line: bytes) -> Kind | None:
         if shape not in self._kinds and len(self._kinds) < _MAX_KINDS:
             self._kinds[shape] = detect_kind(line)
         return self._kinds.get(shape)
@@ -301,10 +306,10 @@ class _Batch:
 
     def read(self) -> Statuses:
         size = len(self.kinds)
-        by_kind: dict[Kind, list[int]] = {}
-        for at, kind in enumerate(self.kinds):
+        by_kind: defaultdict[Kind, list[int]] = defaultdict(list)
+        for position, kind in enumerate(self.kinds):
             if kind is not None:
-                by_kind.setdefault(kind, []).append(at)
+                by_kind[kind].append(position)
 
         width = max((len(kind.fields) for kind in by_kind), default=0)
         statuses = Statuses(
@@ -315,8 +320,8 @@ class _Batch:
             kinds=self.kinds,
             numbers=np.zeros((size, width)),
         )
-        for kind, members in by_kind.items():
-            self._read_kind(kind, np.array(members, dtype=np.int64), statuses)
+        for kind, positions in by_kind.items():
+            self._read_kind(kind, np.array(positions, dtype=np.int64), statuses)
 
         return statuses
 
@@ -328,24 +333,25 @@ class _Batch:
         lines = self._set_apart(lines, is_good)
         table = _Table(self.values[runs[is_good]], lengths[is_good])
         elapsed, is_good = table.number(kind.elapsed)
-        rate, is_exact = (np.full(lines.size, np.nan), is_good) if kind.rate is None else table.number(kind.rate)
-        is_good = is_good & is_exact & table.reads(kind)
-        for at, place in enumerate(kind.fields):
-            statuses.numbers[lines, at], is_exact = table.number(place)
+        is_good &= table.reads(kind)
+        for column, place in enumerate(kind.fields):
+            statuses.numbers[lines, column], is_exact = table.number(place)
+            is_good &= is_exact
+        if kind.rate is not None:
+            statuses.rate_ops_s[lines], is_exact = table.number(kind.rate)
             is_good &= is_exact
 
         statuses.elapsed_s[lines] = elapsed.astype(np.int64)
         statuses.operations_done[lines] = table.values[:, kind.done].astype(np.int64)
-        statuses.rate_ops_s[lines] = rate
         if kind.date:
             statuses.at_s[lines] = _epochs(table.values[:, kind.date])
         self._set_apart(lines, is_good)
 
     def _set_apart(self, lines: Positions, is_good: np.ndarray) -> Positions:
         """The good ones; the others are read one by one later."""
-        for at in lines[~is_good].tolist():
-            self.kinds[at] = None
-            self.is_regular[at] = False
+        for position in lines[~is_good].tolist():
+            self.kinds[position] = None
+            self.is_regular[position] = False
         good: Positions = lines[is_good]
         return good
 
@@ -401,5 +407,7 @@ def _epochs(dates: np.ndarray) -> Floats:
     is_date = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
     is_date &= (hour < 24) & (minute < 60)
     seconds = days.astype("datetime64[s]").astype(np.int64) + 3600 * hour + 60 * minute + second
-    exact = seconds + (more[0] / 1000 if more else 0.0)
-    return np.where(is_date, exact, np.nan)
+    if more:
+        (milliseconds,) = more
+        seconds = seconds + milliseconds / 1000
+    return np.where(is_date, seconds, np.nan)

@@ -5,7 +5,7 @@ the totals states the latencies of every operation. YCSB-C prints how many recor
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from runs.ycsb.merged import Phase
@@ -16,9 +16,8 @@ from runs.ycsb.readers.unparsed_lines import LineReader
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, StatusOperation, read_head
 
-_MAX_REPORTS: Final = (
-    10_000  # kept; of more, every second one is dropped, which loses nothing but how closely they stand
-)
+# Of more, every second one is dropped, which loses nothing but how closely they stand.
+_MAX_REPORTS: Final = 10_000
 
 
 class Reports:
@@ -46,25 +45,25 @@ class Reports:
 
     def lines(self) -> tuple[StatusLine, ...]:
         """With what each operation did since the report before. Their means cannot be told: they are rounded."""
-        return tuple(self._lines())
-
-    def _lines(self) -> Iterator[StatusLine]:
-        before: Mapping[str, int] = {}
+        lines = []
+        previous: Mapping[str, int] = {}
         for elapsed_s, done, counts, at_s in self._reports:
-            operations = {
-                name: StatusOperation(count=max(count - before.get(name, 0), 0)) for name, count in counts.items()
-            }
-            before = counts
-            yield StatusLine(int(elapsed_s), done, None, operations, at_s)
+            operations = {}
+            for name, count in counts.items():
+                operations[name] = StatusOperation(count=max(count - previous.get(name, 0), 0))
+            previous = counts
+            lines.append(StatusLine(int(elapsed_s), done, None, operations, at_s))
+        return tuple(lines)
 
 
-_PHASES: Final[dict[str, Phase]] = {"Load": "load", "Run": "measure", "Transaction": "measure"}
-_TOTAL: Final = re.compile(r"(Load|Run) (runtime\(sec\)|operations\(ops\)|throughput\(ops/sec\)): *(\S+)")
+_PHASES: Final[dict[str, Phase]] = {"Load": "load", "Loading": "load", "Run": "measure", "Transaction": "measure"}
+_TOTAL: Final = re.compile(
+    r"(?P<phase>Load|Run) (?P<name>runtime\(sec\)|operations\(ops\)|throughput\(ops/sec\)): *(?P<value>\S+)"
+)
 _OPERATION: Final = re.compile(r"\[([A-Za-z][\w-]{0,79}): (Count=[^\[\]]{1,2000})\]", re.ASCII)
 _PAIR: Final = re.compile(r"(?:^|[ ,])(Count|Max|Min|Avg|\d{1,3}(?:\.\d{1,6})?)=(\S+)", re.ASCII)
-_LOADED: Final = re.compile(r"# Loading records:\s*(\d{1,18})", re.ASCII)
-_COUNTED: Final = re.compile(r"# Transaction count:\s*(\d{1,18})", re.ASCII)
-_THROUGHPUT: Final = re.compile(r"# (Load|Transaction) throughput \(KTPS\):?\s*(\S+)?")
+_COUNTED: Final = re.compile(r"# (?P<phase>Loading|Transaction) (?:records|count):\s*(?P<value>\d{1,18})", re.ASCII)
+_THROUGHPUT: Final = re.compile(r"# (?P<phase>Load|Transaction) throughput \(KTPS\):?\s*(?P<value>\S+)?")
 # Totals are of all operations, whatever they were called.
 _ALL: Final = "TOTAL"
 _INSERT: Final = "INSERT"
@@ -82,26 +81,43 @@ class TotalsReader(LineReader):
             return False
 
         text = line.decode(errors="replace")
-        phase, self._awaited = self._awaited, None
-        if match := _TOTAL.search(text):
-            self._get_draft(_PHASES[match[1]], number).total(match[2].partition("(")[0], "" if may_be_cut else match[3])
-        elif (head := read_head(line)) is not None:
-            self._get_draft(None, number).status(head[0], text, is_whole=not may_be_cut)
-        elif match := _LOADED.search(text):
-            self._get_draft("load", number).total("operations", "" if may_be_cut else match[1])
-        elif match := _COUNTED.search(text):
-            self._get_draft("measure", number).total("operations", "" if may_be_cut else match[1])
-        elif match := _THROUGHPUT.search(text):
-            run = self._get_draft(_PHASES[match[1]], number)
-            if match[2]:
-                run.thousands("" if may_be_cut else match[2])
-            else:
-                self._awaited = run.phase
-        elif phase is not None and len(columns := text.split("\t")) >= 2:
-            self._get_draft(phase, number).row(columns, is_whole=not may_be_cut)
+        awaited, self._awaited = self._awaited, None
+        if self._take_total(text, number, may_be_cut=may_be_cut):
+            return True
+        head = read_head(line)
+        if head is not None:
+            status, _ = head
+            self._get_draft(None, number).status(status, text, is_whole=not may_be_cut)
+            return True
+        if self._take_ycsb_c(text, number, may_be_cut=may_be_cut):
+            return True
+        columns = text.split("\t")
+        if awaited is None or len(columns) < 2:
+            return False
+        self._get_draft(awaited, number).row(columns, is_whole=not may_be_cut)
+        return True
+
+    def _take_total(self, text: str, number: int, *, may_be_cut: bool) -> bool:
+        """Whether the line is a total of YCSB-cpp."""
+        total = _TOTAL.search(text)
+        if total is None:
+            return False
+        name, _, _ = total["name"].partition("(")
+        self._get_draft(_PHASES[total["phase"]], number).total(name, "" if may_be_cut else total["value"])
+        return True
+
+    def _take_ycsb_c(self, text: str, number: int, *, may_be_cut: bool) -> bool:
+        """Whether the line is a count of YCSB-C, or its throughput, which may stand in the next line."""
+        count, throughput = _COUNTED.search(text), _THROUGHPUT.search(text)
+        if count:
+            self._get_draft(_PHASES[count["phase"]], number).total("operations", "" if may_be_cut else count["value"])
+        elif throughput and throughput["value"]:
+            self._get_draft(_PHASES[throughput["phase"]], number).thousands("" if may_be_cut else throughput["value"])
+        elif throughput:
+            self._awaited = _PHASES[throughput["phase"]]
+            self._get_draft(self._awaited, number)
         else:
             return False
-
         return True
 
     def run(self, last_line: int) -> ReadRun | None:
@@ -142,20 +158,23 @@ class _Draft:
     def thousands(self, value: str) -> None:
         """A throughput in thousands of operations per second."""
         number = finite(value)
-        self._totals["throughput"] = number * 1000.0 if number is not None else None
+        self._totals["throughput"] = None if number is None else number * 1000.0
 
     def row(self, columns: list[str], *, is_whole: bool) -> None:
         """The row under YCSB-C's heading: database, workload, threads and the throughput."""
-        names = ("db", "workload", "threadcount")
-        self._properties |= {name: redact(value.strip()) for name, value in zip(names, columns[:-1], strict=False)}
-        self.thousands(columns[-1] if is_whole else "")
+        *values, throughput = columns
+        for name, value in zip(("db", "workload", "threadcount"), values, strict=False):
+            self._properties[name] = redact(value.strip())
+        self.thousands(throughput if is_whole else "")
 
     def status(self, status: StatusLine, text: str, *, is_whole: bool) -> None:
         if not is_whole and not text.rstrip().endswith("]"):
             return
-        operations = {name: dict(_PAIR.findall(pairs)) for name, pairs in _OPERATION.findall(text)}
-        self._operations |= {name: _operation(pairs) for name, pairs in operations.items()}
-        counts = {name: whole(pairs["Count"]) or 0 for name, pairs in operations.items()}
+        counts = {}
+        for name, stated in _OPERATION.findall(text):
+            operation = _read_operation(dict(_PAIR.findall(stated)))
+            self._operations[name] = operation
+            counts[name] = operation.count or 0
         self._reports.add(status.elapsed_s, status.operations_done, counts, status.at_s)
 
     def done(self, last_line: int) -> ReadRun | None:
@@ -186,7 +205,7 @@ class _Draft:
         )
 
 
-def _operation(pairs: dict[str, str]) -> ReadOperation:
+def _read_operation(pairs: dict[str, str]) -> ReadOperation:
     numbers = {name: finite(value) for name, value in pairs.items()}
     return ReadOperation(
         count=whole(pairs["Count"]),

@@ -53,22 +53,21 @@ class Range:
     high: Version
 
     def __str__(self) -> str:
-        names = [_MASTER_NAME if version == _MASTER else _text(version) for version in (self.low, self.high)]
         if self.low == self.high:
-            return names[0]
-        return "-".join(names)
+            return _format_version(self.low)
+        return f"{_format_version(self.low)}-{_format_version(self.high)}"
 
 
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))
+def _format_version(version: Version) -> str:
+    return _MASTER_NAME if version == _MASTER else ".".join(map(str, version))
 
 
 def detect_version(layout: Layout) -> Range | None:
     """By jar or banner, else by layout; None where nothing tells."""
-    stated = _stated(layout.preamble)
+    stated = _read_stated(layout.preamble)
     if stated is not None:
         return Range(stated, stated)
-    lows, highs = _limits(layout)
+    lows, highs = _collect_limits(layout)
     low, high = max(lows), min(highs)
     if high == _MASTER and low != _MASTER:
         high = _LATEST
@@ -79,56 +78,60 @@ def detect_version(layout: Layout) -> Range | None:
 
 def find_contradiction(layout: Layout) -> str | None:
     """A sentence where the layout cannot be that of the version which is stated."""
-    stated = _stated(layout.preamble)
+    stated = _read_stated(layout.preamble)
     if stated is None:
         return None
     # That garbage collection is missing speaks against no version: its lines are the first to be left out of a copy.
-    lows, highs = _limits(replace(layout, has_gc=layout.has_gc or stated >= _FIRST_WITH_GC))
+    lows, highs = _collect_limits(replace(layout, has_gc=layout.has_gc or stated >= _FIRST_WITH_GC))
     low, high = max(lows), min(highs)
     if low <= stated and (stated <= high or high == _MASTER):
         return None
     return OTHER_LAYOUT.format(version=Range(stated, stated))
 
 
-def _stated(preamble: Preamble) -> Version | None:
+def _read_stated(preamble: Preamble) -> Version | None:
     for name in (preamble.jar, preamble.banner):
-        stated = None
-        if name not in (None, _OLD_BANNER):
-            stated = _parsed(str(name))
-        if stated is not None:
-            return stated
+        if name is None or name == _OLD_BANNER:
+            continue
+        version = _parse_version(name)
+        if version is not None:
+            return version
     return None
 
 
-def _parsed(name: str) -> Version | None:
-    parts = name.split("-")[0].split(".")
+def _parse_version(name: str) -> Version | None:
+    number, _, _ = name.partition("-")
+    parts = number.split(".")
     if not 2 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) < 6 for part in parts):
         return None
-    major, minor, *patch = (int(part) for part in parts)
-    return major, minor, patch[0] if patch else 0
+    major, minor, patch, *_ = (*map(int, parts), 0)
+    return major, minor, patch
 
 
-def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
+def _collect_limits(layout: Layout) -> tuple[list[Version], list[Version]]:
     """The versions before which, and those after which, an output with this layout was not printed."""
     metrics, runtime = layout.metrics, layout.runtime
     drafts = metrics.values()
     lows: list[Version] = [_FIRST]
     highs: list[Version] = [_MASTER]
-    codes = set().union(*(draft.returns for draft in drafts))
-    is_numeric = any(code.removeprefix("-").isdecimal() for code in codes)
-    in_ms = any(draft.has_millisecond_percentiles for draft in drafts)
-    has_cleanup = _has_cleanup(metrics)
     is_first = any(draft.has_millisecond_average for draft in drafts)
+    has_millisecond_percentiles = any(draft.has_millisecond_percentiles for draft in drafts)
     if is_first:
         highs.append((0, 1, 2))
-    elif in_ms:
-        lows.append((0, 2, 0) if has_cleanup else (0, 1, 3))
-        highs.append((0, 3, 1) if has_cleanup else (0, 1, 4))
+    elif has_millisecond_percentiles and _has_cleanup(metrics):
+        lows.append((0, 2, 0))
+        highs.append((0, 3, 1))
+    elif has_millisecond_percentiles:
+        lows.append((0, 1, 3))
+        highs.append((0, 1, 4))
     elif any(draft.percentiles for draft in drafts):
         lows.append((0, 4, 0))
 
-    if codes:
-        (highs if is_numeric else lows).append((0, 4, 0) if is_numeric else (0, 5, 0))
+    codes = set().union(*(draft.returns for draft in drafts))
+    if any(code.removeprefix("-").isdecimal() for code in codes):
+        highs.append((0, 4, 0))
+    elif codes:
+        lows.append((0, 5, 0))
     if any("variance" in draft.keys or name.endswith("-FAILED") for name, draft in metrics.items()):
         lows.append((0, 6, 0))
     if layout.has_gc:
@@ -164,7 +167,7 @@ def corrected(
         parsed = parse_name(name)
         draft = metrics[name]
         if parsed.is_composite and version is not None and _is_thousandth(version, metrics):
-            corrected_operations[name] = _thousandfold(operation)
+            corrected_operations[name] = _convert_from_milliseconds(operation)
             remarks.append(COMPOSITES_IN_MILLISECONDS)
 
         if parsed.operation == "VERIFY" and _is_code(operation, version):
@@ -180,7 +183,9 @@ def corrected(
             remarks.append(VERIFY_WITHOUT_LATENCIES)
 
         if _is_shifted(name, draft) and "95" in operation.percentiles_us:
-            corrected_operations[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
+            percentiles_us = {"90": operation.percentiles_us["95"], **operation.percentiles_us}
+            del percentiles_us["95"]
+            corrected_operations[name] = replace(operation, percentiles_us=percentiles_us)
             remarks.append(P90_NAMED_P95)
 
     remarks += _say_counts(operations, version)
@@ -234,7 +239,10 @@ def _returns_by_codes(verify: ReadOperation) -> dict[str, int]:
         return {}
     # Where both 1 and 2 occur, their sum lies between its half and itself: the least that must be wrong is stated.
     wrong = round(verify.mean_us * verify.count / max(verify.max_us, 1.0))
-    return {"OK": verify.count - wrong} | ({"UNEXPECTED_STATE": wrong} if wrong else {})
+    returns = {"OK": verify.count - wrong}
+    if wrong:
+        returns["UNEXPECTED_STATE"] = wrong
+    return returns
 
 
 def _is_shifted(name: str, draft: MetricDraft) -> bool:
@@ -242,24 +250,21 @@ def _is_shifted(name: str, draft: MetricDraft) -> bool:
     return draft.has_millisecond_percentiles and (name.startswith("Hdr") or draft.has_double_count)
 
 
-def _shifted(percentiles: Mapping[str, float]) -> dict[str, float]:
-    return {"90" if name == "95" else name: value for name, value in percentiles.items()}
-
-
-def _thousandfold(operation: ReadOperation) -> ReadOperation:
-    def times(value: float | None, factor: float = 1000.0) -> float | None:
-        if value is None:
-            return None
-        return value * factor
-
+def _convert_from_milliseconds(operation: ReadOperation) -> ReadOperation:
+    """Latencies that were printed as microseconds and are milliseconds."""
+    buckets = []
+    for bucket in operation.buckets:
+        buckets.append(Bucket(bucket.from_us * 1000.0, _multiply(bucket.to_us), bucket.count))
     return replace(
         operation,
-        mean_us=times(operation.mean_us),
-        min_us=times(operation.min_us),
-        max_us=times(operation.max_us),
+        mean_us=_multiply(operation.mean_us),
+        min_us=_multiply(operation.min_us),
+        max_us=_multiply(operation.max_us),
         percentiles_us={name: value * 1000.0 for name, value in operation.percentiles_us.items()},
-        resolution_us=times(operation.resolution_us),
-        buckets=tuple(
-            Bucket(bucket.from_us * 1000.0, times(bucket.to_us), bucket.count) for bucket in operation.buckets
-        ),
+        resolution_us=_multiply(operation.resolution_us),
+        buckets=tuple(buckets),
     )
+
+
+def _multiply(value: float | None) -> float | None:
+    return None if value is None else value * 1000.0

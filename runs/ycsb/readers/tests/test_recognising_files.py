@@ -74,11 +74,11 @@ def test_a_format_may_show_late():
 
 
 def test_of_endless_chatter_little_is_held(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(file_reader, "_HELD", 1000)
+    monkeypatch.setattr(file_reader, "_MAX_UNRECOGNISED", 1000)
     waiting = file_reader._Front("a.txt")
     for number in range(50):
         waiting.feed(Block(b"chatter\n" * 100, 100 * number + 1))
-    assert sum(len(block.data) for block in waiting._held) <= 2 * 800
+    assert sum(len(block.data) for block in waiting._blocks) <= 2 * 800
     assert waiting.lines == 5000
 
 
