@@ -9,6 +9,7 @@ compress, or keep their data on another disk than the one that is known.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -24,7 +25,7 @@ from runs.plans.messages import (
     TOO_LITTLE_MEMORY,
     USE_MORE_GENERATORS,
 )
-from runs.plans.plan import PlannedGenerator
+from runs.plans.plan import PlannedDatabase, PlannedGenerator
 from runs.results.measures.host import MAX_DISK_SHARE
 
 # The share of its cores from which check V03 warns that the clients may be the limit.
@@ -46,43 +47,46 @@ def capacity_ops_s(generator: PlannedGenerator, binding: str, *, processes: int,
 
 def capacity_warnings(runs: list[PlannedRun]) -> Iterator[str]:
     """For each binding the run that lacks most clients for its target, or for the throughput of earlier runs."""
-    lacking: dict[str, tuple[int, str]] = {}
+    most_needed: dict[str, int] = {}  # by binding
+    warnings: dict[str, str] = {}
     for run in runs:
         if run.prediction is None or run.prediction.source == "assumed" or not run.clients:
             continue
         binding = run.sweep.entry.database.binding
-        total = _total(run, binding, run.processes)
+        total = _compute_total_ops_s(run, binding, run.processes)
         if total is None or run.prediction.ops_s <= total:
             continue
         needed = math.ceil(run.clients * (run.prediction.ops_s / total - 1))
-        if needed > lacking.get(binding, (0, ""))[0]:
-            lacking[binding] = (needed, _sentence(run, binding, total, needed))
-    yield from (sentence for _, sentence in lacking.values())
+        if needed > most_needed.get(binding, 0):
+            most_needed[binding] = needed
+            warnings[binding] = _warn_of_capacity(run, binding, total, needed)
+    yield from warnings.values()
 
 
-def _total(run: PlannedRun, binding: str, processes: int) -> float | None:
+def _compute_total_ops_s(run: PlannedRun, binding: str, processes: int) -> float | None:
+    """The capacity of all generators of a run; None where that of one is unknown."""
     database = run.sweep.entry.database
     divides = database.separates_cpus and database.provisioner != Provisioner.EXTERNAL
-    bounds = []
+    total = 0.0
     for generator in run.generators:
         is_shared = divides and generator.machine_id in database.machine_ids
         share = 0.5 if is_shared and generator.cores > 1 else 1.0
-        bounds.append(capacity_ops_s(generator, binding, processes=processes, cores_share=share))
-    limits = [bound for bound in bounds if bound is not None]
-    if len(limits) != len(bounds):
-        return None
-    return sum(limits)
+        capacity = capacity_ops_s(generator, binding, processes=processes, cores_share=share)
+        if capacity is None:
+            return None
+        total += capacity
+    return total
 
 
-def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
+def _warn_of_capacity(run: PlannedRun, binding: str, total: float, needed: int) -> str:
     """ "2 more clients needed for 400k ops/s: ..." """
     assert run.prediction is not None
     slots = min(generator.slots for generator in run.generators)
-    enough = (n for n in range(run.processes + 1, slots + 1) if (_total(run, binding, n) or 0) >= run.prediction.ops_s)
-    processes = next(enough, None)
     remedy = USE_MORE_GENERATORS
-    if processes:
-        remedy = SET_CLIENTS_PER_GENERATOR.format(clients=processes)
+    for processes in range(run.processes + 1, slots + 1):
+        if (_compute_total_ops_s(run, binding, processes) or 0) >= run.prediction.ops_s:
+            remedy = SET_CLIENTS_PER_GENERATOR.format(clients=processes)
+            break
     clients = counted(run.clients, "client")
     return MORE_CLIENTS_NEEDED.format(
         needed=counted(needed, "more client"),
@@ -99,15 +103,15 @@ def disk_by_cluster(runs: Sequence[PlannedRun]) -> dict[str, float]:
     """Cluster id -> bytes on each of its nodes. Every database and mode keeps its own data folder until the matrix
     ends.
     """
-    largest: dict[tuple[str, str, str, str], float] = {}
+    folders: defaultdict[tuple[str, str, str, str], float] = defaultdict(float)
     for run in runs:
-        database = run.sweep.entry.database
-        place = (database.cluster_id, database.id, run.sweep.entry.mode, run.sweep.entry.build_name)
-        largest[place] = max(largest.get(place, 0), node_bytes(run))
-    clusters: dict[str, float] = {}
-    for (cluster, *_), needed in largest.items():
-        clusters[cluster] = clusters.get(cluster, 0) + needed
-    return clusters
+        entry = run.sweep.entry
+        folder = (entry.database.cluster_id, entry.database.id, entry.mode, entry.build_name)
+        folders[folder] = max(folders[folder], node_bytes(run))
+    clusters: defaultdict[str, float] = defaultdict(float)
+    for (cluster_id, *_), needed in folders.items():
+        clusters[cluster_id] += needed
+    return dict(clusters)
 
 
 def node_bytes(run: PlannedRun) -> float:
@@ -121,36 +125,53 @@ def capacity_messages(runs: Sequence[PlannedRun]) -> Iterator[tuple[bool, str]]:
     """For each cluster with too little disk, and each database with too little memory: whether it is refused, and a
     sentence with the numbers.
     """
-    databases = {run.sweep.entry.database.id: run.sweep.entry.database for run in runs}
+    databases: dict[str, PlannedDatabase] = {}
+    largest: defaultdict[str, float] = defaultdict(float)  # by database
+    for run in runs:
+        database = run.sweep.entry.database
+        databases[database.id] = database
+        largest[database.id] = max(largest[database.id], node_bytes(run))
+
     disks = disk_by_cluster(runs)
     by_cluster = {database.cluster_id: database for database in databases.values()}
-    for cluster, database in by_cluster.items():
-        known = [(_to_spare(facts), name, facts) for name, facts in database.nodes if "disk_free_bytes" in facts]
-        if not known or disks[cluster] <= (fullest := min(known, key=lambda node: node[0]))[0]:
-            continue
-        spare, name, facts = fullest
-        total = facts.get("disk_total_bytes")
-        yield (
-            database.provisioner != "external" and total is not None and disks[cluster] > MAX_DISK_SHARE * total,
-            TOO_LITTLE_DISK.format(
-                needed=size(disks[cluster]),
-                cluster=database.cluster_name,
-                node=name,
-                spare=size(spare),
-                total=f" of {size(total)}" if total else "",
-                share=percent(MAX_DISK_SHARE),
-            ),
-        )
+    for cluster_id, database in by_cluster.items():
+        yield from _check_disk(database, disks[cluster_id])
     for database in databases.values():
-        needed = max(node_bytes(run) for run in runs if run.sweep.entry.database.id == database.id)
-        memory = [(value, name) for name, facts in database.nodes if (value := facts.get("memory_bytes"))]
-        if load_catalog().system(database.system).in_memory and memory and needed > min(memory)[0]:
-            total, name = min(memory)
-            yield (
-                database.provisioner != "external",
-                TOO_LITTLE_MEMORY.format(database=database.name, needed=size(needed), node=name, total=size(total)),
-            )
+        if load_catalog().system(database.system).in_memory:
+            yield from _check_memory(database, largest[database.id])
 
 
-def _to_spare(facts: Mapping[str, float]) -> float:
+def _check_disk(database: PlannedDatabase, needed: float) -> Iterator[tuple[bool, str]]:
+    """By the fullest disk of its nodes."""
+    spare_bytes = {name: _compute_spare_bytes(facts) for name, facts in database.nodes if "disk_free_bytes" in facts}
+    if not spare_bytes:
+        return
+    name = min(spare_bytes, key=spare_bytes.__getitem__)
+    spare, total = spare_bytes[name], dict(database.nodes)[name].get("disk_total_bytes")
+    if needed <= spare:
+        return
+    is_refused = database.provisioner != "external" and total is not None and needed > MAX_DISK_SHARE * total
+    message = TOO_LITTLE_DISK.format(
+        needed=size(needed),
+        cluster=database.cluster_name,
+        node=name,
+        spare=size(spare),
+        total=f" of {size(total)}" if total else "",
+        share=percent(MAX_DISK_SHARE),
+    )
+    yield is_refused, message
+
+
+def _check_memory(database: PlannedDatabase, needed: float) -> Iterator[tuple[bool, str]]:
+    """By the smallest memory of its nodes."""
+    nodes = [(facts["memory_bytes"], name) for name, facts in database.nodes if facts.get("memory_bytes")]
+    if not nodes:
+        return
+    total, name = min(nodes)
+    if needed > total:
+        message = TOO_LITTLE_MEMORY.format(database=database.name, needed=size(needed), node=name, total=size(total))
+        yield database.provisioner != "external", message
+
+
+def _compute_spare_bytes(facts: Mapping[str, float]) -> float:
     return max(0.0, facts["disk_free_bytes"] - (1 - MAX_DISK_SHARE) * facts.get("disk_total_bytes", 0.0))

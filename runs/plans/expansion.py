@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -171,22 +172,26 @@ def _cells(
 ) -> Iterator[_Draft | ExcludedCell]:
     """Those of one sweep, with the first so many of the ladder's load generators; None: with all."""
     generators = plan.ladder_generators[:generator_count]
-    suffix = f" {counted(len(generators), 'generator')}" if generator_count else ""
+    suffix = ""
+    if generator_count:
+        suffix = f" {counted(len(generators), 'generator')}"
     key = ("measure", entry.database.id, entry.mode, workload.id, entry.build_name, suffix)
     name = sweep_name(plan, entry, f"{workload.short_name}{_name_groups(plan)}{suffix}")
     sweep = PlannedSweep(key, "measure", entry, workload, name)
     axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
-    ladder = _overridden(plan, axes).get("rungs", plan.rungs)
+    ladder, repeats = _merge_overrides(plan, axes).get("rungs", plan.rungs), plan.repeats
     if plan.search is not None:  # Only its first trial is known.
-        ladder = [plan.threads or 1 if plan.ladder == "target" else min(plan.rungs)]
+        ladder, repeats = [min(plan.rungs, default=1)], 1
+        if plan.ladder == "target":
+            ladder = [plan.threads or 1]
     for rung in map(int, ladder):
-        for repeat in range(1, (1 if plan.search is not None else plan.repeats) + 1):
+        for repeat in range(1, repeats + 1):
             cell = {**axes, "rung": rung, "repeat": repeat}
             reasons = [rule.reason for rule in plan.exclusions if rule.applies(**cell)]
             if reasons:
                 yield ExcludedCell(entry, workload, rung, repeat, reasons[0])
             else:
-                yield _draft(plan, sweep, cell, rung, repeat, generators)
+                yield _build_draft(plan, sweep, cell, rung, repeat, generators)
 
 
 def _name_groups(plan: Plan) -> str:
@@ -199,7 +204,7 @@ def _name_groups(plan: Plan) -> str:
     return f" + {name}"
 
 
-def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, Any]:
+def _merge_overrides(plan: Plan, cell: dict[str, object]) -> dict[str, Any]:
     """What the overrides set for a cell; a later rule wins."""
     merged: dict[str, Any] = {}
     for rule in plan.overrides:
@@ -208,7 +213,7 @@ def _overridden(plan: Plan, cell: dict[str, object]) -> dict[str, Any]:
     return merged
 
 
-def _draft(
+def _build_draft(
     plan: Plan,
     sweep: PlannedSweep,
     cell: dict[str, object],
@@ -216,18 +221,27 @@ def _draft(
     repeat: int,
     generators: tuple[PlannedGenerator, ...],
 ) -> _Draft:
-    changes = _overridden(plan, cell)
+    changes = _merge_overrides(plan, cell)
     names = changes.pop("generators", None)
-    threads = int(changes.pop("threads", 0)) or (rung if plan.ladder == "threads" else plan.threads or 1)
+    threads = rung if plan.ladder == "threads" else plan.threads or 1
+    threads = int(changes.pop("threads", 0)) or threads
     changes.pop("rungs", None)
     # What is left are workload properties: record count, distribution.
-    properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
+    overridden = {name: str(value) for name, value in changes.items()}
     if names is not None:
-        generators = tuple(g for g in plan.ladder_generators if g.name in names)
-    target = None
+        generators = tuple(generator for generator in plan.ladder_generators if generator.name in names)
+    target_ops_s = None
     if plan.ladder == "target" and plan.search is None:
-        target = rung
-    return _Draft(sweep, rung, repeat, threads, target, properties, generators)
+        target_ops_s = rung
+    return _Draft(
+        sweep=sweep,
+        rung=rung,
+        repeat=repeat,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        properties=check_workload({**sweep.workload.properties, **overridden}),
+        generators=generators,
+    )
 
 
 def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
@@ -239,13 +253,13 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
     if plan.order == "as_listed":
         return drafts
     identify = partial(_identify_data, plan, resets=("reload", "restart"))
-    place = {data: number for number, data in enumerate(dict.fromkeys(map(identify, drafts)))}
-    by_rung = sorted(drafts, key=lambda draft: (place[identify(draft)], draft.repeat, draft.rung))
+    positions = {data: position for position, data in enumerate(dict.fromkeys(map(identify, drafts)))}
+    by_rung = sorted(drafts, key=lambda draft: (positions[identify(draft)], draft.repeat, draft.rung))
     if plan.order == "interleaved":
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    return sorted(by_rung, key=lambda draft: (place[identify(draft)], draft.repeat, dice.random()))
+    return sorted(by_rung, key=lambda draft: (positions[identify(draft)], draft.repeat, dice.random()))
 
 
 def _identify_data(plan: Plan, draft: _Draft, resets: Collection[str] = ("reload",)) -> tuple[str, str]:
@@ -268,55 +282,54 @@ def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
 
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
-    # (database, mode, build) -> its data, position of its load
-    loaded: dict[tuple[str, str, str], tuple[tuple[str, str], int]] = {}
-    loads_of: dict[tuple[str, ...], int] = {}
+    # Both by (database, mode, build): the data that are there, and the position of their load.
+    loaded: dict[tuple[str, str, str], tuple[str, str] | None] = {}
+    load_positions: dict[tuple[str, str, str], int] = {}
+    load_counts: Counter[tuple[str, ...]] = Counter()
     # cluster -> what its server is, and its workload where the server is restarted between workloads
-    up: dict[str, tuple[str, ...]] = {}
+    servers: dict[str, tuple[str, ...]] = {}
     is_restarted = plan.resets.get("workload") == "restart"
     begun: set[tuple[str, ...]] = set()  # ladders
     position = 0
     for draft in drafts:
         entry, data, identity = draft.sweep.entry, dataset(draft.properties), _identify_data(plan, draft)
-        place = (entry.database.id, entry.mode, entry.build_name)
+        station = (entry.database.id, entry.mode, entry.build_name)
         start_s = 0.0
         is_primed = draft.sweep.key not in begun or plan.resets.get("rung") == "restart"
         begun.add(draft.sweep.key)
-        server = (*place, draft.sweep.workload.id) if is_restarted else place
-        if up.get(entry.database.cluster_id) != server:
+        server = (*station, draft.sweep.workload.id) if is_restarted else station
+        if servers.get(entry.database.cluster_id) != server:
             start_s = _start_s(plan, entry)
             is_primed = is_primed or entry.database.provisioner != "external"
-        up[entry.database.cluster_id] = server
-        if plan.load_policy != "existing" and loaded.get(place, (("", ""), 0))[0] != identity:
+        servers[entry.database.cluster_id] = server
+        if plan.load_policy != "existing" and loaded.get(station) != identity:
             is_primed = True
-            load = _load(plan, draft, data, position)
-            loads_of[load.sweep.key] = loads_of.get(load.sweep.key, 0) + 1
+            load = _plan_load(plan, draft, data, position)
+            load_counts[load.sweep.key] += 1
             # The next run waits for the background work that a load leaves, at most as long as its settling.
             expected_s = load.expected_s + start_s + plan.settle_s
-            load = replace(load, repeat=loads_of[load.sweep.key], expected_s=expected_s)
+            yield replace(load, repeat=load_counts[load.sweep.key], expected_s=expected_s)
             start_s = 0.0
-            loaded[place] = (identity, position)
-            yield load
+            loaded[station], load_positions[station] = identity, position
             position += 1
-        needs = None
-        if place in loaded:
-            needs = loaded[place][1]
         if is_primed:
             draft = replace(draft, properties=_prime(plan, draft.properties))
-        measured = _measured(plan, draft, data, position, needs)
+        measured = _plan_measured(plan, draft, data, position, load_positions.get(station))
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
         if plan.groups_insert or inserts(draft.properties) or plan.resets.get("rung") == "reload":
-            loaded[place] = (("", ""), loaded.get(place, (("", ""), 0))[1])
+            loaded[station] = None
 
 
 def _prime(plan: Plan, properties: dict[str, str]) -> dict[str, str]:
     """With the plan's priming as the work of clients before the agreed instant, unless they work longer anyway."""
     if plan.priming_s <= warm_up_s(properties):
         return properties
-    reads = {WARM_UP_READS: "true"} if plan.priming_reads else {}
-    return check_workload({**properties, WARM_UP: str(1000 * plan.priming_s), **reads})
+    priming = {WARM_UP: str(1000 * plan.priming_s)}
+    if plan.priming_reads:
+        priming[WARM_UP_READS] = "true"
+    return check_workload({**properties, **priming})
 
 
 def _start_s(plan: Plan, entry: Entry) -> float:
@@ -342,7 +355,7 @@ def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
     return plan.warmup_s + plan.settle_s + measure_s(plan, target_ops_s) + TAIL_S
 
 
-def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
+def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
     seconds, generators = duration_s(plan, draft.target_ops_s), draft.generators
     prediction = predict(
         plan, draft.sweep.key[1:4], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
@@ -356,13 +369,25 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
         inserts_same_keys=bool(draft.sweep.entry.database.client) and inserts(draft.properties),
     )
     return PlannedRun(
-        draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
-        generators, needs, warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s, processes,
-        prediction, draft.is_bracket, tuple(_groups(plan, draft)),
-    )  # fmt: skip
+        sweep=draft.sweep,
+        position=position,
+        rung=draft.rung,
+        threads=draft.threads,
+        target_ops_s=draft.target_ops_s,
+        repeat=draft.repeat,
+        properties=draft.properties,
+        dataset=data,
+        generators=generators,
+        needs=needs,
+        expected_s=warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s,
+        processes=processes,
+        prediction=prediction,
+        is_bracket=draft.is_bracket,
+        groups=tuple(_plan_groups(plan, draft)),
+    )
 
 
-def _groups(plan: Plan, draft: _Draft) -> Iterator[PlannedGroup]:
+def _plan_groups(plan: Plan, draft: _Draft) -> Iterator[PlannedGroup]:
     """Over the records of the run, whatever an override makes of them."""
     for group in plan.groups:
         workload = plan.group_workloads[group.workload]
@@ -370,7 +395,7 @@ def _groups(plan: Plan, draft: _Draft) -> Iterator[PlannedGroup]:
         yield PlannedGroup(group, workload, properties, plan.own_generators(group) or draft.generators)
 
 
-def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:
+def _plan_load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:
     entry, workload = draft.sweep.entry, draft.sweep.workload
     key = ("load", entry.database.id, entry.mode, data.fingerprint, entry.build_name)
     sweep = PlannedSweep(key, "load", entry, workload, sweep_name(plan, entry, "load"))
@@ -378,6 +403,16 @@ def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun
     overhead = plan.overhead(entry)
     seconds = overhead.load_s + data.records / overhead.load_records_s
     return PlannedRun(
-        sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds,
-        plan.processes_per_generator,
-    )  # fmt: skip
+        sweep=sweep,
+        position=position,
+        rung=threads,
+        threads=threads,
+        target_ops_s=None,
+        repeat=1,
+        properties=draft.properties,
+        dataset=data,
+        generators=draft.generators,
+        needs=None,
+        expected_s=seconds,
+        processes=plan.processes_per_generator,
+    )

@@ -1,6 +1,7 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -55,7 +56,7 @@ from runs.plans.messages import (
     TOO_FEW_COPIES,
     WINDOW_TOO_SHORT,
 )
-from runs.plans.operation_limit import Prediction, limit_message
+from runs.plans.operation_limit import limit_message
 from runs.plans.plan import (
     Entry,
     Plan,
@@ -132,7 +133,7 @@ class Preview:
 
 def preview(plan: Plan) -> Preview:
     """Runs, time, disk and result volume of a plan, with everything that is wrong with it. Never raises."""
-    problems = list(dict.fromkeys(_problems(plan)))  # Modes of one database have some in common.
+    problems = list(dict.fromkeys(_list_problems(plan)))  # Modes of one database have some in common.
     expansion = Expansion((), (), ())
     if not problems:
         try:
@@ -140,26 +141,23 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(expansion)
-    problems += _workload_problems(expansion)
-    if plan.ladder != "target":
-        problems += [
-            Problem("workloads", f"{workload.name} has {CATCH_UP}, which needs a ladder of targets: leave it out.")
-            for workload in plan.workloads
-            if CATCH_UP in workload.properties
-        ]
+    problems += _workload_problems(plan, expansion)
     problems += _embedded_problems(expansion)
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     # Data that is there already needs no more room.
-    node_messages = []
+    node_warnings = []
     if plan.load_policy == "load":
-        node_messages = list(capacity_messages(expansion.runs))
-    problems += [Problem("entries", message) for is_refused, message in node_messages if is_refused]
+        for is_refused, message in capacity_messages(expansion.runs):
+            if is_refused:
+                problems.append(Problem("entries", message))
+            else:
+                node_warnings.append(message)
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
     trials = max_trials(plan)
     # Each further trial costs what the first does, with a load of its own where it changes the data.
-    further = [run for run in expansion.runs for _ in range(trials - 1) if run in measured or _reloads(plan, run)]
-    all_runs = [*expansion.runs, *further]
+    repeated = [run for run in expansion.runs if run in measured or _reloads(plan, run)]
+    all_runs = [*expansion.runs, *repeated * (trials - 1)]
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     orders = ""
@@ -173,7 +171,7 @@ def preview(plan: Plan) -> Preview:
             *_profile_warnings(plan),
             *_split_warnings(plan, expansion),
             *capacity_warnings(measured),
-            *(message for is_refused, message in node_messages if not is_refused),
+            *node_warnings,
         ),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured) * trials,
@@ -195,11 +193,14 @@ def preview(plan: Plan) -> Preview:
 def _draw_profile(plan: Plan) -> str:
     if not plan.profile:
         return ""
-    end_s = max(plan.min_measure_s, plan.profile[-1][0])
-    points = [[0.0, plan.profile[0][1]], *plan.profile, [end_s, plan.profile[-1][1]]]
+    (_, first_percent), (last_s, last_percent) = plan.profile[0], plan.profile[-1]
+    end_s = max(plan.min_measure_s, last_s)
     peak = max(find_peak_percent(plan.profile), 1.0)
-    corners = ((100 * second / end_s, 100 - 100 * percent / peak) for second, percent in points)
-    return " ".join(f"{round(x, 2)},{round(y, 2)}" for x, y in corners)
+    corners = []
+    for second, percent in [[0.0, first_percent], *plan.profile, [end_s, last_percent]]:
+        x, y = 100 * second / end_s, 100 - 100 * percent / peak
+        corners.append(f"{round(x, 2)},{round(y, 2)}")
+    return " ".join(corners)
 
 
 def max_trials(plan: Plan) -> int:
@@ -229,18 +230,23 @@ ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": 
 
 def _other_orders(plan: Plan, expansion: Expansion) -> str:
     """ "Another order: as listed 2 loads, 1 h 5 min; randomised 4 loads, 1 h 20 min." """
+    planned_cost = _describe_cost(expansion)
     costs = {}
-    for order in ORDERS:
-        runs = expansion.runs if order == plan.order else expand(plan.model_copy(update={"order": order})).runs
-        loads = sum(run.phase == "load" for run in runs)
-        costs[order] = f"{counted(loads, 'load')}, {duration(sum(run.expected_s for run in runs))}"
-    own = costs.pop(plan.order)
-    if set(costs.values()) == {own}:
-        return f"In any order: {own}."
-    return f"Another order: {'; '.join(f'{ORDERS[order]} {cost}' for order, cost in costs.items())}."
+    for order, label in ORDERS.items():
+        if order != plan.order:
+            costs[label] = _describe_cost(expand(plan.model_copy(update={"order": order})))
+    if set(costs.values()) == {planned_cost}:
+        return f"In any order: {planned_cost}."
+    return f"Another order: {'; '.join(f'{label} {cost}' for label, cost in costs.items())}."
 
 
-def _problems(plan: Plan) -> Iterator[Problem]:
+def _describe_cost(expansion: Expansion) -> str:
+    loads = sum(run.phase == "load" for run in expansion.runs)
+    seconds = sum(run.expected_s for run in expansion.runs)
+    return f"{counted(loads, 'load')}, {duration(seconds)}"
+
+
+def _list_problems(plan: Plan) -> Iterator[Problem]:
     if not plan.entries:
         yield Problem("entries", "Choose at least one database and durability mode.")
     if not plan.workloads:
@@ -249,13 +255,15 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("load_generators", "Choose at least one load generator.")
     if plan.search is not None:
         yield from _search_problems(plan, plan.search)
-    if problem := rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None):
+    problem = rungs_problem(plan.rungs, plan.ladder, searches=plan.search is not None)
+    if problem:
         yield Problem("rungs", problem)
     if plan.min_measure_s < 1:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
+    problem = looks_problem(plan.looks, plan.repeats)
     if plan.looks and plan.search is not None:
         yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
-    elif problem := looks_problem(plan.looks, plan.repeats):
+    elif problem:
         yield Problem("looks", problem)
     yield from (Problem("faults", message) for message in plan_problems(plan))
     yield from (Problem("builds", message) for message in builds.list_problems(plan.builds, plan.looks))
@@ -285,7 +293,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
                 f"The modes {modes} want different values of {settings} on {server}, and Benchsite cannot see which "
                 "is in force there: plan a matrix for each mode, and change the server's settings between them.",
             )
-    if problem := generator_counts_problem(plan.generator_counts, len(plan.ladder_generators)):
+    problem = generator_counts_problem(plan.generator_counts, len(plan.ladder_generators))
+    if problem:
         yield Problem("generator_counts", problem)
     smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
     if smallest is not None and plan.processes_per_generator > smallest.slots:
@@ -298,7 +307,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
 
 def _duration_problems(plan: Plan) -> Iterator[Problem]:
     timed = {"profile": plan.profile, "faults": plan.faults}
-    if plan.settle_s and (names := [name for name, value in timed.items() if value]):
+    names = [name for name, value in timed.items() if value]
+    if plan.settle_s and names:
         yield Problem(
             "settle_s",
             f"The {' and the '.join(names)} of a run begin with its window, which has to begin at a stated second: "
@@ -335,22 +345,17 @@ def _arrival_problems(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "profile", SEARCH_WITHOUT_PROFILE
     if plan.looks and plan.profile:
         yield "looks", LOOKS_WITHOUT_PROFILE
-    others = [e.database.name for e in plan.entries if e.database.flavour != Database.Flavour.BENCHSITE]
+    others = [entry.database.name for entry in plan.entries if entry.database.flavour != Database.Flavour.BENCHSITE]
     if others:
-        yield (
-            "arrivals",
-            CLIENT_WAITS.format(database=others[0]),
-        )
+        yield "arrivals", CLIENT_WAITS.format(database=others[0])
     peak_ops_s = max(plan.rungs, default=0) * find_peak_percent(plan.profile) / 100
     if plan.clients and peak_ops_s > plan.clients * FASTEST_CLIENT_OPS_S:
-        yield (
-            "rungs",
-            PEAK_TOO_HIGH.format(
-                peak=throughput(peak_ops_s),
-                clients=counted(plan.clients, "client"),
-                each=throughput(FASTEST_CLIENT_OPS_S),
-            ),
+        message = PEAK_TOO_HIGH.format(
+            peak=throughput(peak_ops_s),
+            clients=counted(plan.clients, "client"),
+            each=throughput(FASTEST_CLIENT_OPS_S),
         )
+        yield "rungs", message
     if any(CATCH_UP in workload.properties for workload in plan.workloads):
         yield "workloads", CATCH_UP_WITH_ARRIVALS.format(name=CATCH_UP)
 
@@ -400,10 +405,12 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         system.check_binding_properties(database.binding_properties)
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
-    if problem := ports_problem(system.binding.endpoint, database.ports):
+    problem = ports_problem(system.binding.endpoint, database.ports)
+    if problem:
         yield Problem("entries", f"{database.name}: {problem}")
-    for message in database_problems(plan.faults, database, system, mode, nodes) if plan.faults else ():
-        yield Problem("faults", message)
+    if plan.faults:
+        for message in database_problems(plan.faults, database, system, mode, nodes):
+            yield Problem("faults", message)
     yield from _build_problems(entry, system)
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
@@ -416,14 +423,15 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
             yield Problem("entries", f"{database.name}: {message}")
         yield from _node_problems(database, system, mode, nodes)
     copies, servers = database.replication_factor, database.servers
-    if copies > servers > 0 and (problem := copies_problem(mode, copies, servers)):
+    problem = copies_problem(mode, copies, servers)
+    if copies > servers > 0 and problem:
         yield Problem("entries", f"{database.name} {mode.slug}: {problem}. Choose another mode, or more nodes.")
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
     binding = database.binding
     digests = {generator.bindings.get(binding, "") for generator in plan.generators}
     if "" in digests and plan.generators:
-        lacking = [g.name for g in plan.generators if not g.bindings.get(binding)]
+        lacking = [generator.name for generator in plan.generators if not generator.bindings.get(binding)]
         yield Problem("load_generators", f"{', '.join(lacking)} has no {binding} binding: {how_to_align(binding)}")
     elif len(digests) > 1:
         yield Problem(
@@ -482,10 +490,9 @@ def _thread_problems(expansion: Expansion) -> list[Problem]:
             return [Problem("overrides", f"{run.name}: an override leaves it no load generator.")]
         if run.threads < run.clients:
             short[run.threads] = run.clients
-    together = [run for run in expansion.runs if run.phase == "measure" and run.clients > 1]
-    for run in together:
+    for run in expansion.runs:
         database = run.sweep.entry.database
-        if database.client and inserts(run.properties):
+        if run.phase == "measure" and run.clients > 1 and database.client and inserts(run.properties):
             # They all begin to insert at recordcount, whatever insertstart says.
             message = (
                 f"{run.name}: {run.clients} clients of {database.client} would insert the same keys. Use one client, "
@@ -498,29 +505,29 @@ def _thread_problems(expansion: Expansion) -> list[Problem]:
     ]
 
 
-def _workload_problems(expansion: Expansion) -> list[Problem]:
-    """Workloads that ask what the client of a database cannot do."""
-    scanned, own = {}, {}
+def _workload_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
+    """Workloads that ask what the client of a database cannot do, or what the ladder has not."""
+    scanning, owning, catching_up = {}, {}, []
     for run in expansion.runs:
-        database = run.sweep.entry.database
-        cell = database.name, run.sweep.workload.name
+        database, workload = run.sweep.entry.database, run.sweep.workload.name
+        cell = database.name, workload
         if scans(run.properties) and not load_catalog().system(database.system, database.flavour).binding.scans:
-            scanned[cell] = database.binding
-        if database.client and (names := list_own_properties(run.properties)):
-            own[cell] = names[0]
-    return [
-        *(
-            Problem("workloads", f"{workload} scans, and the {binding} client of {database} cannot: exclude this cell.")
-            for (database, workload), binding in scanned.items()
-        ),
-        *(
-            Problem(
-                "workloads",
-                f"{workload} has {name}, which only Benchsite's own client takes: leave it out, or exclude {database}.",
+            scanning[cell] = (
+                f"{workload} scans, and the {database.binding} client of {database.name} cannot: exclude this cell."
             )
-            for (database, workload), name in own.items()
-        ),
-    ]
+        own_properties = list_own_properties(run.properties)
+        if database.client and own_properties:
+            owning[cell] = (
+                f"{workload} has {own_properties[0]}, which only Benchsite's own client takes: leave it out, or "
+                f"exclude {database.name}."
+            )
+    if plan.ladder != "target":
+        catching_up = [
+            f"{workload.name} has {CATCH_UP}, which needs a ladder of targets: leave it out."
+            for workload in plan.workloads
+            if CATCH_UP in workload.properties
+        ]
+    return [Problem("workloads", message) for message in (*scanning.values(), *owning.values(), *catching_up)]
 
 
 def _embedded_problems(expansion: Expansion) -> list[Problem]:
@@ -540,17 +547,16 @@ def _embedded_problems(expansion: Expansion) -> list[Problem]:
 
 def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[str]:
     """The run that comes furthest over YCSB's count of operations, if any does: by assumption, or by what is known."""
-    over = {
-        run.prediction.ops_s / run.clients: message
-        for run in expansion.runs
-        if run.prediction is not None and run.clients and (run.prediction.source == "assumed") is assumed
-        if (message := _limit_message(plan, run, run.prediction))
-    }
-    return [over[max(over)]] if over else []
-
-
-def _limit_message(plan: Plan, run: PlannedRun, prediction: Prediction) -> str:
-    return limit_message(run.name, prediction, seconds=duration_s(plan, run.target_ops_s), clients=run.clients)
+    messages: dict[float, str] = {}  # by operations per second of a client
+    for run in expansion.runs:
+        prediction = run.prediction
+        if prediction is None or not run.clients or (prediction.source == "assumed") is not assumed:
+            continue
+        seconds = duration_s(plan, run.target_ops_s)
+        message = limit_message(run.name, prediction, seconds=seconds, clients=run.clients)
+        if message:
+            messages[prediction.ops_s / run.clients] = message
+    return [messages[max(messages)]] if messages else []
 
 
 def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
@@ -558,17 +564,20 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
         run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes_per_generator
     ]
     if split:
-        most = max(split, key=lambda run: run.processes)
-        yield RUNS_SPLIT.format(runs=len(split), run=most.name, clients=most.processes, prediction=most.prediction)
+        largest = max(split, key=lambda run: run.processes)
+        yield RUNS_SPLIT.format(
+            runs=len(split), run=largest.name, clients=largest.processes, prediction=largest.prediction
+        )
     yield from _limit_messages(plan, expansion, assumed=True)
 
 
 def _profile_warnings(plan: Plan) -> Iterator[str]:
-    if plan.profile and plan.profile[-1][0] > plan.min_measure_s:
+    if not plan.profile:
+        return
+    end_s, _ = plan.profile[-1]
+    if end_s > plan.min_measure_s:
         yield PROFILE_LONGER.format(
-            length=duration(plan.profile[-1][0]),
-            measured=duration(plan.min_measure_s),
-            seconds=math.ceil(plan.profile[-1][0]),
+            length=duration(end_s), measured=duration(plan.min_measure_s), seconds=math.ceil(end_s)
         )
 
 
@@ -598,8 +607,8 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         yield MACHINES_SHARED
     if len(plan.rungs) < 4 and runs and plan.search is None:
         yield NO_KNEE.format(rungs=counted(len(plan.rungs), "rung"))
-    for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
-        if administered:
+    for server, modes, settings, administered in _mode_conflicts(plan):
+        if runs and administered:
             yield MODES_ON_ONE_SERVER.format(server=server, modes=modes, settings=settings)
     for database in {entry.database.id: entry.database for entry in plan.entries if runs}.values():
         if database.replication_factor > database.servers > 0:
@@ -618,22 +627,24 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         if plan.clients > 1:
             several = PERCENTILES_ARE_RANGES
         yield GO_WITHOUT_HISTOGRAMS.format(databases=", ".join(goes), ranges=several)
-    loads: dict[str, set[int]] = {}  # of each of them
+    loads: defaultdict[str, set[int]] = defaultdict(set)  # of each of them
     for run in runs:
         if run.needs is not None and run.sweep.entry.database.name in stated:
-            loads.setdefault(run.sweep.entry.database.name, set()).add(run.needs)
-    if again := sorted(name for name, needed in loads.items() if len(needed) > 1):
-        yield LOADED_AGAIN.format(databases=", ".join(again))
-    acks = {
-        load_catalog().system(e.database.system, own_modes=e.database.own_modes).mode(e.mode).durability.ack
-        for e in plan.entries
-        if runs
-    }
-    if len(acks) > 1:
+            loads[run.sweep.entry.database.name].add(run.needs)
+    loaded_again = sorted(name for name, positions in loads.items() if len(positions) > 1)
+    if loaded_again:
+        yield LOADED_AGAIN.format(databases=", ".join(loaded_again))
+    if runs and len(set(map(_get_acknowledgement, plan.entries))) > 1:
         yield MODES_DIFFER
-    for data in {run.dataset for run in runs}:
-        if data.records < 1000:
-            yield FITS_INTO_CACHE.format(records=data.records)
+    for dataset in {run.dataset for run in runs}:
+        if dataset.records < 1000:
+            yield FITS_INTO_CACHE.format(records=dataset.records)
+
+
+def _get_acknowledgement(entry: Entry) -> str:
+    database = entry.database
+    system = load_catalog().system(database.system, own_modes=database.own_modes)
+    return system.mode(entry.mode).durability.ack
 
 
 def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
@@ -641,27 +652,29 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
 
     Answers server, modes, settings, and whether Benchsite can read them there.
     """
-    modes: dict[tuple[str, str], dict[str, Mode]] = {}  # by server and system
+    modes: defaultdict[tuple[str, str], dict[str, Mode]] = defaultdict(dict)  # by server and system
     administered: dict[tuple[str, str], bool] = {}
     for entry in plan.entries:
         database = entry.database
-        if database.provisioner == "external":
-            try:
-                system = load_catalog().system(database.system, database.flavour, database.own_modes)
-                mode = system.mode(entry.mode)
-            except (UnknownSystem, UnknownMode):
-                continue
-            server = database.address or f"of {database.cluster_name}", system.slug
-            modes.setdefault(server, {})[mode.slug] = mode
-            administered[server] = system.administered
-    for server, used in modes.items():
-        expected: dict[str, set[str]] = {}
-        for mode in used.values():
+        if database.provisioner != "external":
+            continue
+        try:
+            system = load_catalog().system(database.system, database.flavour, database.own_modes)
+            mode = system.mode(entry.mode)
+        except (UnknownSystem, UnknownMode):
+            continue
+        key = database.address or f"of {database.cluster_name}", system.slug
+        modes[key][mode.slug] = mode
+        administered[key] = system.administered
+    for key, modes_of_server in modes.items():
+        expected: defaultdict[str, set[str]] = defaultdict(set)
+        for mode in modes_of_server.values():
             for name, value in mode.expected_settings.items():
-                expected.setdefault(name, set()).add(value)
+                expected[name].add(value)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
-            yield server[0], ", ".join(used), ", ".join(differing), administered[server]
+            server, _ = key
+            yield server, ", ".join(modes_of_server), ", ".join(differing), administered[key]
 
 
 def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
@@ -672,19 +685,24 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
                 run for run in expansion.runs
                 if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:4] == key
             ]  # fmt: skip
-            out = [
-                cell for cell in expansion.excluded
+            reasons = [
+                cell.reason for cell in expansion.excluded
                 if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
             ]  # fmt: skip
-            reason = ""
-            if out and not runs:
-                reason = out[0].reason
-            rungs = len({run.rung for run in runs})
-            database = entry.database
-            yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)
+            yield Cell(
+                database_id=entry.database.id,
+                database_name=entry.database.name,
+                mode=entry.mode,
+                workload_id=workload.id,
+                workload_name=workload.name,
+                rungs=len({run.rung for run in runs}),
+                runs=len(runs),
+                excluded=reasons[0] if reasons and not runs else "",
+            )
 
 
 def _result_bytes(run: PlannedRun) -> int:
-    kinds = 2 * (2 if run.target_ops_s else 1)
+    # A read and an update; with a target both service and response times.
+    kinds = 4 if run.target_ops_s else 2
     clients = run.clients + sum(len(group.generators) for group in run.groups)
     return int(clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)

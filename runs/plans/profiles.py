@@ -32,30 +32,32 @@ class ProfileError(ValueError):
 
 def make_preset(name: str, window_s: float) -> Points:
     """The points of a preset over a window."""
-    return [[round(share * window_s, 3), percent] for share, percent in PRESETS[name][1]]
+    _, points = PRESETS[name]
+    return [[round(share * window_s, 3), percent] for share, percent in points]
 
 
 def parse_profile(text: str) -> tuple[Points, int | None]:
     """Lines of a second and % of the rung. Behind a line "second,ops/s" they are rates: the second value is then the
     highest of them, which the rung is to be. Raises ProfileError.
     """
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    are_rates = bool(lines) and bool(_RATES.fullmatch(lines[0][1]))
+    lines = {number: line for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+    first = min(lines, default=0)
+    are_rates = bool(lines) and _RATES.fullmatch(lines[first]) is not None
     if are_rates:
-        lines = lines[1:]
+        del lines[first]
     if len(lines) > MAX_POINTS:
         raise ProfileError(f"The profile has {len(lines):,} points; at most {MAX_POINTS:,} are allowed.")
 
-    points = [_parse_line(number, line) for number, line in lines]
-    if not are_rates:
-        peak = None
-    else:
+    points = [_parse_line(number, line) for number, line in lines.items()]
+    peak = None
+    if are_rates:
         peak = math.ceil(max((rate for _, rate in points), default=0))
         if not peak:
             raise ProfileError("The recorded rate is 0 all the time: give at least one rate above 0.")
         points = [[second, round(100 * rate / peak, 4)] for second, rate in points]
 
-    if problem := profile_problem(points):
+    problem = profile_problem(points)
+    if problem:
         raise ProfileError(f"The profile {problem}.")
 
     return points, peak
@@ -73,10 +75,14 @@ def _parse_line(number: int, line: str) -> list[float]:
 
 def find_overload(points: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """From when to when a profile asks for more than its rung; None: never, or not between two quieter parts."""
-    above = [number for number, (_, percent) in enumerate(points) if percent > 100]
-    if not above or above[0] == 0 or above[-1] == len(points) - 1:
+    overloaded = [number for number, (_, percent) in enumerate(points) if percent > 100]
+    if not overloaded:
         return None
-    return points[above[0] - 1][0], points[above[-1] + 1][0]
+    before, after = overloaded[0] - 1, overloaded[-1] + 1
+    if before < 0 or after == len(points):
+        return None
+    (begin_s, _), (end_s, _) = points[before], points[after]
+    return begin_s, end_s
 
 
 def find_peak_percent(points: Sequence[Sequence[float]]) -> float:

@@ -1,5 +1,6 @@
 """A scaling set: databases of one system on clusters of several sizes, with records by a stated rule."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,35 +51,32 @@ def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
 def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
     """The loads by size, for each workload that meets several: "20M / 30M / 40M records for 4 / 6 / 8
     nodes (read-heavy)"."""
-    by_workload: dict[str, dict[int, set[int]]] = {}
+    by_workload: defaultdict[str, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for run in runs:
-        by_size = by_workload.setdefault(run.sweep.workload.name, {})
-        by_size.setdefault(run.sweep.entry.database.servers, set()).add(run.dataset.records)
-    return tuple(
-        f"{_records(by_size)} records for {' / '.join(str(size) for size in sorted(by_size))} nodes ({name})"
-        for name, by_size in by_workload.items()
-        if len(by_size) > 1
-    )
+        by_workload[run.sweep.workload.name][run.sweep.entry.database.servers].add(run.dataset.records)
+    lines = []
+    for name, by_size in by_workload.items():
+        if len(by_size) > 1:
+            sizes = " / ".join(map(str, sorted(by_size)))
+            lines.append(f"{_list_records(by_size)} records for {sizes} nodes ({name})")
+    return tuple(lines)
 
 
-def _records(by_size: Mapping[int, set[int]]) -> str:
+def _list_records(by_size: Mapping[int, set[int]]) -> str:
     """One number where every size has the same; several of one size stand as a range."""
-    said = [_range(by_size[size]) for size in sorted(by_size)]
-    if len(set(said)) == 1:
-        return said[0]
-    return " / ".join(said)
+    ranges = [_format_range(by_size[size]) for size in sorted(by_size)]
+    return ranges[0] if len(set(ranges)) == 1 else " / ".join(ranges)
 
 
-def _range(records: set[int]) -> str:
-    least, most = plain(min(records)), plain(max(records))
-    if least == most:
-        return least
-    return f"{least} to {most}"
+def _format_range(records: set[int]) -> str:
+    lowest, highest = plain(min(records)), plain(max(records))
+    return lowest if lowest == highest else f"{lowest} to {highest}"
 
 
 def plain(records: int) -> str:
     """20M rather than 20.0M: records are chosen, not measured."""
-    number, letter = short(records)[:-1], short(records)[-1]
-    if letter.isdigit():
-        return short(records)
-    return (number.rstrip("0").rstrip(".") if "." in number else number) + letter
+    text = short(records)
+    number, letter = text[:-1], text[-1]
+    if letter.isdigit() or "." not in number:
+        return text
+    return number.rstrip("0").rstrip(".") + letter

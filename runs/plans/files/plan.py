@@ -1,7 +1,7 @@
 """What a plan file holds. Machines are roles: how many, and what must be known to judge fit. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Annotated, Any, Final, Self, TypeVar, cast
 
 from pydantic import (
@@ -212,8 +212,9 @@ class PlanDatabase(Table):
             raise problem(
                 f"client: {stated} is of the flavour {get_flavour(self.client)}, not {self.flavour}", "client"
             )
-        if self.client and (message := system.client_problem(self.flavour, self.client, external=True)):
-            raise problem(message, "client")
+        client_problem = system.client_problem(self.flavour, self.client, external=True)
+        if self.client and client_problem:
+            raise problem(client_problem, "client")
 
         try:
             for slug, mode in self.stated_modes.items():
@@ -228,8 +229,9 @@ class PlanDatabase(Table):
         for name in self.secrets:
             _require_known(name, hidden, "secrets")
 
-        if written := [name for name in hidden if name in self.binding_properties]:
-            raise problem(f"{written[0]} is a secret: name it in secrets, and do not write it here", "secrets")
+        for name in hidden:
+            if name in self.binding_properties:
+                raise problem(f"{name} is a secret: name it in secrets, and do not write it here", "secrets")
 
         return self
 
@@ -292,16 +294,15 @@ class PlanMatrix(PlanColumns):
     def _check(self) -> Self:
         """Columns whose default is not empty are written in every file."""
         for name, field in PlanMatrix.model_fields.items():
-            if (
-                name not in self.model_fields_set
-                and not field.exclude_if
-                and field.get_default(call_default_factory=True)
-            ):
+            if name in self.model_fields_set or field.exclude_if:
+                continue
+            if field.get_default(call_default_factory=True):
                 raise problem(f"{name} is missing", name)
 
         if self.max_measure_s < self.min_measure_s:
             raise problem("max_measure_s must not be less than min_measure_s", "max_measure_s")
-        if message := looks_problem(self.looks, self.repeats):
+        message = looks_problem(self.looks, self.repeats)
+        if message:
             raise problem(f"looks: {message}", "looks")
 
         return self
@@ -383,9 +384,10 @@ class PlanFile(Table):
 
         for table, rules in (("exclusions", self.exclusions), ("overrides", self.overrides)):
             for rule in rules:
-                for axis, roles in (("database", self.databases), ("workload", self.workloads)):
-                    if (role := getattr(rule.match, axis)) is not None:
-                        _require_known(role, roles, table, "match", axis)
+                if rule.match.database is not None:
+                    _require_known(rule.match.database, self.databases, table, "match", "database")
+                if rule.match.workload is not None:
+                    _require_known(rule.match.workload, self.workloads, table, "match", "workload")
 
         for override in self.overrides:
             for role in override.set.generators or ():
@@ -396,38 +398,39 @@ class PlanFile(Table):
 
 def planned(file: PlanFile) -> Plan:
     """The plan that expands into the runs of this file, its roles in the place of rows."""
-    databases = {
-        role: PlannedDatabase(
+    databases = {}
+    for role, database in file.databases.items():
+        cluster = file.clusters[database.cluster]
+        columns = {"client": "", "own_modes": {}, **database.model_dump(exclude={"cluster", "secrets"})}
+        databases[role] = PlannedDatabase(
             id=role,
             cluster_id=database.cluster,
             cluster_name=database.cluster,
-            provisioner=file.clusters[database.cluster].provisioner,
-            separates_cpus=file.clusters[database.cluster].separates_cpus,
-            machine_ids=tuple(
-                f"{database.cluster}/{number}" for number in range(1, len(file.clusters[database.cluster].nodes) + 1)
-            ),
-            **{"client": "", "own_modes": {}, **database.model_dump(exclude={"cluster", "secrets"})},
+            provisioner=cluster.provisioner,
+            separates_cpus=cluster.separates_cpus,
+            machine_ids=tuple(f"{database.cluster}/{number}" for number, _ in enumerate(cluster.nodes, 1)),
+            **columns,
         )
-        for role, database in file.databases.items()
-    }
+    generators = [
+        PlannedGenerator(role, role, generator.slots, f"{role}/1", {}) for role, generator in file.generators.items()
+    ]
     return Plan.model_construct(
         **{**dict(file.matrix), **file.procedure, "groups": tuple(file.groups)},
-        group_workloads={
-            name: PlannedWorkload(name, workload.name, workload.short_name, workload.properties)
-            for name, workload in file.group_workloads.items()
-        },
+        group_workloads=_plan_workloads(file.group_workloads),
         entries=tuple(Entry(databases[entry.database], entry.mode) for entry in file.entries),
-        workloads=tuple(
-            PlannedWorkload(role, workload.name, workload.short_name, workload.properties)
-            for role, workload in file.workloads.items()
-        ),
-        generators=tuple(
-            PlannedGenerator(role, role, generator.slots, f"{role}/1", {})
-            for role, generator in file.generators.items()
-        ),
+        workloads=tuple(_plan_workloads(file.workloads).values()),
+        generators=tuple(generators),
         exclusions=tuple(Rule(**rule.model_dump(exclude_none=True)) for rule in file.exclusions),
         overrides=tuple(Rule(**rule.model_dump(exclude_none=True, exclude={"rule"})) for rule in file.overrides),
     )
+
+
+def _plan_workloads(workloads: Mapping[str, PlanWorkload]) -> dict[str, PlannedWorkload]:
+    """By role or name, which also identify them."""
+    planned_workloads = {}
+    for role, workload in workloads.items():
+        planned_workloads[role] = PlannedWorkload(role, workload.name, workload.short_name, workload.properties)
+    return planned_workloads
 
 
 def twice_the_same(runs: Iterable[PlannedRun]) -> str:

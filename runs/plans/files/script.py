@@ -5,6 +5,7 @@
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -120,7 +121,7 @@ def repeat_script(plan_toml: str, loads: Mapping[str, Sequence[int]] | None = No
     head = [HEAD.format(name=plan.matrix.name), "", *_machine_lines(plan)]
     for station in stations:
         head += ["", *_station_lines(plan, station)]
-    lines = ["#!/usr/bin/env bash", *_commented(head), _FUNCTIONS.read_text(), *_flag_lines(plan, stations)]
+    lines = ["#!/usr/bin/env bash", *_comment_out(head), _FUNCTIONS.read_text(), *_flag_lines(plan, stations)]
     for station in stations:
         lines += ["", *_commands(plan, station)]
     return "\n".join([*lines, "", *_LAST_LINES])
@@ -156,32 +157,31 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
     if any(database.flavour == GO_FLAVOUR for database in plan.databases.values()):
         raise PlanRefused("The script starts Java clients, and this plan uses go-ycsb. Import the plan.")
 
-    cells: dict[tuple[str, str], list[Cell]] = {}
+    cells: defaultdict[tuple[str, str], list[Cell]] = defaultdict(list)
+    runs = []
     try:
-        runs = [
-            run
-            for run in expand(planned(plan)).runs
-            if run.phase == "load" or run.sweep.name not in loads or run.rung in loads[run.sweep.name]
-        ]
-        for run in runs:
-            key = (run.sweep.entry.database.id, run.sweep.entry.mode)
-            cells.setdefault(key, []).append(
-                Cell(run, cell_name(run), list_clients(plan, run), tuple(list_group_clients(plan, run)))
-            )
+        for run in expand(planned(plan)).runs:
+            if run.phase != "load" and run.rung not in loads.get(run.sweep.name, (run.rung,)):
+                continue
+            runs.append(run)
+            cell = Cell(run, cell_name(run), list_clients(plan, run), tuple(list_group_clients(plan, run)))
+            cells[run.sweep.entry.database.id, run.sweep.entry.mode].append(cell)
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"This plan cannot be run: {error}") from None
 
-    if twice := twice_the_same(runs):
-        raise PlanRefused(f"This plan cannot be run: {twice}")
+    problem = twice_the_same(runs)
+    if problem:
+        raise PlanRefused(f"This plan cannot be run: {problem}")
 
     stations = []
     for entry in plan.entries:
         role, database = entry.database, plan.databases[entry.database]
-        if (role, entry.mode) in cells:
-            # Two databases may have one name; their roles differ.
-            name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
-            system = load_catalog().system(database.system, database.flavour, database.stated_modes)
-            stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
+        if (role, entry.mode) not in cells:
+            continue
+        # Two databases may have one name; their roles differ.
+        name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
+        system = load_catalog().system(database.system, database.flavour, database.stated_modes)
+        stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
 
     return tuple(stations)
 
@@ -190,26 +190,35 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     """The properties of each client of a run, as Benchsite's load generators have them."""
     count = run.clients
     (first, inserting), *_ = _number_inserting(run)
-    targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
-    threads = split(run.threads, count, noun="threads")
+    seconds = None
+    if run.phase == "measure":
+        seconds = duration_s(plan.matrix, run.target_ops_s)
 
-    return tuple(
-        client_properties_for_run(
+    clients = []
+    loads = zip(split(run.threads, count, noun="threads"), _split_target(run.target_ops_s, count), strict=True)
+    for number, (threads, target_ops_s) in enumerate(loads):
+        properties = client_properties_for_run(
             run.properties,
             phase=run.phase,
             client=number,
             clients=count,
-            threads=threads[number],
-            target_ops_s=target,
-            duration_s=duration_s(plan.matrix, run.target_ops_s) if run.phase == "measure" else None,
+            threads=threads,
+            target_ops_s=target_ops_s,
+            duration_s=seconds,
             warmup_s=plan.matrix.warmup_s,
-            binding_properties=_binding_properties(run, run.properties),
+            binding_properties=_select_binding_properties(run, run.properties),
             among_inserting=(first + number, inserting),
-            open_load=_open_load(plan.matrix, run.target_ops_s, client=number, clients=run.clients, run=run.name),
+            open_load=_build_open_load(plan.matrix, run.target_ops_s, client=number, clients=count, run=run.name),
             is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
         )
-        for number, target in enumerate(targets)
-    )
+        clients.append(properties)
+    return tuple(clients)
+
+
+def _split_target(target_ops_s: int | None, clients: int) -> Sequence[int | None]:
+    if not target_ops_s:
+        return [None] * clients
+    return split(target_ops_s, clients, noun="operations per second")
 
 
 def _number_inserting(run: PlannedRun) -> list[tuple[int, int]]:
@@ -217,7 +226,7 @@ def _number_inserting(run: PlannedRun) -> list[tuple[int, int]]:
     return number_inserting([(run.properties, run.clients), *groups])
 
 
-def _binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[str, str]:
+def _select_binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[str, str]:
     """Without an address."""
     entry = run.sweep.entry
     database = entry.database
@@ -227,46 +236,45 @@ def _binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> dict[st
         system, mode, database.binding_properties, host="127.0.0.1", port=1, workload=workload
     )
     # Where a URL has the address, whoever repeats the plan writes it, with the options that are here by their names.
-    of_binding = {
+    properties = {
         **system.check_binding_properties(database.binding_properties), **with_address, **mode.client_properties
     }  # fmt: skip
     addresses = system.binding.endpoint.addresses
-    return {name: value for name, value in of_binding.items() if name not in addresses}
+    return {name: value for name, value in properties.items() if name not in addresses}
 
 
 def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]:
     """The clients of the groups beside a run, as Benchsite's load generators have them."""
-    for planned_group, (first, inserting) in zip(run.groups, _number_inserting(run)[1:], strict=True):
+    _, *inserting_of_groups = _number_inserting(run)
+    for planned_group, (first, inserting) in zip(run.groups, inserting_of_groups, strict=True):
         group, count = planned_group.group, len(planned_group.generators)
         warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.target_ops_s)
         if group.start_s is not None:
             start_s = warmup_s + plan.matrix.settle_s + group.start_s
             warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
 
-        targets: list[int | None] = [None] * count
-        if group.target_ops_s:
-            targets = [*split(group.target_ops_s, count, noun="operations per second")]
-        threads = split(group.threads, count, noun="threads")
-        for number, target in enumerate(targets):
+        targets = _split_target(group.target_ops_s, count)
+        loads = zip(split(group.threads, count, noun="threads"), targets, strict=True)
+        for number, (threads, target_ops_s) in enumerate(loads):
             properties = client_properties_for_run(
                 planned_group.properties,
                 phase=run.phase,
                 client=number,
                 clients=count,
-                threads=threads[number],
-                target_ops_s=target,
+                threads=threads,
+                target_ops_s=target_ops_s,
                 duration_s=seconds,
                 warmup_s=warmup_s,
-                binding_properties=_binding_properties(run, planned_group.properties),
+                binding_properties=_select_binding_properties(run, planned_group.properties),
                 among_inserting=(first + number, inserting),
-                open_load=_open_load(
+                open_load=_build_open_load(
                     group, group.target_ops_s, client=number, clients=count, run=f"{run.name} {group.name}"
                 ),
             )
             yield slug(group.name), start_s, properties
 
 
-def _open_load(
+def _build_open_load(
     load: PlanMatrix | PlanGroup, target_ops_s: int | None, *, client: int, clients: int, run: str
 ) -> dict[str, str] | None:
     if not load.arrivals or not target_ops_s:
@@ -303,43 +311,43 @@ def _commands(plan: PlanFile, station: Station) -> list[str]:
     """The part of the script that runs one station."""
     system, binding = station.system, station.system.binding
     mode = system.mode(station.mode)
-    port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""
-    stock = ""
-    if not system.own_client:
-        stock = binding.name
-    if system.slug in STOCK_ALIKE and not mode.client_properties and not any(map(_needs_own_client, station.cells)):
-        stock = system.recognition.bindings[0]
-    ours = ""
+    port = ""
+    if binding.endpoint.port:
+        port = binding.properties[binding.endpoint.port].default or ""
+    own_class, stock_client = "", binding.name
     if system.own_client:
-        ours = binding.java_class
-    words = ("station", station.name, binding.endpoint.host, binding.endpoint.port, port or "",
-             binding.endpoint.password, ours, stock)  # fmt: skip
-    lines = [_quoted(words)]
+        own_class, stock_client = binding.java_class, ""
+    if system.slug in STOCK_ALIKE and not mode.client_properties and not any(map(_needs_own_client, station.cells)):
+        stock_client = system.recognition.bindings[0]
+    words = ("station", station.name, binding.endpoint.host, binding.endpoint.port, port,
+             binding.endpoint.password, own_class, stock_client)  # fmt: skip
+    lines = [_quote(words)]
     for name, text in _server_files(plan, station).items():
         lines += _here_document(f"file {shlex.quote(name)}", text)
 
-    shared: dict[str, str] = {}
+    written: dict[str, str] = {}
     for cell in station.cells:
-        if (properties := _shared_properties(station, cell)) != shared:
-            shared = properties
+        shared = _find_shared_properties(station, cell)
+        if shared != written:
+            written = shared
             lines += _here_document("workload", render_properties(shared))
-        own = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
-        own += [
-            f"#group={group}\n#start={start_s}\n{render_properties(properties).strip()}"
-            for group, start_s, properties in cell.group_clients
-        ]
-        lines.append(_quoted(("cell", cell.name, cell.run.phase, *own)))
+        clients = [render_properties(dict(client.items() - shared.items())).strip() for client in cell.clients]
+        for group, start_s, properties in cell.group_clients:
+            clients.append(f"#group={group}\n#start={start_s}\n{render_properties(properties).strip()}")
+        lines.append(_quote(("cell", cell.name, cell.run.phase, *clients)))
 
     return lines
 
 
 def _needs_own_client(cell: Cell) -> bool:
-    clients = [cell.clients[0], *(properties for *_, properties in cell.group_clients)]
-    is_open = any(OPEN_RATE in client for client in clients)
-    return is_open or any(map(list_own_properties, clients)) or CLIENT_COUNT in cell.clients[0]
+    first = cell.clients[0]
+    if CLIENT_COUNT in first:
+        return True
+    clients = [first, *(properties for *_, properties in cell.group_clients)]
+    return any(OPEN_RATE in client or list_own_properties(client) for client in clients)
 
 
-def _shared_properties(station: Station, cell: Cell) -> dict[str, str]:
+def _find_shared_properties(station: Station, cell: Cell) -> dict[str, str]:
     """The properties that all cells of this workload and phase have in common."""
     run = cell.run
     common = set(cell.clients[0].items())
@@ -408,31 +416,34 @@ def _station_lines(plan: PlanFile, station: Station) -> list[str]:
 def _machine_lines(plan: PlanFile) -> list[str]:
     """What it ran on, in which order, and what was reset."""
     matrix = plan.matrix
-    lines = [
-        f"{role}: {len(cluster.nodes)} node(s), each {_facts(cluster.nodes[0] if cluster.nodes else Facts())}"
-        for role, cluster in plan.clusters.items()
-    ]
+    lines = []
+    for role, cluster in plan.clusters.items():
+        node = cluster.nodes[0] if cluster.nodes else Facts()
+        lines.append(f"{role}: {len(cluster.nodes)} node(s), each {_describe_facts(node)}")
     for role, generator in plan.generators.items():
-        shared = ""
+        line = f"{role}: {matrix.processes_per_generator} client(s), {_describe_facts(generator.facts)}"
         if generator.shares:
-            shared = f", on a machine of {', '.join(generator.shares)}"
-        lines.append(f"{role}: {matrix.processes_per_generator} client(s), {_facts(generator.facts)}{shared}")
+            line += f", on a machine of {', '.join(generator.shares)}"
+        lines.append(line)
 
     for group in plan.groups:
         where = f"{group.generators} of the last ones" if group.generators else "each of the others"
         lines.append(CLIENT_GROUP.format(group=group.name, where=where))
 
     lines.append(ORDER_OF_STATIONS.format(order=matrix.order.replace("_", " ")))
-    resets = [(level, reset) for level, reset in matrix.resets.items() if reset != "keep"]
-    return [*lines, *(RESET_BEFORE.format(level=level, reset=reset) for level, reset in resets)]
+    for level, reset in matrix.resets.items():
+        if reset != "keep":
+            lines.append(RESET_BEFORE.format(level=level, reset=reset))
+    return lines
 
 
-def _facts(facts: Facts) -> str:
-    texts = [
-        f"{facts.cores} cores" if facts.cores else "",
-        f"{size(facts.memory_bytes)} of memory" if facts.memory_bytes else "",
-    ]
-    return ", ".join(text for text in texts if text) or "facts not stated"
+def _describe_facts(facts: Facts) -> str:
+    texts = []
+    if facts.cores:
+        texts.append(f"{facts.cores} cores")
+    if facts.memory_bytes:
+        texts.append(f"{size(facts.memory_bytes)} of memory")
+    return ", ".join(texts) or "facts not stated"
 
 
 def _here_document(command: str, text: str) -> list[str]:
@@ -443,11 +454,11 @@ def _here_document(command: str, text: str) -> list[str]:
     return [f"{command} <<'{end}'", text.rstrip("\n"), end]
 
 
-def _quoted(words: Iterable[str]) -> str:
+def _quote(words: Iterable[str]) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def _commented(lines: Sequence[str]) -> list[str]:
+def _comment_out(lines: Sequence[str]) -> list[str]:
     """Lines of comments; a character that is not printable becomes a blank."""
     comments = []
     for line in "\n".join(lines).split("\n"):
