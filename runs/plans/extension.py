@@ -30,21 +30,22 @@ def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ..
     no whole number is left.
     """
     loads = sorted(values)
-    best = max(loads, key=lambda load: values[load])
+    best = max(loads, key=values.__getitem__)
+    position = loads.index(best)
     if best == loads[-1]:
         step = MAX_STEP
         if len(loads) > 1:
             step = best / loads[-2]
         step = min(max(step, MIN_STEP), MAX_STEP)
-        return (math.ceil(best * step), math.ceil(best * step**2))
+        return math.ceil(best * step), math.ceil(best * step**2)
 
     if best == loads[0]:
         below = {max(round(best / MAX_STEP), lowest), max(round(best / MAX_STEP**2), lowest)} - {best}
         if below:
             return tuple(sorted(below))
 
-    at = loads.index(best)
-    gaps = sorted(pairwise(loads[max(at - 1, 0) : at + 2]), key=lambda gap: gap[1] / gap[0], reverse=True)
+    gaps = list(pairwise(loads[max(position - 1, 0) : position + 2]))
+    gaps.sort(key=lambda gap: gap[1] / gap[0], reverse=True)
     rungs: list[int] = []
     for low, high in gaps:
         rungs += _thirds(low, high)
@@ -120,15 +121,16 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
 
     last, rungs = next_rungs(locked)
     text = f"Two more rungs, by {user.get_username()}."
-    is_target = locked.ladder == Matrix.Ladder.TARGET
-    loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
-    queued = runs.filter(repeat__lte=max(matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
     repeats = 1
     if matrix.search is None:
-        repeats = queued or matrix.repeats
+        foreseen = runs.filter(repeat__lte=max(matrix.looks, default=0))
+        repeats = foreseen.aggregate(last=Max("repeat"))["last"] or matrix.repeats
 
-    return [
-        lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None)
-        for threads, target_ops_s in loads
-        for _ in range(repeats)
-    ]
+    queued = []
+    for rung in rungs:
+        threads, target_ops_s = rung, None
+        if locked.ladder == Matrix.Ladder.TARGET:
+            threads, target_ops_s = last.threads, rung
+        for _ in range(repeats):
+            queued.append(lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None))
+    return queued

@@ -1,8 +1,9 @@
 """The plan as plain values: what `expand` and `preview` read, apart from any row."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -240,7 +241,8 @@ def rungs_problem(rungs: Sequence[int], ladder: str, *, searches: bool) -> str:
 
 def generator_counts_problem(counts: Sequence[int], generators: int) -> str:
     """What is wrong with the numbers of load generators of a plan that has so many for its ladder; empty: nothing."""
-    if repeated := [count for count in counts if counts.count(count) > 1]:
+    repeated = [count for count in counts if counts.count(count) > 1]
+    if repeated:
         return GENERATORS_TWICE.format(count=min(repeated))
     if counts and generators and max(counts) > generators:
         return FEWER_GENERATORS.format(count=max(counts), generators=counted(generators, "load generator"))
@@ -261,25 +263,28 @@ def build_plan(
     generators: Iterable[LoadGenerator],
 ) -> Plan:
     """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
-    planned = {database.pk: _database(database) for database, _ in entries}
+    databases = {database.pk: database for database, _ in entries}
+    planned = {key: _read_database(database) for key, database in databases.items()}
+    planned_entries = []
+    for database, mode in entries:
+        for build in matrix.builds or [None]:
+            planned_entries.append(Entry(planned[database.pk], mode, build))
+    columns = {name: getattr(matrix, name) for name in (*PlanColumns.model_fields, *UNSHARED)}
     return Plan.model_construct(
-        **{name: getattr(matrix, name) for name in (*PlanColumns.model_fields, *UNSHARED)},
+        **columns,
         groups=tuple(PlanGroup.model_construct(**group) for group in matrix.groups),
         group_workloads=_find_group_workloads(matrix),
-        entries=tuple(
-            Entry(planned[database.pk], mode, build)
-            for (database, mode), build in product(entries, matrix.builds or [None])
-        ),
-        workloads=tuple(map(_workload, workloads)),
-        generators=tuple(read_generator(generator) for generator in generators),
-        exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions),
-        overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides),
-        measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
+        entries=tuple(planned_entries),
+        workloads=tuple(map(_read_workload, workloads)),
+        generators=tuple(map(read_generator, generators)),
+        exclusions=tuple(Rule(rule["match"], reason=rule.get("reason", "")) for rule in matrix.exclusions),
+        overrides=tuple(Rule(rule["match"], set=rule["set"]) for rule in matrix.overrides),
+        measured_ops_s=_find_measured_ops_s(matrix, list(databases.values()), workloads),
         min_window_s=find_min_window_s(matrix.team_id, matrix.purpose),
     )
 
 
-def _workload(workload: Workload) -> PlannedWorkload:
+def _read_workload(workload: Workload) -> PlannedWorkload:
     return PlannedWorkload(str(workload.pk), workload.name, workload.short_name, workload.properties)
 
 
@@ -288,10 +293,10 @@ def _find_group_workloads(matrix: Matrix) -> dict[str, PlannedWorkload]:
         return {}
     names = [group["workload"] for group in matrix.groups]
     rows = Workload.objects.filter(team=matrix.team_id, name__in=names)
-    return {workload.name: _workload(workload) for workload in rows}
+    return {workload.name: _read_workload(workload) for workload in rows}
 
 
-def _measured_ops_s(
+def _find_measured_ops_s(
     matrix: Matrix, databases: Sequence[Database], workloads: Iterable[Workload]
 ) -> dict[tuple[str, ...], dict[int, float]]:
     if matrix.warmup_s + matrix.min_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
@@ -305,10 +310,10 @@ def _measured_ops_s(
         .annotate(highest=Max("throughput_ops_s"))
         .order_by()
     )  # fmt: skip
-    rates: dict[tuple[str, ...], dict[int, float]] = {}
-    for database, mode, workload, threads, highest in rows:
-        rates.setdefault((str(database), mode, str(workload)), {})[threads] = highest
-    return rates
+    rates: defaultdict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
+    for database_id, mode, workload_id, threads, highest in rows:
+        rates[str(database_id), mode, str(workload_id)][threads] = highest
+    return dict(rates)
 
 
 def stored_plan(matrix: Matrix) -> Plan:
@@ -320,36 +325,36 @@ def stored_plan(matrix: Matrix) -> Plan:
         workloads=list(matrix.workloads.order_by("name")),
         generators=list(matrix.load_generators.select_related("machine").order_by("name")),
     )
-    return plan.model_copy(update={"overheads": _measured_overheads(matrix)})
+    return plan.model_copy(update={"overheads": _compute_overheads(matrix)})
 
 
-def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
+def _compute_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
     """Medians over the successful runs of a matrix's trial runs, by database and mode."""
     rows = Run.objects.filter(matrix__trial_of=matrix, status=Status.SUCCEEDED, throughput_ops_s__gt=0)
-    values: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for database, mode, phase, spec, rate, started, finished in rows.order_by().values_list(
-        "sweep__database_id", "mode", "phase", "spec", "throughput_ops_s", "started_at", "finished_at"
-    ):
-        lists = values.setdefault((str(database), mode), {"run_s": [], "load_s": [], "load_records_s": []})
-        assert started is not None and finished is not None and rate is not None  # It succeeded.
-        seconds = (finished - started).total_seconds()
-        before_s = warm_up_s(spec["workload"]["properties"])
+    columns = ("sweep__database_id", "mode", "phase", "spec", "throughput_ops_s", "started_at", "finished_at")
+    samples: defaultdict[tuple[str, str], defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for database_id, mode, phase, spec, ops_s, started_at, finished_at in rows.order_by().values_list(*columns):
+        assert started_at is not None and finished_at is not None and ops_s is not None  # It succeeded.
+        measured = samples[str(database_id), mode]
+        seconds = (finished_at - started_at).total_seconds()
         if phase == Phase.MEASURE:
-            lists["run_s"].append(
-                max(seconds - max_warmup_s(spec["window"]) - spec["window"]["min_measure_s"] - TAIL_S - before_s, 0)
-            )
+            window = spec["window"]
+            planned_s = max_warmup_s(window) + window["min_measure_s"] + TAIL_S
+            planned_s += warm_up_s(spec["workload"]["properties"])
+            measured["run_s"].append(max(seconds - planned_s, 0))
             continue
-        loading_s = spec["dataset"]["records"] / rate
-        lists["load_s"].append(max(seconds - loading_s, 0))
+        loading_s = spec["dataset"]["records"] / ops_s
+        measured["load_s"].append(max(seconds - loading_s, 0))
         if loading_s >= MIN_LOADING_S:
-            lists["load_records_s"].append(rate)
-    return {
-        key: Overhead(**{name: median(measured) for name, measured in lists.items() if measured})
-        for key, lists in values.items()
-    }
+            measured["load_records_s"].append(ops_s)
+
+    overheads = {}
+    for key, measured in samples.items():
+        overheads[key] = Overhead(**{name: median(values) for name, values in measured.items()})
+    return overheads
 
 
-def _database(database: Database) -> PlannedDatabase:
+def _read_database(database: Database) -> PlannedDatabase:
     return PlannedDatabase(
         id=str(database.pk),
         name=database.name,
@@ -400,9 +405,12 @@ def _find_refusals(cluster: Cluster, facts: Mapping[str, str]) -> dict[str, str]
 def _node_facts(facts: Mapping[str, Mapping[str, object]]) -> dict[str, float]:
     node_facts = {}
     for name, sources in NODE_FACTS.items():
-        values = [parse_number(fact(facts, source)) for source in sources]
-        node_facts[name] = next((value for value in values if value is not None), None)
-    return {name: value for name, value in node_facts.items() if value is not None}
+        for source in sources:
+            value = parse_number(fact(facts, source))
+            if value is not None:
+                node_facts[name] = value
+                break
+    return node_facts
 
 
 def read_generator(generator: LoadGenerator) -> PlannedGenerator:

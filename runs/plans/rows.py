@@ -20,7 +20,7 @@ def insert(
     matrix: Matrix, plan: Plan, expansion: Expansion, specs: Mapping[int, RunSpec], *, by: str
 ) -> dict[int, Run]:
     """Store all rows; answers the runs by their positions. The caller holds the transaction."""
-    sweeps = {planned.key: _sweep(matrix, plan, planned) for planned in expansion.sweeps}
+    sweeps = {planned.key: _build_sweep(matrix, plan, planned) for planned in expansion.sweeps}
     for planned in reversed(expansion.runs):
         # The first run of a sweep is the last to say what the sweep is.
         for column, value in sweep_columns(specs[planned.position]).items():
@@ -32,14 +32,15 @@ def insert(
         needs = None
         if planned.needs is not None:
             needs = runs[planned.needs]
-        runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], needs)
+        spec, sweep = specs[planned.position], sweeps[planned.sweep.key]
+        runs[planned.position] = _build_run(matrix, planned, spec, sweep, needs)
 
     Run.objects.bulk_create(runs.values())
     RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=by) for run in runs.values())
     return runs
 
 
-def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
+def _build_sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
     return Sweep(
         team_id=matrix.team_id,
         matrix=matrix,
@@ -55,8 +56,13 @@ def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep) -> Sweep:
     )
 
 
-def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs: Run | None) -> Run:
-    has_faults = bool(spec.get("faults"))
+def _build_run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs: Run | None) -> Run:
+    key, excluded_reason = config_key(spec), ""
+    # Histories, noise floors and baselines are of tests, and neither a trial nor a run with faults is one.
+    if spec.get("faults"):
+        key, excluded_reason = "", EXCLUDED_REASON
+    if matrix.trial_of_id:
+        key = ""
     build = planned.sweep.entry.build
     code: dict[str, Any] = {}
     if build:
@@ -72,9 +78,8 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, needs
         phase=planned.phase,
         name=planned.name,
         spec=spec,
-        # Histories, noise floors and baselines are of tests, and neither a trial nor a run with faults is one.
-        config_key="" if matrix.trial_of_id or has_faults else config_key(spec),
-        excluded_reason=EXCLUDED_REASON if has_faults else "",
+        config_key=key,
+        excluded_reason=excluded_reason,
         **code,
         system=spec["system"],
         mode=spec["mode"]["slug"],
@@ -108,7 +113,13 @@ def build_spec(
     database, build, workload = planned.sweep.entry.database, planned.sweep.entry.build, planned.sweep.workload
     system = catalog.system(database.system, database.flavour, database.own_modes)
     mode = system.mode(planned.sweep.entry.mode)
+    # Secrets stay with the Database: a spec is for ever, and is shown.
     secrets = secret_properties(system)
+    binding_properties = {name: value for name, value in database.binding_properties.items() if name not in secrets}
+    version = database.version
+    if build and build["version"]:
+        version = build["version"]
+    length_s = measure_s(plan, planned.target_ops_s)
     spec: RunSpec = {
         "version": SPEC_VERSION,
         "phase": planned.phase,
@@ -119,11 +130,10 @@ def build_spec(
         "database": {
             "id": database.id,
             "name": database.name,
-            "version": (build and build["version"]) or database.version,
+            "version": version,
             "replication_factor": database.replication_factor,
             "settings": dict(database.settings),
-            # Secrets stay with the Database: a spec is for ever, and is shown.
-            "binding_properties": {n: v for n, v in database.binding_properties.items() if n not in secrets},
+            "binding_properties": binding_properties,
         },
         "mode": {
             "slug": mode.slug,
@@ -146,8 +156,8 @@ def build_spec(
         "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": planned.processes},
         "window": {
             "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
-            "min_measure_s": measure_s(plan, planned.target_ops_s),
-            "max_measure_s": measure_s(plan, planned.target_ops_s),
+            "min_measure_s": length_s,
+            "max_measure_s": length_s,
             "min_operations": plan.min_operations,
         },
         "client": client,

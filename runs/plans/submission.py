@@ -60,9 +60,9 @@ def submit(matrix: Matrix, user: User | None) -> None:
 
 def first_decision(run: Run) -> SearchDecision:
     """The step of a search that ordered its first trial."""
-    is_probe = run.sweep is not None and run.sweep.ladder == Matrix.Ladder.TARGET
-    sentence = f"Measure what {run.threads} threads reach" + (" without a target." if is_probe else ".")
-    rule = Rule.PROBE if is_probe else Rule.START
+    rule, sentence = Rule.START, f"Measure what {run.threads} threads reach."
+    if run.sweep is not None and run.sweep.ladder == Matrix.Ladder.TARGET:
+        rule, sentence = Rule.PROBE, f"Measure what {run.threads} threads reach without a target."
     return SearchDecision(sweep=run.sweep, number=1, run=run, rule=rule, state=State.SEARCHING, sentence=sentence)
 
 
@@ -74,20 +74,15 @@ def wake_scheduler() -> None:
 
 def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     expansion = expand(plan)
-    facts = _Facts(plan)
-    by = "benchsite"
+    machines = _MachineSpecs(plan)
+    specs = {planned.position: _build_spec(plan, planned, machines) for planned in expansion.runs}
+    submitter = "benchsite"
     if user:
-        by = user.get_username()
-    runs = rows.insert(
-        matrix,
-        plan,
-        expansion,
-        {planned.position: _build_spec(plan, planned, facts) for planned in expansion.runs},
-        by=by,
-    )
+        submitter = user.get_username()
+    runs = rows.insert(matrix, plan, expansion, specs, by=submitter)
     if plan.search is not None:
-        first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
-        SearchDecision.objects.bulk_create(first_decision(run) for run in first.values())
+        probes = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
+        SearchDecision.objects.bulk_create(first_decision(run) for run in probes.values())
 
     through = Run.load_generators.through
     through.objects.bulk_create(
@@ -97,34 +92,34 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     )
 
 
-class _Facts:
+class _MachineSpecs:
     """Clusters, generators and machines as they are at submission, read once for all runs."""
 
     def __init__(self, plan: Plan) -> None:
-        clusters = Cluster.objects.filter(pk__in={e.database.cluster_id for e in plan.entries})
-        self.clusters: dict[str, ClusterSpec] = {
-            str(cluster.pk): {
+        self.clusters: dict[str, ClusterSpec] = {}
+        clusters = Cluster.objects.filter(pk__in={entry.database.cluster_id for entry in plan.entries})
+        for cluster in clusters.prefetch_related("nodes__machine"):
+            self.clusters[str(cluster.pk)] = {
                 "id": str(cluster.pk),
                 "name": cluster.name,
                 "provisioner": cluster.provisioner,
                 "machines": [build_machine_spec(node.machine) for node in cluster.nodes.all()],
                 "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
             }
-            for cluster in clusters.prefetch_related("nodes__machine")
-        }
-        generators = LoadGenerator.objects.filter(pk__in=[g.id for g in plan.generators]).select_related("machine")
-        self.generators: dict[str, GeneratorSpec] = {
-            str(g.pk): {"id": str(g.pk), "name": g.name, "machine": build_machine_spec(g.machine)} for g in generators
-        }
-        self.ycsb_versions = {str(g.pk): _ycsb_versions(g) for g in generators}
+
+        self.generators: dict[str, GeneratorSpec] = {}
+        self.ycsb_versions: dict[str, dict[str, str]] = {}
+        generators = LoadGenerator.objects.filter(pk__in=[generator.id for generator in plan.generators])
+        for generator in generators.select_related("machine"):
+            key, machine = str(generator.pk), build_machine_spec(generator.machine)
+            self.generators[key] = {"id": key, "name": generator.name, "machine": machine}
+            self.ycsb_versions[key] = _get_ycsb_versions(generator)
 
 
-def _ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
+def _get_ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
     """By binding; nothing where an earlier release stored something else."""
     versions = generator.facts.get("ycsb_versions")
-    if not isinstance(versions, dict):
-        return {}
-    return versions
+    return versions if isinstance(versions, dict) else {}
 
 
 def build_machine_spec(machine: Machine) -> MachineSpec:
@@ -132,7 +127,7 @@ def build_machine_spec(machine: Machine) -> MachineSpec:
     return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
 
 
-def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
+def _build_spec(plan: Plan, planned: PlannedRun, machines: _MachineSpecs) -> RunSpec:
     database = planned.sweep.entry.database
     binding, generator = database.binding, planned.generators[0]
     return rows.build_spec(
@@ -142,10 +137,10 @@ def _build_spec(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
             "flavour": database.flavour,
             "binding": binding,
             "digest": generator.bindings[binding],
-            "ycsb_version": facts.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
+            "ycsb_version": machines.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
         },
-        cluster=facts.clusters[database.cluster_id],
-        generators=facts.generators,
+        cluster=machines.clusters[database.cluster_id],
+        generators=machines.generators,
     )
 
 

@@ -36,34 +36,31 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
     if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
         raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
 
+    columns = {**TRIAL, "rungs": _select_ends(locked.rungs)}
     # The first trial of a search over targets has no target either.
-    is_probed = locked.search is not None and locked.ladder == Matrix.Ladder.TARGET
-    loads = {}
-    if is_probed:
-        loads = {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1], "arrivals": CLOSED}
+    if locked.search is not None and locked.ladder == Matrix.Ladder.TARGET:
+        columns |= {"ladder": Matrix.Ladder.THREADS, "rungs": [locked.threads or 1], "arrivals": CLOSED}
     trial = clone(
         locked,
         name=f"{locked.name[:110]} (trial)",
         by=user,
         trial_of=locked,
-        exclusions=[*locked.exclusions, *_untouchable(locked)],
-        overrides=list(_overrides(locked)),
-        tags=[*dict.fromkeys([*locked.tags, TAG])],
+        exclusions=[*locked.exclusions, *_exclude_external(locked)],
+        overrides=list(_shrink_overrides(locked)),
+        tags=list(dict.fromkeys([*locked.tags, TAG])),
         groups=[{**group, "start_s": None, "length_s": None} for group in locked.groups],
-        **{**TRIAL, "rungs": _ends(locked.rungs), **loads},
+        **columns,
     )
     submit(trial, user)
     return trial
 
 
-def _ends(rungs: list[int]) -> list[int]:
+def _select_ends(rungs: list[int]) -> list[int]:
     """The first and the last rung of a ladder."""
-    if rungs:
-        return [*dict.fromkeys([rungs[0], rungs[-1]])]
-    return []
+    return list(dict.fromkeys([*rungs[:1], *rungs[-1:]]))
 
 
-def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:
+def _exclude_external(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """Exclusions of external servers whose system has no tables: a trial would replace the data set that they hold."""
     for entry in matrix.entries.select_related("database__cluster"):
         system = load_catalog().system(entry.database.system, entry.database.flavour)
@@ -74,12 +71,12 @@ def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:
             }
 
 
-def _overrides(matrix: Matrix) -> Iterator[dict[str, Any]]:
+def _shrink_overrides(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """The plan's overrides with the ends of their ladders, and for every workload a small data set of its own."""
     for rule in matrix.overrides:
         changes = {name: value for name, value in rule["set"].items() if name not in ("recordcount", "table")}
         if "rungs" in changes:
-            changes["rungs"] = _ends(changes["rungs"])
+            changes["rungs"] = _select_ends(changes["rungs"])
         if changes:
             yield {"match": rule["match"], "set": changes}
     for workload in matrix.workloads.all():

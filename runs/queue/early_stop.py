@@ -33,12 +33,16 @@ def stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     ended.sort(key=lambda run: (run.finished_at, run.pk))
     queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
     # What a person has asked for since is run.
-    if text := _two_failures(ended):
+    failure = _explain_two_failures(ended)
+    if failure:
         queued = queued.filter(created_at__lte=ended[-1].finished_at)
-        _cancel(queued, Reason.CELL_PAUSED, f"{capfirst(text)}. Resume runs what is left.")
-    elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
-        is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
-        queued = queued.filter(is_beyond, created_at__lte=ended[0].finished_at)
+        _cancel(queued, Reason.CELL_PAUSED, f"{capfirst(failure)}. Resume runs what is left.")
+        return
+
+    rungs = rungs_beyond(sweep.ladder, ended, runs)
+    if matrix.stops_early and rungs:
+        column = "target_ops_s" if sweep.ladder == Matrix.Ladder.TARGET else "threads"
+        queued = queued.filter(**{f"{column}__in": rungs}, created_at__lte=ended[0].finished_at)
         _cancel(queued, Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
 
 
@@ -64,9 +68,9 @@ def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
         by_target[run.load].append(run)
 
     met, missed = [], []
-    for target, of_target in by_target.items():
-        values = [run.throughput_ops_s for run in of_target if run.throughput_ops_s and not run.excluded_reason]
-        rejected = any(run.verdict == Verdict.REJECT and not run.verdict_override for run in of_target)
+    for target, target_runs in by_target.items():
+        values = [run.throughput_ops_s for run in target_runs if run.throughput_ops_s and not run.excluded_reason]
+        rejected = any(run.verdict == Verdict.REJECT and not run.verdict_override for run in target_runs)
         if values and statistics.median(values) < SUSTAINED * target:
             missed.append(target)
         elif values and not rejected:
@@ -76,14 +80,13 @@ def missed_below_met(runs: Iterable[Run], repeats: int) -> list[Run]:
     return [by_target[target][-1] for target in contradicted if len(by_target[target]) <= repeats]
 
 
-def _two_failures(ended: Sequence[Run]) -> str:
+def _explain_two_failures(ended: Sequence[Run]) -> str:
     """Why the last rung failed, where the last two that ended are different rungs and failed, not by infrastructure."""
-    last = ended[-2:]
-    failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last)
-    is_pair = len({run.load for run in last}) == 2
-    if failed and is_pair:
-        return str(last[-1].get_reason_display())
-    return ""
+    last_two = ended[-2:]
+    failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last_two)
+    if not failed or len({run.load for run in last_two}) < 2:
+        return ""
+    return str(ended[-1].get_reason_display())
 
 
 def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[int]:
@@ -106,11 +109,11 @@ def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[
         highest = max(medians.values(), default=math.inf)
         saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
 
-    beyond = [load for load in medians if load > saturation]
-    best = max(medians, key=lambda load: medians[load], default=0)
-    last = math.inf
-    if len(beyond) >= RUNGS_BEYOND:
-        last = max(best, beyond[RUNGS_BEYOND - 1])
+    measured_beyond = [load for load in medians if load > saturation]
+    if len(measured_beyond) < RUNGS_BEYOND:
+        return set()
+    fastest = max(medians, key=medians.__getitem__)
+    last = max(fastest, measured_beyond[RUNGS_BEYOND - 1])
     started = {run.load for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
     unmeasured = {run.load for run in runs} - values.keys() - started
     return {load for load in unmeasured if load > last}

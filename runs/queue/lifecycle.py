@@ -315,7 +315,8 @@ def complete(run_id: uuid.UUID, text: str, **fields: Any) -> None:
         reason=Reason.NOT_NEEDED,
         reason_detail="The run that it was to repeat was completed from late output.",
     )
-    if matrix_id := Run.objects.values_list("matrix_id", flat=True).get(pk=run_id):
+    matrix_id = Run.objects.values_list("matrix_id", flat=True).get(pk=run_id)
+    if matrix_id:
         Ending.objects.create(matrix_id=matrix_id)
     wake_scheduler()
 
@@ -605,33 +606,33 @@ def _copy(
         rerun_of = run
     if repeat is None:
         rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
-        looks = []
+        last_repeat = rung.aggregate(last=Max("repeat"))["last"] or 0
         if run.matrix and run.phase == Phase.MEASURE and load is None:
-            looks = run.matrix.looks
-        repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
+            last_repeat = max(last_repeat, *run.matrix.looks, 0)
+        repeat = last_repeat + 1
 
     assert run.sweep is not None
     spec = correct_names(run, correct_sign_in(run))
-    key = run.config_key  # Empty: trial runs count in no history.
     if spec != run.spec:
         rename_sweep(run.sweep, run.spec, spec)
-    if key and spec != run.spec:
-        key = config_key(spec)
-    if load is not None:
-        spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
-        key = config_key(spec) if key else ""
-        name = run_name(run.sweep.name, threads, target_ops_s, repeat)
+    if load is None:
+        name = _rename_repeat(run, spec, repeat)
     else:
-        bare = rename(run.name.removesuffix(BRACKET) if run.is_bracket else run.name, run.spec, spec)
-        name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
+        spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
+        name = run_name(run.sweep.name, threads, target_ops_s, repeat)
+    key = run.config_key  # Empty: trial runs count in no history.
+    if key and (load is not None or spec != run.spec):
+        key = config_key(spec)
 
-    last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0
+    position = run.position
+    if queued_at is None:
+        position = (Run.objects.filter(matrix=run.matrix_id).aggregate(last=Max("position"))["last"] or 0) + 1
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,
         phase=run.phase, name=name, spec=spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
         config_key=key, commit=run.commit, branch=run.branch, committed_at=run.committed_at,
         workload_name=run.workload_name, purpose=run.purpose, threads=threads, target_ops_s=target_ops_s,
-        repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
+        repeat=repeat, position=position, priority=run.priority, needs=needs,
         excluded_reason=EXCLUDED_REASON if spec.get("faults") else "",
         rerun_of=rerun_of, expected_s=run.expected_s, generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
@@ -641,3 +642,11 @@ def _copy(
     if text:
         RunEvent.objects.create(run=again, kind="status", new=again.status, actor=actor, text=text)
     return again
+
+
+def _rename_repeat(run: Run, spec: RunSpec, repeat: int) -> str:
+    """The run's name with the names of `spec` and the number of the repeat."""
+    suffix = BRACKET if run.is_bracket else ""
+    name = rename(run.name.removesuffix(suffix), run.spec, spec)
+    base, *_ = name.rsplit(" r", 1)
+    return f"{base} r{repeat}{suffix}"

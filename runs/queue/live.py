@@ -11,10 +11,10 @@ histograms and are never averaged: of several clients the highest is shown, and 
 import json
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from typing import NamedTuple, TypedDict, cast
 from uuid import UUID
 
@@ -105,9 +105,7 @@ class LiveSeries:
 
     @property
     def current_ops_s(self) -> float | None:
-        if self.rate_ops_s:
-            return self.rate_ops_s[-1]
-        return None
+        return self.rate_ops_s[-1] if self.rate_ops_s else None
 
     @property
     def elapsed_s(self) -> float:
@@ -200,11 +198,11 @@ def read(run_id: UUID | str, after: int | None = None, *, newest: int | None = N
     except RedisError as error:
         log.debug("No live view of %s: %s", run_id, error)
         return NO_LIVE_VIEW
-    said = [_said(fields) for _, fields in reversed(cast(list[tuple[str, dict[str, str]]], entries))]
-    return merge(said, after=after)
+    oldest_first = reversed(cast(list[tuple[str, dict[str, str]]], entries))
+    return merge([_parse_entry(fields) for _, fields in oldest_first], after=after)
 
 
-def _said(fields: Mapping[str, str]) -> Said:
+def _parse_entry(fields: Mapping[str, str]) -> Said:
     return Said(
         client_number=int(fields["c"]),
         elapsed_s=float(fields["e"]),
@@ -216,103 +214,112 @@ def _said(fields: Mapping[str, str]) -> Said:
     )
 
 
-def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
+def merge(lines: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     """The pure part of `read`: status lines in, one series out.
 
     A client's second is its own `elapsed_s` shifted by when it began, so that the jitter of when a line was read makes
     no holes. What a line says holds for every second since the line before it.
     """
-    clients: dict[int, list[Said]] = {}
-    for one in said:
-        clients.setdefault(one.client_number, []).append(one)
-
-    if not clients:
+    by_client: defaultdict[int, list[Said]] = defaultdict(list)
+    for line in lines:
+        by_client[line.client_number].append(line)
+    if not by_client:
         return LiveSeries(available=True)
 
-    began = {number: min(line.at_epoch_s - line.elapsed_s for line in lines) for number, lines in clients.items()}
-    first = min(began.values())
-    slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
-    seconds = _whole_seconds(slots, after)
-    lines_by_second = [_lines_at(slots, second) for second in seconds]
-    every = chain.from_iterable(by.values() for by in slots.values())
-    names = set().union(*(line.by_operation for line in every))
+    began_s = {
+        number: min(line.at_epoch_s - line.elapsed_s for line in client_lines)
+        for number, client_lines in by_client.items()
+    }
+    first_s = min(began_s.values())
+    by_second = {
+        number: _assign_seconds(client_lines, began_s[number] - first_s) for number, client_lines in by_client.items()
+    }
+    seconds = _list_reported_seconds(by_second, after)
+    lines_by_second = [_select_lines(by_second, second) for second in seconds]
+    names: set[str] = set()
+    for client_seconds in by_second.values():
+        names.update(*(line.by_operation for line in client_seconds.values()))
 
     return LiveSeries(
         available=True,
         seconds=seconds,
         rate_ops_s=tuple(sum(line.rate_ops_s for line in lines) for lines in lines_by_second),
-        operations={name: _operation(name, lines_by_second) for name in sorted(names)},
-        clients=tuple(_client(number, clients[number], slots[number], after) for number in sorted(clients)),
+        operations={name: _merge_operation(name, lines_by_second) for name in sorted(names)},
+        clients=tuple(
+            _build_client(number, by_client[number], by_second[number], after) for number in sorted(by_client)
+        ),
     )
 
 
-def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
-    slots: dict[int, Said] = {}
+def _assign_seconds(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
+    """Each second since the first client began, with the line that speaks for it."""
+    by_second: dict[int, Said] = {}
     previous: int | None = None
     for line in lines:
-        slot = round(offset_s + line.elapsed_s)
-        begin = slot
+        end = begin = round(offset_s + line.elapsed_s)
         if previous is not None:
-            begin = max(previous + 1, slot - MAX_HOLD_S + 1)
-        for second in range(begin, slot + 1):
-            slots.setdefault(second, line)
-        previous = slot if previous is None else max(previous, slot)
-    return slots
+            begin = max(previous + 1, end - MAX_HOLD_S + 1)
+        for second in range(begin, end + 1):
+            by_second.setdefault(second, line)
+        previous = end if previous is None else max(previous, end)
+    return by_second
 
 
-def _whole_seconds(slots: Mapping[int, Mapping[int, Said]], after: int | None) -> tuple[int, ...]:
-    seconds = sorted(set().union(*slots.values()))
-    newest = seconds[-1]
-    while seconds and newest - seconds[-1] < LATE_S and any(seconds[-1] not in by for by in slots.values()):
+def _list_reported_seconds(by_second: Mapping[int, Mapping[int, Said]], after: int | None) -> tuple[int, ...]:
+    """The newest seconds only where every client has reported them."""
+    seconds = sorted(set().union(*by_second.values()))
+    latest_complete = seconds[-1] - LATE_S
+    while seconds and seconds[-1] > latest_complete and len(_select_lines(by_second, seconds[-1])) < len(by_second):
         seconds.pop()
-    return tuple(s for s in seconds if after is None or s > after)
+    return tuple(second for second in seconds if after is None or second > after)
 
 
-def _lines_at(slots: Mapping[int, Mapping[int, Said]], second: int) -> list[Said]:
-    return [by[second] for by in slots.values() if second in by]
+def _select_lines(by_second: Mapping[int, Mapping[int, Said]], second: int) -> list[Said]:
+    """Those of all clients that speak for a second."""
+    return [client_lines[second] for client_lines in by_second.values() if second in client_lines]
 
 
-def _operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:
+def _merge_operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:
     rates: list[float | None] = []
     means: list[float | None] = []
     p99s: list[float | None] = []
-    for every in lines_by_second:
-        lines = [line for line in every if name in line.by_operation]
-        statuses = [line.by_operation[name] for line in lines]
-        rates.append(sum(_share(line, name) for line in lines) if lines else None)
+    for lines in lines_by_second:
+        stating = [line for line in lines if name in line.by_operation]
+        statuses = [line.by_operation[name] for line in stating]
+        rates.append(sum(_compute_rate(line, name) for line in stating) if stating else None)
         means.append(_weighted_mean(statuses))
-        p99s.append(max((p99 for status in statuses if (p99 := status.get("p99_us")) is not None), default=None))
+        p99s.append(max((status["p99_us"] for status in statuses if "p99_us" in status), default=None))
     return OperationSeries(tuple(rates), tuple(means), tuple(p99s))
 
 
-def _share(said: Said, name: str) -> float:
+def _compute_rate(line: Said, name: str) -> float:
     """An operation's part of a client's rate, by the counts of the same line."""
-    counts = sum(status.get("count", 0.0) for status in said.by_operation.values())
-    if counts:
-        return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts
-    return 0.0
+    counts = sum(status.get("count", 0.0) for status in line.by_operation.values())
+    if not counts:
+        return 0.0
+    return line.rate_ops_s * line.by_operation[name].get("count", 0.0) / counts
 
 
 def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
     measured = [
         (status["count"], status["mean_us"]) for status in statuses if "count" in status and "mean_us" in status
     ]
-    count = sum(weight for weight, _ in measured)
-    if count:
-        return sum(weight * mean for weight, mean in measured) / count
-    return None
+    total = sum(count for count, _ in measured)
+    if not total:
+        return None
+    return sum(count * mean for count, mean in measured) / total
 
 
-def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after: int | None) -> ClientSeries:
+def _build_client(number: int, lines: Sequence[Said], by_second: Mapping[int, Said], after: int | None) -> ClientSeries:
     newest = lines[-1]
-    seconds = tuple(s for s in sorted(slots) if after is None or s > after)
+    seconds = tuple(second for second in sorted(by_second) if after is None or second > after)
     return ClientSeries(
         number=number,
         elapsed_s=newest.elapsed_s,
         operations_total=newest.operations_total,
         rate_ops_s=newest.rate_ops_s,
         seconds=seconds,
-        rates_ops_s=tuple(slots[s].rate_ops_s for s in seconds),
+        rates_ops_s=tuple(by_second[second].rate_ops_s for second in seconds),
         p99_us={name: status["p99_us"] for name, status in newest.by_operation.items() if "p99_us" in status},
         lines=tuple(line.text for line in lines[-5:]),
     )

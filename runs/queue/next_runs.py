@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Max, OuterRef, Q
 from django.utils.text import capfirst
 
 from benchsite.core.formatting import counted, latency, percent, throughput
@@ -88,7 +88,10 @@ def steer(matrix_ids: Collection[UUID]) -> None:
         for sweep_id in _open_sweeps(matrix):
             try:
                 with transaction.atomic():
-                    _search_on(sweep_id) if matrix.search is not None else stop_early(matrix, sweep_id)
+                    if matrix.search is not None:
+                        _search_on(sweep_id)
+                    else:
+                        stop_early(matrix, sweep_id)
             except DATABASE_ERRORS:
                 raise
             except Exception as error:
@@ -125,20 +128,17 @@ def _search_on(sweep_id: UUID) -> None:
         return
 
     newest = trials[-1]
+    if newest.trial is None and (newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT):
+        _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", last.low, last.high)
+        return
     if newest.trial is None:
-        is_over = newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT
-        if is_over:
-            _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
-        else:
-            _order(
-                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), newest.run.load,
-                capfirst(newest.text),
-            )  # fmt: skip
+        repetition = Step(State.SEARCHING, Rule.REPEAT, last.low, last.high)
+        _order(sweep, newest.run, repetition, newest.run.load, capfirst(newest.text))
         return
 
     step = next_step(sweep, trials)
     if step.next_load is not None:
-        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        _order(sweep, newest.run, step, step.next_load, _explain_step(step, sweep, newest))
         return
 
     _end_with_answer(sweep, step, trials)
@@ -164,9 +164,9 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
         step = None  # A higher target would measure the clients again.
     answered = Q(run__isnull=False, state__in=ANSWERED)
     if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
-        step, newest = replace(step, state=State(last.state)), trials[-1]
+        step = replace(step, state=State(last.state))
         assert step.next_load is not None
-        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        _order(sweep, trials[-1].run, step, step.next_load, _explain_step(step, sweep, trials[-1]))
         return
 
     is_known = step is None and is_confirmed(probe, targets)
@@ -180,11 +180,11 @@ def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> No
     A target that was sustained is no limit, of clients or database.
     """
     is_target = sweep.ladder == Matrix.Ladder.TARGET
-    load = step.high if is_target else best_load([t.trial for t in trials if t.trial])
+    load = step.high if is_target else best_load([trial.trial for trial in trials if trial.trial])
     if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(load, trials):
         step = replace(step, state=State.CLIENT_LIMITED)
     value = ceiling_ops_s(sweep, step, trials)
-    _end(sweep.pk, step.state, _answer(step, sweep, value, trials), step.low, step.high, value)
+    _end(sweep.pk, step.state, _explain_answer(step, sweep, value, trials), step.low, step.high, value)
 
 
 def _repeats(sweep: Sweep) -> int:
@@ -244,8 +244,13 @@ def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
 
 def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
     """The throughput of the runs without a target, and the trials of targets."""
-    probes = [trial.trial.throughput_ops_s for trial in trials if trial.trial and not trial.run.target_ops_s]
-    return statistics.fmean(probes), [trial.trial for trial in trials if trial.trial and trial.run.target_ops_s]
+    probes_ops_s, targets = [], []
+    for run_trial in trials:
+        if run_trial.trial and run_trial.run.target_ops_s:
+            targets.append(run_trial.trial)
+        elif run_trial.trial:
+            probes_ops_s.append(run_trial.trial.throughput_ops_s)
+    return statistics.fmean(probes_ops_s), targets
 
 
 def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
@@ -262,10 +267,8 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
     failed = [trial for trial in targets if not trial.sustained]
     if failed and all(trial.is_short for trial in failed):
         return capacity_ops_s(probe, targets)
-    at_low = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
-    if at_low:
-        return statistics.fmean(at_low)
-    return None
+    low_ops_s = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
+    return statistics.fmean(low_ops_s) if low_ops_s else None
 
 
 def get_trials(sweep: Sweep) -> list[RunTrial]:
@@ -275,24 +278,23 @@ def get_trials(sweep: Sweep) -> list[RunTrial]:
     runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
     spec = search_spec(sweep)
     sets = {stored.run_id: stored for stored in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
-    findings: dict[UUID, dict[str, str]] = defaultdict(dict)
-    for run_id, check, severity in Finding.objects.filter(measurement_set__in=sets.values()).values_list(
-        "measurement_set__run", "check_id", "severity"
-    ):
-        findings[run_id][check] = severity
+    severities: dict[UUID, dict[str, str]] = defaultdict(dict)
+    findings = Finding.objects.filter(measurement_set__in=sets.values())
+    for run_id, check, severity in findings.values_list("measurement_set__run", "check_id", "severity"):
+        severities[run_id][check] = severity
 
-    limits = _latencies(list(sets.values()), spec["slo"])
-    is_target = sweep.ladder == Matrix.Ladder.TARGET
-    return [
-        _trial(
-            run, sets.get(run.pk), findings[run.pk], spec, limits.get(run.pk),
-            is_probe=is_target and not run.target_ops_s,
+    latencies_us = _get_latencies_us(list(sets.values()), spec["slo"])
+    trials = []
+    for run in runs:
+        is_probe = sweep.ladder == Matrix.Ladder.TARGET and not run.target_ops_s
+        trial = _judge_trial(
+            run, sets.get(run.pk), severities[run.pk], spec, latencies_us.get(run.pk), is_probe=is_probe
         )
-        for run in runs
-    ]  # fmt: skip
+        trials.append(trial)
+    return trials
 
 
-def _latencies(sets: Sequence[MeasurementSet], slo: SloSpec | None) -> dict[UUID, float]:
+def _get_latencies_us(sets: Sequence[MeasurementSet], slo: SloSpec | None) -> dict[UUID, float]:
     if slo is None:
         return {}
     rows = Measurement.objects.filter(
@@ -301,10 +303,10 @@ def _latencies(sets: Sequence[MeasurementSet], slo: SloSpec | None) -> dict[UUID
     return {run_id: value for run_id, value in rows if value is not None}
 
 
-def _trial(
+def _judge_trial(
     run: Run,
     cut: MeasurementSet | None,
-    findings: dict[str, str],
+    severities: dict[str, str],
     spec: SearchSpec,
     latency_us: float | None,
     *,
@@ -317,10 +319,11 @@ def _trial(
             cause = run.needs
         return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
 
-    rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
-    if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
-        named = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(rejected_by - OVERLOAD))
-        text = run.excluded_reason or f"rejected by {', '.join(named)}"
+    rejected_by = {check for check, severity in severities.items() if severity == Verdict.REJECT}
+    disqualifying = sorted(rejected_by - OVERLOAD)
+    if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and disqualifying):
+        checks = (f"{TITLES.get(check, '')} ({check})".strip() for check in disqualifying)
+        text = run.excluded_reason or f"rejected by {', '.join(checks)}"
         return RunTrial(run, None, f"{run.name} is not counted: {text}.")
     if run.throughput_ops_s is None or cut is None:
         return RunTrial(run, None, f"{run.name} has no throughput.")
@@ -353,9 +356,12 @@ def _trial(
         if latency_us > slo["limit_us"]:
             broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
 
-    trial = Trial(run.load, reached, not broken, is_short)
-    client_limited = any(findings.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
-    return RunTrial(run, trial, f"not sustained: {', '.join(broken)}" if broken else "sustained", client_limited)
+    text = "sustained"
+    if broken:
+        text = f"not sustained: {', '.join(broken)}"
+    trial = Trial(load=run.load, throughput_ops_s=reached, sustained=not broken, is_short=is_short)
+    client_limited = any(severities.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
+    return RunTrial(run, trial, text, client_limited)
 
 
 def _ended_since(run: Run, decision: SearchDecision) -> bool:
@@ -371,9 +377,11 @@ def _is_client_limited(load: int | None, trials: Sequence[RunTrial]) -> bool:
 
 def _order(sweep: Sweep, run: Run, step: Step, load: int, text: str) -> None:
     """The next trial, as a run in the place of the last one."""
-    is_target = sweep.ladder == Matrix.Ladder.TARGET and (step.rule != Rule.REPEAT or run.target_ops_s)
-    threads, target = (run.threads, load) if is_target else (load, None)
     repeats = step.rule == Rule.REPEAT
+    threads, target = load, None
+    # A probe that is repeated has no target.
+    if sweep.ladder == Matrix.Ladder.TARGET and (run.target_ops_s or not repeats):
+        threads, target = run.threads, load
     trial = lifecycle.run_at(run, threads, target, text, queued_at=run.created_at, repeats=repeats)
     _decide(sweep.pk, step.rule, step.state, text, step.low, step.high, run=trial)
 
@@ -395,15 +403,18 @@ def _decide(
     run: Run | None = None,
     value: float | None = None,
 ) -> None:
-    last = SearchDecision.objects.filter(sweep=sweep_id).order_by("number").last()
+    last_number = SearchDecision.objects.filter(sweep=sweep_id).aggregate(last=Max("number"))["last"] or 0
     SearchDecision.objects.create(
-        sweep_id=sweep_id, number=(last.number if last else 0) + 1, run=run, rule=rule, state=state, sentence=text,
-        low=low, high=high, value_ops_s=value,
-    )  # fmt: skip
-
-
-def _bounds(decision: SearchDecision) -> tuple[int | None, int | None]:
-    return decision.low, decision.high
+        sweep_id=sweep_id,
+        number=last_number + 1,
+        run=run,
+        rule=rule,
+        state=state,
+        sentence=text,
+        low=low,
+        high=high,
+        value_ops_s=value,
+    )
 
 
 def named_load(sweep: Sweep, load: int | None) -> str:
@@ -415,19 +426,19 @@ def named_load(sweep: Sweep, load: int | None) -> str:
     return counted(load, "thread")
 
 
-def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
+def _explain_step(step: Step, sweep: Sweep, last: RunTrial) -> str:
     """Why this load is next, in one sentence."""
     load, low, high = (named_load(sweep, value) for value in (step.next_load, step.low, step.high))
     # After a search over targets, the last run may be a lower rung of its curve, or one without a result.
-    is_threads = sweep.ladder == Matrix.Ladder.THREADS
-    before = named_load(sweep, last.trial.load if is_threads and last.trial else step.low)
-    ends = "the peak"
-    if not is_threads:
-        ends = f"{low} and {high}"
+    previous, ends = low, f"{low} and {high}"
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        ends = "the peak"
+        if last.trial:
+            previous = named_load(sweep, last.trial.load)
 
     return {
         Rule.START: START_BELOW.format(load=load),
-        Rule.RAISE: GO_UP.format(before=before, load=load),
+        Rule.RAISE: GO_UP.format(before=previous, load=load),
         Rule.LOWER: GO_DOWN.format(load=load),
         Rule.BISECT: BETWEEN_BOUNDS.format(load=load, ends=ends),
         Rule.DECIDE: ONE_MORE_DECIDES.format(load=load),
@@ -435,7 +446,7 @@ def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
     }[step.rule]  # fmt: skip
 
 
-def _answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
+def _explain_answer(step: Step, sweep: Sweep, value: float | None, trials: Sequence[RunTrial]) -> str:
     low, high = named_load(sweep, step.low), named_load(sweep, step.high)
     between = f"Sustained: {low}. Not sustained: {high}."
     if sweep.ladder == Matrix.Ladder.THREADS:

@@ -66,33 +66,37 @@ def is_over(matrices: Iterable[Matrix]) -> bool:
 
 def note_finished(matrix: Matrix) -> bool:
     """Tell of a finished matrix; again when runs were added since, or late output completed one that had failed."""
-    numbers = _numbers(matrix)
+    counts = _count_runs(matrix)
+    highest = _find_highest(matrix)
+    text = _list_highest(highest)
     # What failed first, a load or a run: what was cancelled after it mostly is for its sake.
-    first = Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
+    failed = Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
     first_failure = None
-    if first:
-        first_failure = _as_data(first)
+    if failed:
+        first_failure = _describe_failure(failed)
+        text = f"{first_failure['text']}\n{text}"
     data = {
         "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
-        "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
-        "loads": {"failed": numbers["loads_failed"]},
+        "runs": {name: counts[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
+        "loads": {"failed": counts["loads_failed"]},
         "first_failure": first_failure,
-        "highest": _highest(matrix),
+        "highest": highest,
     }
     last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]
-    notices_made = notices.note(
+    failures = counts["failed"] + counts["loads_failed"]
+    notice = notices.note(
         "matrix_finished",
         matrix.team,
-        subject=f"{matrix.name}: {_in_words(numbers)}",
-        text="\n".join([*([_cause(first)] if first else []), _text(data["highest"])]),  # type: ignore[arg-type]
+        subject=f"{matrix.name}: {_summarise(counts)}",
+        text=text,
         path=reverse("matrix", args=[matrix.pk]),
         data=data,
-        key=f"matrix_finished:{matrix.pk}:{last}:{numbers['failed'] + numbers['loads_failed']}",
+        key=f"matrix_finished:{matrix.pk}:{last}:{failures}",
     )
-    return notices_made is not None
+    return notice is not None
 
 
-def _numbers(matrix: Matrix) -> dict[str, int]:
+def _count_runs(matrix: Matrix) -> dict[str, int]:
     """How the measured runs ended, how many of those that succeeded cannot be trusted, and how many loads failed."""
     measured = Q(phase=Phase.MEASURE)
     return Run.objects.filter(matrix=matrix).aggregate(
@@ -104,21 +108,20 @@ def _numbers(matrix: Matrix) -> dict[str, int]:
     )
 
 
-def _in_words(numbers: dict[str, int]) -> str:
-    rejected = ""
-    if numbers["rejected"]:
-        rejected = f" ({numbers['rejected']} rejected)"
-    runs = "runs"
-    if numbers["succeeded"] == 1:
-        runs = "run"
-    parts = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
-    parts += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
-    if loads := numbers["loads_failed"]:
-        parts.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
+def _summarise(counts: dict[str, int]) -> str:
+    runs = "run" if counts["succeeded"] == 1 else "runs"
+    succeeded = f"{counts['succeeded']} {runs} succeeded"
+    if counts["rejected"]:
+        succeeded += f" ({counts['rejected']} rejected)"
+    parts = [succeeded]
+    parts += [f"{counts[outcome]} {outcome}" for outcome in ("failed", "cancelled") if counts[outcome]]
+    if counts["loads_failed"]:
+        loads = "load" if counts["loads_failed"] == 1 else "loads"
+        parts.append(f"{counts['loads_failed']} {loads} failed")
     return ", ".join(parts)
 
 
-def _cause(run: Run) -> str:
+def _explain_failure(run: Run) -> str:
     """Why it failed, as one sentence: what its page says at more length."""
     detail = notices.one_line(run.reason_detail)
     if len(detail) > MAX_DETAIL:
@@ -129,23 +132,24 @@ def _cause(run: Run) -> str:
     return f"{cause}."
 
 
-def _as_data(run: Run) -> dict[str, str]:
-    return {"run": str(run.pk), "name": run.name, "phase": run.phase, "reason": run.reason, "text": _cause(run)}
+def _describe_failure(run: Run) -> dict[str, str]:
+    text = _explain_failure(run)
+    return {"run": str(run.pk), "name": run.name, "phase": run.phase, "reason": run.reason, "text": text}
 
 
-def _highest(matrix: Matrix) -> list[dict[str, object]]:
+def _find_highest(matrix: Matrix) -> list[dict[str, object]]:
     """The highest throughput that each sweep measured, rejected and excluded runs left out; of 20 sweeps at most."""
-    counted = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~Q(runs__verdict=Verdict.REJECT)
+    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~Q(runs__verdict=Verdict.REJECT)
     sweeps = (
         Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE)
-        .annotate(highest=Max("runs__throughput_ops_s", filter=counted))
+        .annotate(highest=Max("runs__throughput_ops_s", filter=counting))
         .exclude(highest=None)
         .order_by("-highest")
     )
     return [{"sweep": sweep.name, "throughput_ops_s": round(sweep.highest, 1)} for sweep in sweeps[:MAX_SWEEPS]]
 
 
-def _text(highest: list[dict[str, object]]) -> str:
+def _list_highest(highest: list[dict[str, object]]) -> str:
     if not highest:
         return NO_RESULT_COUNTS
     lines = [f"{line['sweep']}: {short(float(str(line['throughput_ops_s'])))} ops/s" for line in highest]

@@ -47,9 +47,8 @@ def export_plan(matrix: Matrix) -> str:
 
 def build_plan_file(matrix: Matrix) -> PlanFile:
     """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
-    entries = list(
-        matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
-    )
+    rows = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
+    entries = list(rows)
     workloads = _roles("workload", list(matrix.workloads.order_by("name")))
     generators = _roles("generator", list(matrix.load_generators.select_related("machine").order_by("name")))
     if not entries or not workloads or not generators:
@@ -60,8 +59,6 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     roles = {str(row.pk): role for role, row in chain(databases.items(), workloads.items())}
     roles_by_name = {generator.name: role for role, generator in generators.items()}
     cluster_roles = {cluster.pk: role for role, cluster in clusters.items()}
-    usual = profile(matrix.purpose)
-    used = get_thresholds(matrix.team, matrix.purpose)
     columns = {name: getattr(matrix, name) for name in PlanMatrix.model_fields}
     search = None
     if matrix.search:
@@ -70,59 +67,68 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
     return PlanFile.model_construct(
         catalog=load_catalog().digest,
         matrix=PlanMatrix.model_construct(**columns),
-        clusters={
-            role: ClusterRole.model_construct(
-                provisioner=cluster.provisioner,
-                separates_cpus=cluster.separates_cpus or cluster.provisioner == Provisioner.EXTERNAL,
-                nodes=[_facts(node.machine) for node in cluster.nodes.all()],
-            )
-            for role, cluster in clusters.items()
-        },
-        generators={
-            role: GeneratorRole.model_construct(
-                slots=generator.slots,
-                shares=[
-                    cluster
-                    for cluster, row in clusters.items()
-                    if generator.machine_id in {node.machine_id for node in row.nodes.all()}
-                ],
-                facts=_facts(generator.machine),
-            )
-            for role, generator in generators.items()
-        },
-        databases={role: _database(row, cluster_roles[row.cluster_id]) for role, row in databases.items()},
-        workloads={role: _workload(workload) for role, workload in workloads.items()},
+        clusters={role: _export_cluster(cluster) for role, cluster in clusters.items()},
+        generators={role: _export_generator(generator, clusters) for role, generator in generators.items()},
+        databases={role: _export_database(row, cluster_roles[row.cluster_id]) for role, row in databases.items()},
+        workloads={role: _export_workload(workload) for role, workload in workloads.items()},
         entries=[
             PlanEntry.model_construct(database=roles[str(entry.database_id)], mode=entry.mode) for entry in entries
         ],
         exclusions=[
-            Exclusion.model_construct(reason=str(rule.get("reason", "")), match=_cells(rule, roles))
+            Exclusion.model_construct(reason=str(rule.get("reason", "")), match=_export_cells(rule, roles))
             for rule in matrix.exclusions
             if _covers(rule, roles)
         ],
         overrides=[
             Override.model_construct(
-                rule=rule.get("rule") or "", match=_cells(rule, roles), set=_changes(rule["set"], roles_by_name)
+                rule=rule.get("rule") or "",
+                match=_export_cells(rule, roles),
+                set=_export_changes(rule["set"], roles_by_name),
             )
             for rule in matrix.overrides
             if _covers(rule, roles)
         ],
-        thresholds={name: getattr(used, name) for name in THRESHOLDS if getattr(used, name) != getattr(usual, name)},
+        thresholds=_list_replaced_thresholds(matrix),
         search=search,
         faults=[PlanFault.model_construct(**fault) for fault in matrix.faults],
         groups=[PlanGroup.model_construct(**group) for group in matrix.groups],
-        group_workloads=_group_workloads(matrix),
+        group_workloads=_export_group_workloads(matrix),
     )
 
 
-def _group_workloads(matrix: Matrix) -> dict[str, PlanWorkload]:
+def _export_cluster(cluster: Cluster) -> ClusterRole:
+    return ClusterRole.model_construct(
+        provisioner=cluster.provisioner,
+        separates_cpus=cluster.separates_cpus or cluster.provisioner == Provisioner.EXTERNAL,
+        nodes=[_export_facts(node.machine) for node in cluster.nodes.all()],
+    )
+
+
+def _export_generator(generator: LoadGenerator, clusters: Mapping[str, Cluster]) -> GeneratorRole:
+    """With the roles of the clusters that have a node on its machine."""
+    shares = []
+    for role, cluster in clusters.items():
+        if any(node.machine_id == generator.machine_id for node in cluster.nodes.all()):
+            shares.append(role)
+    return GeneratorRole.model_construct(slots=generator.slots, shares=shares, facts=_export_facts(generator.machine))
+
+
+def _list_replaced_thresholds(matrix: Matrix) -> dict[str, float]:
+    """Those of the team that are not the purpose's own."""
+    default, replaced = profile(matrix.purpose), get_thresholds(matrix.team, matrix.purpose)
+    thresholds = {name: getattr(replaced, name) for name in THRESHOLDS}
+    return {name: value for name, value in thresholds.items() if value != getattr(default, name)}
+
+
+def _export_group_workloads(matrix: Matrix) -> dict[str, PlanWorkload]:
     if not matrix.groups:
         return {}
     names = {group["workload"] for group in matrix.groups}
     rows = Workload.objects.filter(team=matrix.team_id, name__in=names).order_by("name")
-    if missing := sorted(names - {row.name for row in rows}):
+    missing = sorted(names - {row.name for row in rows})
+    if missing:
         raise PlanRefused(WORKLOAD_OF_GROUP_GONE.format(workload=missing[0]))
-    return {row.name: _workload(row) for row in rows}
+    return {row.name: _export_workload(row) for row in rows}
 
 
 def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:
@@ -131,15 +137,16 @@ def _roles(kind: str, rows: Sequence[Row]) -> dict[str, Row]:
     return {f"{kind}-{number}": row for number, row in enumerate(distinct.values(), 1)}
 
 
-def _facts(machine: Machine) -> Facts:
-    values = {name: machine.facts.get(name, {}).get("value") for name in Facts.model_fields}
-    facts: dict[str, Any] = {
-        name: int(value) for name, value in values.items() if isinstance(value, int | float) and value >= 0
-    }
+def _export_facts(machine: Machine) -> Facts:
+    facts: dict[str, Any] = {}
+    for name in Facts.model_fields:
+        value = machine.facts.get(name, {}).get("value")
+        if isinstance(value, int | float) and value >= 0:
+            facts[name] = int(value)
     return Facts.model_construct(**facts)
 
 
-def _database(database: Database, cluster: str) -> PlanDatabase:
+def _export_database(database: Database, cluster: str) -> PlanDatabase:
     settings, properties = dict(database.settings), dict(database.binding_properties)
     secrets: list[str] = []
     try:
@@ -151,22 +158,25 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
         addresses = system.binding.endpoint.addresses
         secrets = [name for name in hidden if properties.get(name)]
         left_out = {*hidden, *addresses}
-        kept = {name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)}
+        public = {
+            name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)
+        }
         try:
-            settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
+            settings, properties = system.check_settings(settings), system.check_binding_properties(public)
         except PropertyError as error:
             raise PlanRefused(f"{database.name}: {error}") from None
 
     columns: dict[str, Any] = {name: getattr(database, name, None) for name in PlanDatabase.model_fields}
-    own_modes = {
-        slug: PlanMode.model_construct(**{**mode, "durability": PlanDurability.model_construct(**mode["durability"])})
-        for slug, mode in database.own_modes.items()
-    }
-    changes = {"cluster": cluster, "own_modes": own_modes, "settings": settings, "secrets": secrets}
-    return PlanDatabase.model_construct(**{**columns, **changes, "binding_properties": properties})
+    own_modes = {}
+    for slug, mode in database.own_modes.items():
+        durability = PlanDurability.model_construct(**mode["durability"])
+        own_modes[slug] = PlanMode.model_construct(**{**mode, "durability": durability})
+    columns |= {"cluster": cluster, "own_modes": own_modes, "settings": settings, "secrets": secrets}
+    columns["binding_properties"] = properties
+    return PlanDatabase.model_construct(**columns)
 
 
-def _workload(workload: Workload) -> PlanWorkload:
+def _export_workload(workload: Workload) -> PlanWorkload:
     try:
         properties = check_workload(workload.properties)
     except PropertyError as error:
@@ -180,13 +190,20 @@ def _covers(rule: Mapping[str, Any], roles: Mapping[str, str]) -> bool:
     return all(key is None or str(key) in roles for key in keys)
 
 
-def _cells(rule: Mapping[str, Any], roles: Mapping[str, str]) -> Cells:
-    match = {axis: value for axis, value in rule["match"].items() if value is not None}
-    match |= {axis: roles[str(match[axis])] for axis in ("database", "workload") if axis in match}
-    return Cells.model_construct(**match | {axis: int(match[axis]) for axis in ("rung", "repeat") if axis in match})
+def _export_cells(rule: Mapping[str, Any], roles: Mapping[str, str]) -> Cells:
+    match: dict[str, Any] = {}
+    for axis, value in rule["match"].items():
+        if value is None:
+            continue
+        match[axis] = value
+        if axis in ("database", "workload"):
+            match[axis] = roles[str(value)]
+        elif axis in ("rung", "repeat"):
+            match[axis] = int(value)
+    return Cells.model_construct(**match)
 
 
-def _changes(changes: Mapping[str, Any], roles: Mapping[str, str]) -> Changes:
+def _export_changes(changes: Mapping[str, Any], roles: Mapping[str, str]) -> Changes:
     changes = dict(changes)
     if "generators" in changes:
         changes["generators"] = [roles[name] for name in changes["generators"] if name in roles]

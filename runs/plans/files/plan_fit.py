@@ -39,37 +39,44 @@ class Misfit:
 
 def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     """Everything at once, those that stop it first."""
-    all_ = [*_roles_lacking(file, chosen), *_clusters(file, chosen), *_databases(file, chosen), *_site(file, chosen)]
-    if not any(misfit.tone == "stop" for misfit in all_):
+    all_misfits = [
+        *_check_roles(file, chosen),
+        *_check_clusters(file, chosen),
+        *_check_databases(file, chosen),
+        *_check_site(file, chosen),
+    ]
+    if not any(misfit.tone == "stop" for misfit in all_misfits):
         planned_here = preview(plan_on(file, chosen))
-        all_ += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
-        all_ += [Misfit("note", "", check.message, check.check_id) for check in planned_here.rejections]
-        if twice := twice_the_same(_runs(file)):
-            all_.append(Misfit("stop", "", twice))
-    return tuple(sorted(all_, key=lambda misfit: misfit.tone != "stop"))
+        all_misfits += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
+        all_misfits += [Misfit("note", "", check.message, check.check_id) for check in planned_here.rejections]
+        twice = twice_the_same(_expand_runs(file))
+        if twice:
+            all_misfits.append(Misfit("stop", "", twice))
+    return tuple(sorted(all_misfits, key=lambda misfit: misfit.tone != "stop"))
 
 
 def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
     """The plan with the chosen machines in its roles. Names and ids of the rest are still the roles' own."""
-    bare = planned(file)
-    databases = {}
-    for entry in bare.entries:
+    plan = planned(file)
+    entries = []
+    for entry in plan.entries:
         database = entry.database
         secrets = {name: value for (role, name), value in chosen.secrets.items() if role == database.id and value}
-        databases[database.id] = replace(
+        placed = replace(
             database,
             binding_properties={**database.binding_properties, **secrets},
             **read_cluster(chosen.clusters[database.cluster_id], database.system, database.flavour),
         )
+        entries.append(Entry(placed, entry.mode))
     min_window_s = 0
     for cluster in chosen.clusters.values():
         min_window_s = find_min_window_s(cluster.team_id, file.matrix.purpose)
     generators = tuple(replace(read_generator(chosen.generators[role]), name=role) for role in file.generators)
-    entries = tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries)
-    return bare.model_copy(update={"entries": entries, "generators": generators, "min_window_s": min_window_s})
+    changes = {"entries": tuple(entries), "generators": generators, "min_window_s": min_window_s}
+    return plan.model_copy(update=changes)
 
 
-def _roles_lacking(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
+def _check_roles(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     for role in file.clusters:
         if role not in chosen.clusters:
             yield Misfit("stop", role, f"Choose a cluster for {role}.")
@@ -82,26 +89,29 @@ def _roles_lacking(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
             text = f"{generator.name} is chosen for {taken[generator.pk]} and {role}: each role needs one of its own."
             yield Misfit("stop", role, text)
         taken.setdefault(generator.pk, role)
-        yield from _weaker(role, f"Load generator {generator.name}", file.generators[role].facts, generator.machine)
+        name = f"Load generator {generator.name}"
+        yield from _compare_cores(role, name, file.generators[role].facts, generator.machine)
 
 
-def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
+def _check_clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     for role, cluster in chosen.clusters.items():
-        meant, nodes = file.clusters[role], list(cluster.nodes.all())
-        if len(nodes) != len(meant.nodes):
-            there, here = counted(len(meant.nodes), "node"), counted(len(nodes), "node")
-            yield Misfit("note", role, f"The plan has {there} and {cluster.name} has {here}: the numbers will differ.")
-        if cluster.provisioner != meant.provisioner:
-            text = f"The plan's servers were {_started(meant.provisioner)}, those of {cluster.name} are "
-            yield Misfit("note", role, f"{text}{_started(cluster.provisioner)}.")
-        elif cluster.separates_cpus != meant.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL:
-            divided = "separated" if meant.separates_cpus else "not separated"
-            there = f"The cores of servers and clients on one machine were {divided} in the plan"
-            text = f"{there}; those of {cluster.name} are"
-            yield Misfit("note", role, f"{text}{' not' if meant.separates_cpus else ''}: the numbers will differ.")
-        for node, facts in zip(nodes, meant.nodes, strict=False):
-            yield from _weaker(role, f"Node {node.position + 1} of {cluster.name}", facts, node.machine)
-        yield from _memory(file, role, cluster)
+        stated, nodes = file.clusters[role], list(cluster.nodes.all())
+        if len(nodes) != len(stated.nodes):
+            stated_nodes, chosen_nodes = counted(len(stated.nodes), "node"), counted(len(nodes), "node")
+            text = f"The plan has {stated_nodes} and {cluster.name} has {chosen_nodes}: the numbers will differ."
+            yield Misfit("note", role, text)
+        if cluster.provisioner != stated.provisioner:
+            text = f"The plan's servers were {_describe_start(stated.provisioner)}, those of {cluster.name} are "
+            yield Misfit("note", role, f"{text}{_describe_start(cluster.provisioner)}.")
+        elif cluster.separates_cpus != stated.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL:
+            plan_state, cluster_state = "not separated", "are"
+            if stated.separates_cpus:
+                plan_state, cluster_state = "separated", "are not"
+            text = f"The cores of servers and clients on one machine were {plan_state} in the plan"
+            yield Misfit("note", role, f"{text}; those of {cluster.name} {cluster_state}: the numbers will differ.")
+        for node, facts in zip(nodes, stated.nodes, strict=False):
+            yield from _compare_cores(role, f"Node {node.position + 1} of {cluster.name}", facts, node.machine)
+        yield from _check_memory(file, role, cluster)
         machines = {node.machine_id for node in nodes}
         for name, generator in chosen.generators.items():
             if generator.machine_id in machines and role not in file.generators[name].shares:
@@ -109,47 +119,50 @@ def _clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
                 yield Misfit("note", name, f"{text}Compare shapes, not numbers.")
 
 
-def _started(provisioner: str) -> str:
+def _describe_start(provisioner: str) -> str:
     return {"external": RUN_BY_OTHERS, "docker": "containers"}.get(provisioner, "started by Benchsite")
 
 
-def _weaker(role: str, name: str, facts: Facts, machine: Machine) -> Iterator[Misfit]:
+def _compare_cores(role: str, name: str, facts: Facts, machine: Machine) -> Iterator[Misfit]:
     cores = machine.facts.get("cores", {}).get("value")
     if facts.cores and cores and cores != facts.cores:
         yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts.cores}.")
 
 
-def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
+def _check_memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
     """The data set against the memory of the nodes that hold it."""
     sizes = [node.machine.facts.get("memory_bytes", {}).get("value") for node in cluster.nodes.all()]
-    runs = [run for run in _runs(file) if run.sweep.entry.database.cluster_id == role]
-    if not runs or not sizes or not all(sizes):
+    needed = 0.0
+    for run in _expand_runs(file):
+        database = run.sweep.entry.database
+        if database.cluster_id == role:
+            stored = run.dataset.records * run.dataset.record_bytes * database.stored_copies
+            needed = max(needed, stored * STORAGE_FACTOR)
+    if not sizes or not all(sizes):
         return
-    need = max(r.dataset.records * r.dataset.record_bytes * r.sweep.entry.database.stored_copies for r in runs)
-    held, there = need * STORAGE_FACTOR, sum(sizes)
-    meant = sum(facts.memory_bytes or 0 for facts in file.clusters[role].nodes)
-    if held > there and not (meant and held > meant):
+    available = sum(sizes)
+    stated = sum(facts.memory_bytes or 0 for facts in file.clusters[role].nodes)
+    if needed > available and not (stated and needed > stated):
         yield Misfit(
             "note", role,
-            f"The data set takes about {size(held)} and {cluster.name} has {size(there)} of memory: "
+            f"The data set takes about {size(needed)} and {cluster.name} has {size(available)} of memory: "
             "where the plan read from memory, this will read from disk or fail.",
         )  # fmt: skip
 
 
-def _runs(file: PlanFile) -> tuple[PlannedRun, ...]:
+def _expand_runs(file: PlanFile) -> tuple[PlannedRun, ...]:
     try:
         return expand(planned(file)).runs
     except PropertyError:
         return ()
 
 
-def _databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
-    here = Database.objects.filter(cluster__in=list(chosen.clusters.values())).values_list(
-        "cluster_id", "system", "version", "name"
-    )
+def _check_databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
+    rows = Database.objects.filter(cluster__in=list(chosen.clusters.values()))
+    stored = rows.values_list("cluster_id", "system", "version", "name")
     for role, database in file.databases.items():
         cluster = chosen.clusters.get(database.cluster)
-        for cluster_id, system, version, name in here:
+        for cluster_id, system, version, name in stored:
             if cluster and cluster_id == cluster.pk and system == database.system and version != database.version:
                 planned_version = database.version or "of unknown version"
                 yield Misfit(
@@ -165,17 +178,20 @@ def _databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
             yield Misfit("stop", role, f"{database.name}: {error}")
 
 
-def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
+def _check_site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     if file.catalog and file.catalog != load_catalog().digest:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
+    default = team_profile = profile(file.matrix.purpose)
     team = next((cluster.team_id for cluster in chosen.clusters.values()), None)
-    mine = get_thresholds(team, file.matrix.purpose) if team else profile(file.matrix.purpose)
+    if team:
+        team_profile = get_thresholds(team, file.matrix.purpose)
     for name in sorted(THRESHOLDS):
-        theirs = file.thresholds.get(name, getattr(profile(file.matrix.purpose), name))
-        if theirs != getattr(mine, name):
+        stated = file.thresholds.get(name, getattr(default, name))
+        limit = getattr(team_profile, name)
+        if stated != limit:
             yield Misfit(
                 "note", "",
-                f"Check {THRESHOLDS[name].check_id} ({name}) had the limit {exact(theirs)} there, "
-                f"and {exact(getattr(mine, name))} here.",
+                f"Check {THRESHOLDS[name].check_id} ({name}) had the limit {exact(stated)} there, "
+                f"and {exact(limit)} here.",
             )  # fmt: skip

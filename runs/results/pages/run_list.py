@@ -46,8 +46,9 @@ def mentions(team: Team, word: str) -> Q:
         | ~Q(commit="") & (Q(commit__startswith=word) | Q(commit__startswith=word.lower()))
     )
     for pattern, column in ((THREADS, "threads"), (TARGET, "target_ops_s"), (REPEAT, "repeat")):
-        if number := pattern.fullmatch(word):
-            condition |= Q((column, int(number[1])))
+        match = pattern.fullmatch(word)
+        if match:
+            condition |= Q((column, int(match[1])))
 
     return condition
 

@@ -28,18 +28,22 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     if current is None:
         return None
 
-    panel: dict[str, object] = {"cuts": _cuts(sets), "can_be_cut": False}
+    panel: dict[str, object] = {"cuts": _list_cuts(sets), "can_be_cut": False}
     whole = whole_run(current, ())
     if whole is None or run.phase == Phase.LOAD or not has_intervals:
         return panel
 
-    series = _series(run)
+    series = _read_series(run)
     base_s = min((samples.base_s for samples in series), default=whole.from_s)
     rates = Rates.of(series, whole)
     suggestion = None
-    if rates:
-        suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s)
+    current_ops_s = suggested_ops_s = 0.0
     to_s = whole.length_s - current.tail_s
+    if rates:
+        current_ops_s = rates.mean(current.warmup_s, to_s)
+        suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s)
+    if rates and suggestion:
+        suggested_ops_s = rates.mean(suggestion.cut_s, to_s)
 
     return panel | {
         "can_be_cut": True,
@@ -47,17 +51,17 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
         # The clients' common time on the axis of the run's figure.
         "begin_s": whole.from_s - base_s,
         "end_s": whole.to_s - base_s,
-        "bar": _bar(current, whole, suggestion),
+        "bar": _describe_bar(current, whole, suggestion),
         "suggestion": suggestion,
         # Whether the current warm-up already leaves out what is suggested.
         "is_covered": suggestion is not None and suggestion.cut_s <= current.warmup_s,
         # By the series: over the current window, and with the suggested warm-up.
-        "rate_now_ops_s": rates.mean(current.warmup_s, to_s) if rates else 0.0,
-        "rate_suggested_ops_s": rates.mean(suggestion.cut_s, to_s) if rates and suggestion else 0.0,
+        "rate_now_ops_s": current_ops_s,
+        "rate_suggested_ops_s": suggested_ops_s,
     }
 
 
-def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
+def _list_cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     """The sets with their verdicts, and their service times by operation, response times where there are no others."""
     keys = [stored.pk for stored in sets]
     severities: dict[UUID, list[str]] = defaultdict(list)
@@ -66,10 +70,11 @@ def _cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
     for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
         lines[row.measurement_set_id].setdefault(row.operation, row)
-    return [
-        {"row": stored, "verdict": _verdict(severities[stored.pk]), "lines": list(lines[stored.pk].values())}
-        for stored in sets
-    ]
+    cuts: list[dict[str, object]] = []
+    for stored in sets:
+        verdict = _compute_verdict(severities[stored.pk])
+        cuts.append({"row": stored, "verdict": verdict, "lines": list(lines[stored.pk].values())})
+    return cuts
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +98,45 @@ class Rates:
         rate = np.zeros(size)
         p95 = {}
         for samples in series:
-            at = samples.points["second"] // interval_s + round((samples.base_s - base_s) / interval_s) - first
-            inside = (at >= 0) & (at < size)
+            shift = round((samples.base_s - base_s) / interval_s) - first
+            positions = samples.points["second"] // interval_s + shift
+            inside = (positions >= 0) & (positions < size)
+            positions, points = positions[inside], samples.points[inside]
             values = np.full(size, np.nan)
-            values[at[inside]] = samples.points["p95_us"][inside]
+            values[positions] = points["p95_us"]
             p95[samples.operation] = values.tolist()
-            sign = 1.0
-            if samples.operation == COMPOSITE:
-                sign = -1.0
-            rate[at[inside]] += sign * np.nan_to_num(samples.points["rate_ops_s"][inside])
+            rates = np.nan_to_num(points["rate_ops_s"])
+            rate[positions] += -rates if samples.operation == COMPOSITE else rates
 
         return cls(interval_s, rate.tolist(), p95)
 
     def mean(self, from_s: float, to_s: float) -> float:
         """The mean throughput over this part of the common time."""
         part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
-        if part:
-            return float(np.mean(part))
-        return 0.0
+        return float(np.mean(part)) if part else 0.0
 
 
-def _series(run: Run) -> list[UnpackedSeries]:
+def _read_series(run: Run) -> list[UnpackedSeries]:
     """The series of one kind, preferably service times, at the finest interval that is not too long; two queries."""
     rows = Series.objects.filter(run=run)
-    levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
-    short = [(level["latency_kind"], level["interval_s"]) for level in levels if level["most"] <= MAX_POINTS]
+    levels = rows.order_by().values("latency_kind", "interval_s").annotate(longest=Max("points"))
+    short = [level for level in levels if level["longest"] <= MAX_POINTS]
     if not short:
         return []
-    kind, interval_s = min(short, key=lambda level: (level[0] != LatencyKind.SERVICE, level[1]))
-    chosen = rows.filter(latency_kind=kind, interval_s=interval_s)
-    return [unpack(bytes(data)) for data in chosen.values_list("data", flat=True)]
+    finest = min(short, key=lambda level: (level["latency_kind"] != LatencyKind.SERVICE, level["interval_s"]))
+    level_rows = rows.filter(latency_kind=finest["latency_kind"], interval_s=finest["interval_s"])
+    return [unpack(bytes(data)) for data in level_rows.values_list("data", flat=True)]
 
 
-def _verdict(severities: Sequence[str]) -> str:
+def _compute_verdict(severities: Sequence[str]) -> str:
     """The verdict of a set by its stored findings, as recording copies it onto the run."""
     if not severities:
         return ""
     worst = find_worst(severities)  # type: ignore[arg-type]  # the column's own choices
-    if worst in ("warn", "reject"):
-        return worst
-    return "pass"
+    return worst if worst in ("warn", "reject") else "pass"
 
 
-def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:
+def _describe_bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:
     """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
     share = 100 / whole.length_s
     warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)

@@ -36,7 +36,7 @@ class Difference:
     new: object
 
     def __str__(self) -> str:
-        return f"{self.label}: {_said(self.old)} → {_said(self.new)}"
+        return f"{self.label}: {_format_value(self.old)} → {_format_value(self.new)}"
 
 
 def of_sets(old: MeasurementSet, new: MeasurementSet) -> Iterator[Difference]:
@@ -73,17 +73,21 @@ def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Di
     stored = {_series_label(row.operation, row.latency_kind, row.interval_s): row for row in old}
     fresh = {_series_label(series.operation, series.kind, series.interval_s): series for series in new}
     for label in sorted(stored.keys() | fresh.keys()):
-        row, now = stored.get(label), fresh.get(label)
-        if row is None or now is None:
-            yield Difference(label, row and f"{row.points} points", now and f"{now.points.size} points")
+        if label not in fresh:
+            yield Difference(label, f"{stored[label].points} points", None)
+            continue
+        new_series = fresh[label]
+        if label not in stored:
+            yield Difference(label, None, f"{new_series.points.size} points")
             continue
         try:
-            before = unpack(bytes(row.data))
+            old_series = unpack(bytes(stored[label].data))
         except YcsbError as error:
-            yield Difference(label, str(error), f"{now.points.size} points")
+            yield Difference(label, str(error), f"{new_series.points.size} points")
             continue
-        if differing := _points_differing(before, now):
-            yield Difference(label, f"{before.points.size} points", f"{differing} of them differ")
+        differing = _count_differing_points(old_series, new_series)
+        if differing:
+            yield Difference(label, f"{old_series.points.size} points", f"{differing} of them differ")
 
 
 def _series_label(operation: str, kind: str, interval_s: int) -> str:
@@ -96,15 +100,16 @@ def of_intervals(old: Mapping[str, Artifact], new: FreshIntervals) -> Iterator[D
         if name not in old or name not in new:
             yield _missing(name, old, new, "stored")
             continue
-        now = read_fresh(new[name])
+        new_intervals = read_fresh(new[name])
+        count = f"{len(new_intervals.kept)} intervals"
         try:
-            before = read_artifact(old[name])
-            differs = not now.equals(before)
+            old_intervals = read_artifact(old[name])
+            differs = not new_intervals.equals(old_intervals)
         except (OSError, YcsbError) as error:
-            yield Difference(name, str(error), f"{len(now.kept)} intervals")
+            yield Difference(name, str(error), count)
             continue
         if differs:
-            yield Difference(name, f"{len(before.kept)} intervals", f"{len(now.kept)} intervals, others")
+            yield Difference(name, f"{len(old_intervals.kept)} intervals", f"{count}, others")
 
 
 def same(old: object, new: object) -> bool:
@@ -139,7 +144,7 @@ def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterato
             yield Difference(f"{label} {name}", before, after)
 
 
-def _points_differing(old: Series, new: Series) -> int:
+def _count_differing_points(old: Series, new: Series) -> int:
     if (old.base_s, old.points.shape) != (new.base_s, new.points.shape):
         return max(int(old.points.size), int(new.points.size))
     differs = np.zeros(old.points.size, dtype=np.bool_)
@@ -148,7 +153,7 @@ def _points_differing(old: Series, new: Series) -> int:
     return int(differs.sum())
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None or value == "":
         return "nothing"
     if is_number(value):
