@@ -199,7 +199,7 @@
     }
   }
 
-  // Zooming into a run's series asks for that part, and fills in the form that cuts it; zooming out or Back brings back all.
+  // Zooming into a run's series asks for that part and fills in the form that cuts it; Back brings back all.
   function fill(figure, state) {
     const form = document.querySelector(figure.dataset.fills), src = figure.dataset.src;
     function zoom(part) {
@@ -230,8 +230,7 @@
     return plot.data.map((trace, number) => [trace, number]).filter(isPointed);
   }
 
-  // Arrow keys move over the points of a figure: along a curve, and from curve to curve. Enter is a press on the point. The
-  // plot tells by benchsite:point which one it is.
+  // Arrow keys move along a curve, and from curve to curve. Enter is a press on the point, which benchsite:point tells.
   function keyboard(state) {
     const { plot } = state, isNew = !state.live;
     state.live ||= make("p", "sr-only");
@@ -363,8 +362,8 @@
 
   const isWhole = () => innerWidth >= NARROW_PX && !location.hash.includes("=");
 
-  // A menu or a link that changes the drawing alone is answered by the server's drawing. The part of the page, which takes
-  // longer to make, to send and to build, is asked for when that is there.
+  // A menu or a link that changes the drawing alone is answered by the server's drawing; the slower part of the page is
+  // asked for when that is there.
   function foresee(name, value) {
     const shown = [];
     for (const figure of document.querySelectorAll("figure[data-menu]:not([data-refresh])")) {
