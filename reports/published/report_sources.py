@@ -72,8 +72,10 @@ def _clean_point(point: Point, redactor: Redactor) -> Point:
     if not any(texts):
         return point
 
+    where = "findings of the checks, and reasons"
+
     def clean(text: str) -> str:
-        return redactor.clean(text, "findings of the checks, and reasons")
+        return redactor.clean(text, where)
 
     return replace(
         point,

@@ -43,7 +43,16 @@ from workers.generator.cpu_sets import confine
 from workers.generator.fitness import host_problem, start_problem
 from workers.generator.guards import ProgressGuard, disk_problem
 from workers.generator.host_identity import generator_name
-from workers.generator.messages import GO_DID_NOT_BEGIN, OTHER_BUILD, WORK_FOLDER_FULL
+from workers.generator.messages import (
+    DEADLINE_PASSED,
+    ENDED_BEFORE_START,
+    ENDED_BY_SIGNAL,
+    ENDED_WITHOUT_SUMMARY,
+    GO_DID_NOT_BEGIN,
+    GUARDIAN_KILLED,
+    OTHER_BUILD,
+    WORK_FOLDER_FULL,
+)
 from workers.generator.outbox import store_output
 from workers.generator.site_client import SiteClient, SiteUnreachable, site_client
 from workers.generator.work_folder import ClientResult, WorkFolder, created_work_folder
@@ -429,20 +438,17 @@ class Client:
             reason, problem = self.failure
             return reason, f"{problem} {symptoms}".strip()
         if result.stopped_because == "deadline":
-            problem = f"YCSB did not end within {self.order['deadline_s']} s and was stopped."
+            problem = DEADLINE_PASSED.format(deadline_s=self.order["deadline_s"])
             return Reason.TIMEOUT, f"{problem} {symptoms}".strip()
         if result.stopped_because == "lost":
-            return Reason.WORKER_LOST, "The guardian of its YCSB process was killed, and YCSB with it."
+            return Reason.WORKER_LOST, GUARDIAN_KILLED
         if result.stopped_because is None and result.exit_code < 0:
-            problem = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
-            return Reason.WORKER_LOST, problem
+            return Reason.WORKER_LOST, ENDED_BY_SIGNAL.format(signal=-result.exit_code)
         if result.stopped_because in (None, "finished") and self.begun and self._has_summary():
             return Reason.NONE, ""
 
-        when = "before it was told to start"
-        if self.begun:
-            when = "and left no summary"
-        detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
+        message = ENDED_WITHOUT_SUMMARY if self.begun else ENDED_BEFORE_START
+        detail = symptoms or message.format(exit_code=result.exit_code)
         unfit = start_problem([self.order["binding"]])
         if unfit:
             return Reason.GENERATOR_UNFIT, f"{unfit} {detail}"

@@ -3,6 +3,11 @@
 
 # --- client.py ---
 
+DEADLINE_PASSED = "YCSB did not end within {deadline_s} s and was stopped."
+ENDED_BEFORE_START = "YCSB ended with exit code {exit_code} before it was told to start."
+ENDED_BY_SIGNAL = "Signal {signal} from outside Benchsite ended YCSB. Was its machine out of memory?"
+ENDED_WITHOUT_SUMMARY = "YCSB ended with exit code {exit_code} and left no summary."
+GUARDIAN_KILLED = "The guardian of its YCSB process was killed, and YCSB with it."
 OTHER_BUILD = (
     "This load generator holds build {digest} of the {binding} binding, the run was submitted with {submitted}: "
     "{remedy}"
