@@ -19,7 +19,10 @@ from runs.results.measures.repeatability import drift, exceeds, repeatability
 
 DECIDED: Final = (Outcome.FASTER, Outcome.SLOWER)
 RUNS: Final = 3  # of each session of the history
-SPREAD_CASES: Final = tuple(product((3,), (0.01, 0.03, 0.05), (0.0, 0.02, 0.05), (3, 12)))
+SPREAD_CASES: Final = (
+    *product((3,), (0.01, 0.03, 0.05), (0.0, 0.02, 0.05), (3, 12)),
+    *product((30,), (0.05,), (0.0, 0.02, 0.03, 0.05), (8, 20)),
+)
 SPREAD_HEADER: Final = (
     "| runs | run CV | session sd | known sessions | interval holds (width) | false | 10 % called | 20 % called |\n"
     "|---|---|---|---|---|---|---|---|"

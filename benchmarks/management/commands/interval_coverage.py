@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.simulations import blocks, comparisons, levels, pairs, repeats, sessions
+from benchmarks.simulations import blocks, comparisons, levels, pairs, repeats, session_limit, sessions
 from benchmarks.simulations.ladders import LADDERS, SEED, TABLES as LADDER_TABLES
 
 SIMULATIONS: Final[dict[str, Any]] = {
@@ -14,7 +14,12 @@ SIMULATIONS: Final[dict[str, Any]] = {
     "sessions": sessions,
     "levels": levels,
 }
-TABLES: Final[dict[str, Any]] = {**LADDER_TABLES, "looks": blocks.look_rows, **comparisons.TABLES}
+TABLES: Final[dict[str, Any]] = {
+    **LADDER_TABLES,
+    "looks": blocks.look_rows,
+    "session-limit": session_limit.limit_rows,
+    **comparisons.TABLES,
+}
 
 
 class Command(BaseCommand):

@@ -49,7 +49,7 @@ from reports.trends.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 10"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 11"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -493,14 +493,8 @@ def _more(comparison: Comparison) -> int | None:
         df = comparison.df * (n - 1) / (have - 1)
     error = np.sqrt(part_a + part_b)
     if comparison.spread and comparison.unit == "run":  # More runs of the same sessions say nothing of other sessions.
-        of_runs, between = part_a + part_b, 2 * comparison.spread.variance
-        total = np.maximum(of_runs + between, 2 * comparison.spread.of_means)
-        df = np.where(
-            total > of_runs + between,
-            comparison.spread.degrees,
-            total**2 / (of_runs**2 / df + between**2 / comparison.spread.degrees),
-        )
-        error = np.sqrt(total)
+        variance, df = comparison.spread.add_to(part_a + part_b, df)
+        error = np.sqrt(variance)
 
     distance = math.log(comparison.ratio)
     lowest = distance + math.log(comparison.below) if comparison.below else -math.inf
