@@ -552,7 +552,7 @@ def outcome(options: argparse.Namespace, said: dict[str, Any], verdicts: list[di
     if any(one.get("flagged") for one in verdicts):
         return (INCONCLUSIVE if options.strict else PASS), "Flagged: measure this test again in a new job."
     if "inconclusive" in words:
-        return (INCONCLUSIVE if options.strict else PASS), "Inconclusive."
+        return (INCONCLUSIVE if options.strict else PASS), "No decision yet."
     return (
         PASS,
         "Improvement." if "improvement" in words else "Pass." if words else "Uploaded: no measured run is in it.",
@@ -568,8 +568,10 @@ def show(said: dict[str, Any], verdicts: list[dict[str, Any]], headline: str) ->
         for finding in one["findings"]:
             say(f"  {finding['severity']}: {finding['message']}")
     for one in verdicts:
-        for reason in one["reasons"]:
-            say(f"  {reason}")
+        headline_of_test, *reasons = one["reasons"]
+        for sentence in (headline_of_test, one.get("certainty"), *reasons):
+            if sentence:
+                say(f"  {sentence}")
         if (one.get("base") or {}).get("chosen"):
             say(f"  {one['base']['chosen']}")
     say(headline)
@@ -613,7 +615,7 @@ def markdown(headline: str, said: dict[str, Any], verdicts: list[dict[str, Any]]
         for one in said.get("runs", [])
     ]
     for one in verdicts:
-        lines += ["", f"**{cell(one['reasons'][0])}**", ""]
+        lines += ["", f"**{cell(one['reasons'][0])}** {cell(one.get('certainty') or '')}".rstrip(), ""]
         if one["metrics"]:
             lines += ["| metric | ratio, above 1 is better | verdict | why |", "|---|---:|---|---|"]
         for metric in one["metrics"]:

@@ -64,6 +64,8 @@ def test_without_an_interval_that_agrees_nothing_is_red():
     finding = judge([throughput((700.0, 1000.0, 900.0), (1000.0, 1300.0, 800.0))], ALIKE)
     assert finding.verdict == Verdict.INCONCLUSIVE and finding.needs_more
     assert "holds 1" in finding.reasons[1]
+    assert finding.reasons[0].startswith("No decision yet: throughput ") and finding.reasons[0].endswith(" % lower.")
+    assert finding.certainty.startswith("2 sessions against 3; ") and finding.certainty.endswith("may decide.")
 
 
 @pytest.mark.parametrize("new", [SLOWER, FASTER, BASE[::-1]])
@@ -72,7 +74,8 @@ def test_a_changed_environment_is_never_red_nor_green(new):
     assert finding.verdict == Verdict.INCONCLUSIVE
     assert {metric.state for metric in finding.metrics} == {State.NOT_COMPARABLE}
     assert finding.metrics[0].comparison.ratio is not None, "the ratio is shown all the same"
-    assert finding.reasons[0].endswith("for they differ in hardware.")
+    assert finding.reasons[0] == "Not compared: the environments differ in hardware."
+    assert finding.certainty == "Only runs of equal environments are judged; the ratios are for orientation."
 
 
 @pytest.mark.parametrize(("new", "base", "said"), [
@@ -91,7 +94,7 @@ def test_one_session_shows_the_ratio_and_decides_nothing(new, base, said):
 def test_a_loss_and_a_gain_are_mixed():
     finding = judge([throughput(FASTER, BASE), p99([value * 1.3 for value in BASE], BASE[::-1])], ALIKE)
     assert finding.verdict == Verdict.MIXED
-    assert finding.reasons[0] == "Mixed: worse is READ p99 30 % higher, better is throughput 12 % higher."
+    assert finding.reasons[0] == "Mixed: worse READ p99 30 % higher, better throughput 12 % higher."
     assert finding.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
 
 
@@ -100,7 +103,39 @@ def test_open_metric_blocks_a_pass_and_is_named_beside_a_loss():
     assert judge([throughput(BASE[::-1], BASE), noisy], ALIKE).verdict == Verdict.INCONCLUSIVE
     finding = judge([throughput(SLOWER, BASE), noisy], ALIKE)
     assert finding.verdict == Verdict.REGRESSION
-    assert finding.reasons[0] == "Regression: throughput 12 % lower. Open in READ p99."
+    assert finding.reasons[0] == "Regression: throughput 12 % lower."
+    assert finding.certainty.startswith("5 sessions against 5; open: READ p99")
+
+
+NOISY = ((100.0, 300.0, 200.0), (150.0, 250.0, 220.0))
+MANY = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")
+
+
+@pytest.mark.parametrize("environment", [ALIKE, CHANGED])
+@pytest.mark.parametrize(
+    "sides",
+    [
+        [(SLOWER, BASE)],
+        [(FASTER, BASE)],
+        [(BASE[::-1], BASE)],
+        [NOISY],
+        [(SLOWER, BASE), NOISY],
+        [(SLOWER, BASE), (FASTER, BASE), NOISY],
+        [((880.0,), BASE)],
+        [((880.0,), (1000.0,))],
+    ],
+)
+def test_headline_and_certainty_are_short_and_plain(environment, sides):
+    """Of many metrics: what was found in at most 20 words, how sure it is in at most 15."""
+    metrics = [
+        Metric(f"{name} p99", "p99", True, _sessions(new), _sessions(base)) for name in MANY for new, base in sides
+    ]
+
+    judgement = judge(metrics, environment)
+
+    assert len(judgement.reasons[0].split()) <= 20 and len(judgement.certainty.split()) <= 15
+    for word in ("nconclusive", "not comparable", "("):
+        assert word not in judgement.reasons[0]
 
 
 def test_a_gain_that_may_be_small_is_no_loss():

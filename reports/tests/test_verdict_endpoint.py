@@ -311,7 +311,7 @@ def test_one_job_screens_and_a_second_one_confirms(team, asked):
     new = one_job(sweep, "cccc3333", 880.0, 1)
     answer = asked(new[0])
     assert answer["verdict"] == "inconclusive" and answer["flagged"] and answer["metrics"][0]["state"] == "flagged"
-    assert "one session is worse in" in answer["reasons"][0] and "again in a new CI job." in answer["reasons"][0]
+    assert "One session is worse in" in answer["reasons"][0] and "again in a new CI job." in answer["certainty"]
     again = one_job(sweep, "cccc3333", 890.0, 0.5)
     answer = asked(again[0])
     assert answer["verdict"] == "regression" and answer["metrics"][0]["new_sessions"] == 2 and not answer["flagged"]

@@ -3,10 +3,18 @@
 
 # --- analysis/verdicts.py ---
 
-ENVIRONMENTS_DIFFER = "Inconclusive: the environments are not comparable, for they differ in {fields}."
-ONE_SESSION_WORSE = "Inconclusive: one session is worse in {metrics}. Measure this test again in a new CI job."
-WORSE_AND_BETTER = "Mixed: worse is {worse}, better is {better}."
+ENVIRONMENTS_DIFFER = "Not compared: the environments differ in {fields}."
+ONE_SESSION_WORSE = "One session is worse in {metrics}."
+NO_DECISION = "No decision yet: {changes}."
+REGRESSION = "Regression: {changes}."
+IMPROVEMENT = "Improvement: {changes}."
+WORSE_AND_BETTER = "Mixed: worse {worse}, better {better}."
 NO_LOSS = "Pass: no loss in {metrics}."
+ONLY_ALIKE = "Only runs of equal environments are judged; the ratios are for orientation."
+NEW_JOB_DECIDES = "One session does not decide: measure this test again in a new CI job."
+COMPARED = "{new} against {base}{undecided}{more}."
+UNDECIDED_METRICS = "; open: {metrics}"
+MORE_MAY_DECIDE = "; {sessions} may decide"
 LEVEL_ACCEPTED = "{metric}: the level that begins with this commit was accepted."
 NOT_JUDGED = "Not judged, because the environments are not comparable."
 LOSS_EXCLUDED = "{measured} A loss of {threshold} or more is excluded."

@@ -136,7 +136,7 @@ def test_verdict_ends_with_the_codes_of_uploads(signed_in, sweep, team):
     code, printed, complaints = signed_in.run("verdict", str(runs[2].pk), "--baseline", "release")
     strict, report, _ = signed_in.run("verdict", str(runs[2].pk), "--baseline", "release", "--strict", "--json")
 
-    assert code == 0 and printed.endswith("Inconclusive.\n"), (printed, complaints)
+    assert code == 0 and printed.endswith("No decision yet.\n"), (printed, complaints)
     assert strict == json.loads(report)["exit_code"] == 4
     assert json.loads(report)["verdicts"][0]["verdict"] == "inconclusive"
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from benchsite.core.formatting import counted, enumerated, plain_percent, significant
+from benchsite.core.formatting import counted, enumerated, listed, plain_percent, significant
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import (
@@ -37,16 +37,24 @@ from reports.compare.analysis.repeat_comparison import (
 from reports.trends.analysis.levels import LevelTracker
 from reports.trends.analysis.sessions import Session, SessionSpread, look
 from reports.trends.messages import (
+    COMPARED,
     ENVIRONMENTS_DIFFER,
+    IMPROVEMENT,
     LEVEL_ACCEPTED,
     LOSS_EXCLUDED,
     MEASURE_AGAIN,
     MEASURED_NOT_JUDGED,
+    MORE_MAY_DECIDE,
+    NEW_JOB_DECIDES,
+    NO_DECISION,
     NO_LOSS,
     NOT_CONFIRMED,
     NOT_JUDGED,
     ONE_SESSION_WORSE,
+    ONLY_ALIKE,
+    REGRESSION,
     UNDECIDED,
+    UNDECIDED_METRICS,
     WORSE_AND_BETTER,
 )
 
@@ -57,6 +65,7 @@ _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
 # Of fewer operations the slowest hundredth is fewer than ten of them.
 MIN_P99_OPERATIONS: Final = 1000
+MAX_NAMED: Final = 2  # metrics in a headline
 
 
 class Verdict(StrEnum):
@@ -152,9 +161,10 @@ class Judgement:
 
     verdict: Verdict
     metrics: tuple[MetricVerdict, ...]
-    reasons: tuple[str, ...]  # the first says the verdict
+    reasons: tuple[str, ...]  # the first says what was found
     needs_more: int | None = None  # sessions that the shorter side lacks; None: nothing is lacking, or no number helps
     flagged: bool = False
+    certainty: str = ""  # a sentence: how sure the verdict is
 
 
 def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
@@ -226,6 +236,7 @@ def judge(
         reasons=tuple(reasons),
         needs_more=needs_more,
         flagged=any(judgement.state is State.FLAGGED for judgement in judged),
+        certainty=_build_certainty(verdict, judged, environment, needs_more),
     )
 
 
@@ -314,38 +325,60 @@ def _combine_states(judged: Sequence[MetricVerdict]) -> Verdict:
 
 
 def _build_headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
-    def names(state: State) -> str:
-        return _enumerate_names([judgement.metric.name for judgement in judged if judgement.state is state])
+    """What was found, in at most 20 words."""
 
-    def changes(state: State) -> str:
-        return _enumerate_names([_describe_change(judgement) for judgement in judged if judgement.state is state])
+    def changes(state: State, most: int = MAX_NAMED) -> str:
+        return _enumerate_names([_describe_change(judgement) for judgement in judged if judgement.state is state], most)
 
     if not environment.comparable:
         fields = _enumerate_names([difference.field.replace("_", " ") for difference in environment.differs])
         return ENVIRONMENTS_DIFFER.format(fields=fields)
+    if State.FLAGGED in {judgement.state for judgement in judged}:
+        return ONE_SESSION_WORSE.format(metrics=_name_metrics(judged, State.FLAGGED))
 
+    match verdict:
+        case Verdict.REGRESSION:
+            return REGRESSION.format(changes=changes(State.REGRESSED))
+        case Verdict.IMPROVEMENT:
+            return IMPROVEMENT.format(changes=changes(State.IMPROVED))
+        case Verdict.MIXED:
+            return WORSE_AND_BETTER.format(worse=changes(State.REGRESSED, 1), better=changes(State.IMPROVED, 1))
+        case Verdict.PASS:
+            return NO_LOSS.format(metrics=_name_metrics(judged, State.HELD))
+    return NO_DECISION.format(changes=changes(State.INCONCLUSIVE))
+
+
+def _build_certainty(
+    verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer, needs_more: int | None
+) -> str:
+    """How sure it is, in at most 15 words."""
     states = {judgement.state for judgement in judged}
+    if not environment.comparable:
+        return ONLY_ALIKE
     if State.FLAGGED in states:
-        return ONE_SESSION_WORSE.format(metrics=names(State.FLAGGED))
-    if verdict is Verdict.PASS:
-        return NO_LOSS.format(metrics=names(State.HELD))
-    if verdict is Verdict.INCONCLUSIVE:
-        return f"Inconclusive: open in {names(State.INCONCLUSIVE)}."
+        return NEW_JOB_DECIDES
+    undecided = more = ""
+    if verdict is not Verdict.INCONCLUSIVE and State.INCONCLUSIVE in states:
+        undecided = UNDECIDED_METRICS.format(metrics=_name_metrics(judged, State.INCONCLUSIVE, 1))
+    if needs_more:
+        more = MORE_MAY_DECIDE.format(sessions=counted(needs_more, "more session"))
+    comparison = judged[0].comparison
+    new = counted(comparison.n_a, _get_unit(comparison))
+    return COMPARED.format(new=new, base=comparison.n_b, undecided=undecided, more=more)
 
-    worse, better = changes(State.REGRESSED), changes(State.IMPROVED)
-    if verdict is Verdict.REGRESSION:
-        sentence = f"Regression: {worse}."
-    elif verdict is Verdict.IMPROVEMENT:
-        sentence = f"Improvement: {better}."
-    else:
-        sentence = WORSE_AND_BETTER.format(worse=worse, better=better)
-    if State.INCONCLUSIVE in states:
-        sentence += f" Open in {names(State.INCONCLUSIVE)}."
-    return sentence
+
+def _name_metrics(judged: Sequence[MetricVerdict], state: State, most: int = MAX_NAMED) -> str:
+    return _enumerate_names([judgement.metric.name for judgement in judged if judgement.state is state], most)
+
+
+def _get_unit(comparison: Comparison) -> str:
+    return "block" if comparison.is_blocked else comparison.unit
 
 
 def _describe_change(judgement: MetricVerdict) -> str:
     """ "throughput 12 % lower" """
+    if judgement.comparison.ratio is None:
+        return f"{judgement.metric.name} unknown"
     change = _compute_relative_change(judgement.metric, judgement.comparison)
     return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_name_direction(change)}"
 
@@ -390,10 +423,9 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     if state not in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) or interval not in comparison.reason:
         ratio += f" {interval}"
 
-    unit = comparison.unit
-    if comparison.is_blocked:
-        unit = "block"
-    measured = f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, unit)} against {comparison.n_b}."
+    measured = (
+        f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, _get_unit(comparison))} against {comparison.n_b}."
+    )
     if state is State.HELD:
         return LOSS_EXCLUDED.format(measured=measured, threshold=plain_percent(comparison.threshold))
     if state is State.NOT_COMPARABLE:
@@ -408,5 +440,8 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     return UNDECIDED.format(measured=measured)
 
 
-def _enumerate_names(names: Sequence[str]) -> str:
-    return enumerated(list(dict.fromkeys(names))) or "nothing"
+def _enumerate_names(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) > most:
+        return listed(distinct, most)
+    return enumerated(distinct) or "nothing"

@@ -94,7 +94,7 @@ def _judge_upload(run: Run, name: str) -> VerdictDocument:
     try:
         document = verdict_of_run(run, baseline=name)
     except BaselineUnknown:
-        reason = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
+        reason = f"Not judged: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), test=run.config_key)
     tell(run, document)
     return document

@@ -63,7 +63,7 @@ def verdict_of_run(
 ) -> VerdictDocument:
     """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
     if run.status not in Status.terminal():
-        reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
+        reason = f"Not judged: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
 
     new = find_repeats(run)
@@ -81,7 +81,7 @@ def verdict_of_run(
     if document.verdict == "error":
         return document
 
-    reason = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
+    reason = f"Not judged: there is nothing to judge against. {against.side.chosen}"
     return replace(document, verdict="inconclusive", reasons=(reason,), base=None)
 
 

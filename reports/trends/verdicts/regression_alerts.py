@@ -39,7 +39,7 @@ def tell(run: Run, document: VerdictDocument) -> bool:
         "regression",
         run.team,
         subject=f"{run.name}: {document.headline}",
-        text="\n".join([*document.reasons, document.base.chosen]),
+        text="\n".join([document.headline, document.certainty, *document.reasons[1:], document.base.chosen]),
         path=reverse("run-against", args=[run.pk]),
         data=data,
         key=_build_key(run, document.since, document.base),

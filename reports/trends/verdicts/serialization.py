@@ -88,7 +88,7 @@ class VerdictDocument:
     __pydantic_config__ = ConfigDict(json_schema_extra=describe_verdict)
 
     verdict: VerdictWord
-    reasons: Annotated[tuple[str, ...], described("Whole sentences; the first says the verdict.")]
+    reasons: Annotated[tuple[str, ...], described("Whole sentences; the first says what was found.")]
     new: SideAnswer
     base: Annotated[SideAnswer | None, described("Null: there is nothing to judge against yet.")] = None
     metrics: tuple[MetricAnswer, ...] = ()
@@ -105,6 +105,7 @@ class VerdictDocument:
     since: Annotated[str, described("The commit with which a loss that lasts began; empty: none is open.")] = ""
     since_run: Annotated[uuid.UUID | None, described("The first run of that loss.")] = None
     tests: Annotated[int, described("Tests of the commit, over which the error is shared.")] = 1
+    certainty: Annotated[str, described("How sure the verdict is, in a sentence; empty where nothing was judged.")] = ""
     pending: Annotated[bool, described("The run has not ended: ask again, or with `wait`.")] = False
     test: Annotated[str, described("Which test the runs are measurements of; equal for those of one history.")] = ""
     algorithm: str = ALGORITHM

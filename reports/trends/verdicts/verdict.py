@@ -249,7 +249,7 @@ def compute_verdict(
     new_curves = {run: run_curve(run, points[run.pk]) for run in new if run.pk in points}
     base_curves = {run: run_curve(run, points[run.pk]) for run in old if run.pk in points}
     if not new_curves or not base_curves:
-        return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
+        return replace(blank, verdict="inconclusive", reasons=("Not judged: no run of the baseline counts.",))
 
     environment = compare_environments(new_curves, base_curves, get_profile(team, [*new, *old]))
     clusters = {curve.setup.cluster_name for curve in (*new_curves.values(), *base_curves.values())}
@@ -288,6 +288,7 @@ def compute_verdict(
         needs_more_repeats=needs_more_repeats,
         noise_floor=noise_floor,
         flagged=judgement.flagged,
+        certainty=judgement.certainty,
         tests=tests,
         since=since.commit if since else "",
         since_run=since.pk if since else None,
