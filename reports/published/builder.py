@@ -15,7 +15,7 @@ import tomli_w
 from benchsite.accounts.models import Team
 from reports.compare.figure_registry import build_figure
 from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
-from reports.compare.pages.answer_messages import render_text
+from reports.compare.pages.answer_messages import certainty, render_text, sentence
 from reports.compare.pages.charts import shown_operations
 from reports.compare.pages.tables import Item, collect_verdicts, list_published, list_tables
 from reports.compare.queries import build_key, get_or_compute
@@ -128,6 +128,9 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
         "method": _build_method(material, runs),
         "sources": method.sources(runs, _collect_counted(material)),
     }
+    if not draft.headline:
+        content["findings"] = list(map(sentence, material.answer.findings))
+        content["certainty"] = certainty(material.answer)
     _add_plan(content, material)
     content = _remove_secrets(content, material)
     # Whose rows are sides: these may have footnotes.
@@ -288,6 +291,9 @@ def _remove_secrets(content: Content, material: Material) -> Content:
         ("demonstration", "first sentence"),
     ):  # fmt: skip
         clean[name] = redactor.walk(clean[name], where)
+    for name in ("findings", "certainty"):
+        if name in clean:
+            clean[name] = redactor.walk(clean[name], "headline")
 
     clean["sources"] = [
         {**source, "name": redactor.clean(source["name"], "names of runs")} for source in content["sources"]

@@ -94,7 +94,9 @@ class Content(TypedDict):
     format: str
     version: int
     title: str  # never blank
-    headline: str
+    headline: str  # as one text; `findings` and `certainty` are its sentences, where Benchsite wrote them
+    findings: NotRequired[list[str]]
+    certainty: NotRequired[str]
     notes: str
     team: str
     published_at: str  # RFC 3339, UTC

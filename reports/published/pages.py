@@ -64,6 +64,8 @@ def get_page(content: Content) -> dict[str, Any]:
     return {
         "title": content["title"],
         "headline": content["headline"],
+        "findings": content.get("findings", []),
+        "certainty": content.get("certainty", ""),
         "team": content["team"],
         "published_at": _parse_instant(content["published_at"]),
         "demonstration": content["demonstration"],

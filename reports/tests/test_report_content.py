@@ -11,6 +11,7 @@ from reports.models import Report
 from reports.published.builder import build
 from reports.published.content import canonical, digest
 from reports.published.drafts import Draft
+from reports.published.exports import as_markdown, escape_line
 from reports.published.links import find_link
 from reports.published.publication import load_content, publish
 from reports.published.queries.sources import source_runs
@@ -83,6 +84,18 @@ def test_verdicts_name_algorithm_and_method_names_versions(team):
     environment = {row[0]: row[1:] for row in content["method"]["environment"]["rows"]}
     assert environment["version, as the server says"] == ["7.0.15"] * 3 and environment["records"] == [10_000] * 3
     assert content["demonstration"].startswith("Everything ran on one machine")
+
+
+def test_report_states_every_finding_and_its_certainty(team):
+    matrix = measured_matrix(team)
+    content = build(team, about(matrix), "T").content
+    own = build(team, about(matrix, headline="Ours is fine."), "T").content
+
+    assert len(content["findings"]) > 1
+    assert content["headline"] == " ".join([*content["findings"], content["certainty"]])
+    text = as_markdown(content, digest(content), "https://bench.example.org/r/1").decode()
+    assert all(escape_line(finding) in text for finding in content["findings"])
+    assert own["headline"] == "Ours is fine." and "findings" not in own
 
 
 def test_what_was_left_out_is_listed_with_its_reason(team):
