@@ -34,10 +34,12 @@ def _render(finding: Finding, values: int, words: int) -> str:
     sides = finding.sides[:values]
     if finding.code is not Code.VALUES:
         sides = finding.sides
-    names = ("database", "mode", "label")
-    shortened = {name: shorten([getattr(side, name) for side in sides], words) for name in names}
+    databases = shorten([side.database for side in sides], words)
+    modes = shorten([side.mode for side in sides], words)
+    labels = shorten([side.label for side in sides], words)
     sides = tuple(
-        replace(side, **{name: shortened[name][number] for name in names}) for number, side in enumerate(sides)
+        replace(side, database=database, mode=mode, label=label)
+        for side, database, mode, label in zip(sides, databases, modes, labels, strict=True)
     )
     return plain_text(
         "compare/finding.txt",
