@@ -33,8 +33,8 @@ def test_plans_say_what_the_studies_ran():
     plans = {slug: read_plan(plan_text(slug)) for slug in SLUGS}
     measured = {slug: count_measured(plan) for slug, plan in plans.items()}
 
-    # Two scenarios of 2013 with three and five databases, two mixes and 25 targets each.
-    assert measured["thumbtack-2013"] == (3 * 2 + 5 * 2) * 25
+    # Two scenarios of 2013 with three and five databases, two mixes, 25 targets and three numbers of clients each.
+    assert measured["thumbtack-2013"] == (3 * 2 + 5 * 2) * 25 * 3
     assert measured["thumbtack-2014"] == 3 * 3 * 2 * 7 * 2
     assert measured["columbia-2016"] == 3 * 5 * 6
     assert measured["aerospike-2017"] == 3
@@ -62,6 +62,20 @@ def test_plans_have_the_steps_and_settings_of_the_studies():
     assert plans["columbia-2016"].databases["database-2"].binding_properties == {"hbase.splits": "200"}
     lowest = next(run for run in expand(planned(plans["thumbtack-2013"])).runs if run.target_ops_s == 1000)
     assert lowest.expected_s > 10_000
+
+
+def test_plans_state_what_the_studies_set():
+    studied = {slug: read_plan(plan_text(slug)) for slug in SLUGS}
+
+    plan = studied["thumbtack-2013"]
+    assert plan.matrix.generator_counts == [4, 8, 10]
+    assert {workload.properties["window.catch_up_ms"] for workload in plan.workloads.values()} == {"100"}
+    in_memory = {entry.mode: plan.databases[entry.database].settings for entry in plan.entries}
+    assert in_memory["master"]["unchecked.data-in-memory"] == "true"
+    assert "unchecked.data-in-memory" not in in_memory["all"]
+    assert in_memory["one-periodic"]["unchecked.heap_newsize"] == "800M"
+    assert studied["thumbtack-2014"].databases["database-2"].settings["unchecked.numactl"] == "--interleave=all"
+    assert studied["aerospike-2017"].databases["database-2"].settings["unchecked.client.epoll"] == "true"
 
 
 def test_unknown_study_has_no_plan():
