@@ -9,7 +9,7 @@ from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.figure import CurvesFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.loss import LossFigure
-from reports.compare.figures.overlay import overlays
+from reports.compare.figures.overlay import list_rates, overlays
 from reports.compare.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
 from reports.compare.figures.scalability import ScalabilityFigure
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
@@ -18,17 +18,18 @@ from reports.compare.selection import Selection
 
 # Of a figure beside the state of its page: "with", "zoom", "at", "mix".
 Options = Mapping[str, str]
-Maker = Callable[[Sequence[Curve], Selection, Options], CurvesFigure]
+# Drawn sides, all of the comparison, the state of its page, and those options.
+Maker = Callable[[Sequence[Curve], Sequence[Curve], Selection, Options], CurvesFigure]
 MAX_OPERATION: Final = 60
 
 
-def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+def ceilings(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """How much each sweep sustains."""
-    published = overlays(selection.published, phase=selection.phase)
+    published = overlays(selection.published, phase=selection.phase, curves=curves, among=among)
     return CeilingsFigure(curves, highlight=selection.highlight, published=published)
 
 
-def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+def latency(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """Latency against throughput of the chosen operation, READ where none is.
 
     `with` names a second one, drawn dotted; `zoom=1` goes up to the knees only.
@@ -46,12 +47,19 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> 
         limit_us=selection.limit_us,
     )
     printed = overlays(
-        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
+        selection.published,
+        phase=selection.phase,
+        operations=choice.operations,
+        statistic=choice.statistic,
+        curves=curves,
+        among=among,
     )
     return LatencyFigure(curves, choice, printed)
 
 
-def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+def percentiles(
+    curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options
+) -> CurvesFigure:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
     at = CEILING
     if options.get("at") == RUNG:
@@ -66,11 +74,20 @@ def percentiles(curves: Sequence[Curve], selection: Selection, options: Options)
     )
 
 
-def over_time(curves: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
+def over_time(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """One operation of every sweep, in the run at its ceiling."""
     operation = selection.operation or "READ"
     series = series_at_ceilings(curves, operation, selection.kind_for(curves))
-    return SweepsOverTimeFigure(curves, series, operation=operation, highlight=selection.highlight)
+    rates = list_rates(selection.published, operation, phase=selection.phase, curves=curves, among=among)
+    return SweepsOverTimeFigure(curves, series, operation=operation, highlight=selection.highlight, published=rates)
+
+
+def scalability(
+    curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options
+) -> CurvesFigure:
+    """The ceilings of clusters of several sizes."""
+    published = overlays(selection.published, phase=selection.phase, curves=curves, among=among)
+    return ScalabilityFigure(curves, highlight=selection.highlight, published=published)
 
 
 PICTURES: Final[Mapping[str, Maker]] = {
@@ -78,8 +95,8 @@ PICTURES: Final[Mapping[str, Maker]] = {
     "latency": latency,
     "percentiles": percentiles,
     "over-time": over_time,
-    "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
-    "loss": lambda curves, selection, options: LossFigure(curves, highlight=selection.highlight),
+    "scalability": scalability,
+    "loss": lambda curves, among, selection, options: LossFigure(curves, highlight=selection.highlight),
 }
 
 
@@ -89,6 +106,6 @@ def build_figure(name: str, curves: Sequence[Curve], selection: Selection, optio
     """
     mix = options.get("mix")
     sides = [curve for curve in curves if mix in (None, curve.workload)]
-    figure = PICTURES[name](selection.shown(sides), selection, options)
+    figure = PICTURES[name](selection.shown(sides), curves, selection, options)
     figure.among = curves
     return figure

@@ -24,8 +24,10 @@ from reports.compare.figures.figure import CurvesFigure
 from reports.compare.figures.layout import Frame, PlotlyFigure, escaped
 from reports.compare.figures.overlay import (
     NAMED,
+    TOWERING,
     Published,
     build_hover_text as published_hover,
+    find_highest,
     is_drawn,
     published_said,
 )
@@ -58,8 +60,6 @@ NOT_THE_PRODUCT = "not the product: a stand-in"
 BEST = "best"  # every other side is lower, beyond noise
 AMONG_BEST = "among the best"
 AMONG_CLASS = "among the best of its class"
-# Published bars so many times longer than the longest own one leave slivers of those on a linear axis.
-TOWERING = 5.0
 
 
 class CeilingsFigure(CurvesFigure):
@@ -79,11 +79,7 @@ class CeilingsFigure(CurvesFigure):
         drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
-        printed = max(
-            (result.throughput_ops_s or 0.0 for result in self.published if is_drawn(result.throughput_ops_s)),
-            default=0.0,
-        )
-        log = 0 < own * TOWERING < printed
+        log = 0 < own * TOWERING < find_highest(self.published)
         return bars_figure(
             drawn, frame, f"{title.replace(' (ops/s)', ' in ops/s')} (logarithmic)" if log else title, log=log
         )

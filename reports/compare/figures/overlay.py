@@ -1,15 +1,20 @@
 """Published results beside measured ones: grey, hollow, named "published, not comparable", never a part of a claim."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from benchsite.core import formatting
+from reports.compare.curves import Curve
 from reports.compare.figures import points as marks
 from reports.compare.figures.layout import Frame, Trace, escaped, rounded, scatter
+from reports.compare.printed_conditions import list_alike
 from runs.plans.studies import Fact, Overlay, Study, studies
 
 NAMED = "published, not comparable"
-SYMBOL = "circle-cross-open"
+SYMBOLS = ("circle-cross-open", "square-cross-open")  # of the first and the second operation
+# So many times the greatest measured number, printed ones leave slivers of it on a linear axis.
+TOWERING = 5.0
 ADDED = "sum of the printed rates of its operations"
 
 
@@ -29,6 +34,9 @@ class Published:
     note: str = ""
     qualifier: str = ""
     disputed: str = ""
+    operation: str = ""  # of the latency
+    nodes: int | None = None
+    series: str = ""  # the same for what differs in its nodes alone
 
     @property
     def printed(self) -> str:
@@ -39,13 +47,19 @@ class Published:
                 f"{self.qualifier}{' ' if self.qualifier else ''}{formatting.throughput(self.throughput_ops_s)}"
             )
         if is_drawn(self.latency_us):
-            parts.append(formatting.latency(self.latency_us))
+            parts.append(f"{self.operation} {formatting.latency(self.latency_us)}".strip())
         return " at ".join(parts)
 
 
 def is_drawn(value: float | None) -> bool:
     """Whether a number has a place on an axis: nobody printed a throughput of nothing."""
     return value is not None and not formatting.is_missing(value) and value > 0
+
+
+def find_highest(published: Sequence[Published]) -> float:
+    """The highest printed throughput; 0 where there is none."""
+    drawn = [result.throughput_ops_s for result in published if is_drawn(result.throughput_ops_s)]
+    return max((throughput_ops_s or 0.0 for throughput_ops_s in drawn), default=0.0)
 
 
 def build_hover_text(result: Published) -> str:
@@ -79,41 +93,76 @@ def drawn_with_latency(published: Sequence[Published]) -> list[Published]:
     return [result for result in published if is_drawn(result.throughput_ops_s) and is_drawn(result.latency_us)]
 
 
-def published_points(published: Sequence[Published], frame: Frame) -> list[Trace]:
-    """One trace of all results that have both a throughput and a latency, in the latency figure's units."""
+def published_points(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:
+    """A trace of each operation's results that have both a throughput and a latency, in the latency figure's units."""
     drawn = drawn_with_latency(published)
-    if not drawn:
-        return []
-
-    colour = frame.theme.grey
-    return [
-        scatter(
-            [rounded(result.throughput_ops_s or 0.0) for result in drawn],
-            [rounded((result.latency_us or 0.0) / 1e3) for result in drawn],
-            NAMED,
-            hover=[build_hover_text(result) for result in drawn],
+    operations = list(dict.fromkeys(result.operation for result in drawn))
+    for operation, symbol in zip(operations, SYMBOLS, strict=False):
+        results = [result for result in drawn if result.operation == operation]
+        name = NAMED
+        if len(operations) > 1:
+            name = f"{NAMED}: {escaped(operation)}"
+        yield scatter(
+            [rounded(result.throughput_ops_s or 0.0) for result in results],
+            [rounded((result.latency_us or 0.0) / 1e3) for result in results],
+            name,
+            hover=[build_hover_text(result) for result in results],
             showlegend=True,
-            marker=marks.marker(colour, SYMBOL, marks.MARKER_PX + 2),
+            marker=marks.marker(frame.theme.grey, symbol, marks.MARKER_PX + 2),
         )
-    ]
 
 
 def overlays(
-    slugs: Collection[str], *, phase: str = "", operation: str = "", statistic: str = ""
-) -> tuple[Published, ...]:
+    slugs: Collection[str],
+    *,
+    phase: str = "",
+    operations: Sequence[str] = (),
+    statistic: str = "",
+    curves: Sequence[Curve] | None = None,
+    among: Sequence[Curve] = (),
+) -> list[Published]:
     """The printed throughputs of the studies of these slugs; a slug that names no study adds nothing.
 
-    `phase` is "" or "load". With `operation` and `statistic` ("READ", "p95") a latency is handed out only where the
-    study printed that very one; without them whatever latency was printed with the throughput.
+    `phase` is "" or "load". With `operations` and `statistic` (READ, "p95") there is a result of each operation, whose
+    latency is handed out only where the study printed that very one; without them whatever latency was printed first.
+    With `curves` only what was printed of their mix and records, which are told apart `among` all of a comparison.
     """
     results = []
-    for study in studies():
-        if study.slug in slugs:
-            for overlay in study.overlays:
-                if overlay.phase == phase:
-                    latency = _latency(overlay, operation, statistic)
-                    results.append(build_published_result(study, overlay, latency))
-    return tuple(results)
+    for study, overlay in list_overlays(slugs, phase=phase, curves=curves, among=among):
+        for operation in operations or ("",):
+            results.append(build_published_result(study, overlay, _latency(overlay, operation, statistic)))
+    return results
+
+
+def list_overlays(
+    slugs: Collection[str], *, phase: str, curves: Sequence[Curve] | None, among: Sequence[Curve] = ()
+) -> Iterator[tuple[Study, Overlay]]:
+    """What `overlays` draws, with its study."""
+    chosen = [study for study in studies() if study.slug in slugs]
+    for study, overlay in chain.from_iterable(zip(repeat(study), study.overlays) for study in chosen):
+        alike = list_alike(overlay.throughputs[0], study, among or curves or ())
+        if overlay.phase == phase and (curves is None or any(curve in alike for curve in curves)):
+            yield study, overlay
+
+
+def list_rates(
+    slugs: Collection[str], operation: str, *, phase: str, curves: Sequence[Curve], among: Sequence[Curve]
+) -> list[Published]:
+    """The printed throughputs of one operation, chosen as for `overlays`."""
+    results = []
+    for study, overlay in list_overlays(slugs, phase=phase, curves=curves, among=among):
+        facts = [fact for fact in overlay.throughputs if operation in (fact.operation, _name_only_operation(fact))]
+        for fact in facts:
+            result = build_published_result(study, Overlay((fact,), ()), None)
+            results.append(replace(result, label=overlay.label))
+    return results
+
+
+def _name_only_operation(fact: Fact) -> str:
+    """That of a throughput of all operations, where there is but one."""
+    if fact.phase == "load":
+        return "INSERT"
+    return "READ" if fact.reads_percent == "100" and not fact.operation else ""
 
 
 def choices() -> tuple[tuple[str, str], ...]:
@@ -122,25 +171,30 @@ def choices() -> tuple[tuple[str, str], ...]:
 
 
 def _latency(overlay: Overlay, operation: str, statistic: str) -> Fact | None:
-    latency = overlay.latency
-    if latency is None or (operation and operation.upper() != latency.operation):
-        return None
-    if statistic and statistic != latency.statistic:
-        return None
-    return latency
+    """The first of this operation and statistic; empty ones are any."""
+    asked = (operation.upper(), statistic)
+    for latency in overlay.latencies:
+        printed = (latency.operation, latency.statistic)
+        if all(name in ("", other) for name, other in zip(asked, printed, strict=True)):
+            return latency
+    return None
 
 
 def build_published_result(study: Study, overlay: Overlay, latency: Fact | None) -> Published:
     """One overlay as figures take it."""
+    first = overlay.throughputs[0]
     facts = [*overlay.throughputs, *([latency] if latency else [])]
-    notes = [ADDED if len(overlay.throughputs) > 1 else "", overlay.note, overlay.throughputs[0].dataset]
+    notes = [ADDED if len(overlay.throughputs) > 1 else "", overlay.note, first.dataset]
     return Published(
         label=overlay.label,
         study=study.organisation,  # the figures add the year
         year=study.year,
         throughput_ops_s=overlay.throughput_ops_s,
         latency_us=latency.microseconds if latency else None,
+        operation=latency.operation if latency else "",
+        nodes=int(first.nodes) if first.nodes.isdecimal() else None,
+        series=f"{first.database}, {first.workload}",
         note="; ".join(note for note in notes if note),
-        qualifier=overlay.throughputs[0].mark,
+        qualifier=first.mark,
         disputed=" ".join(dict.fromkeys(fact.disputed for fact in facts if fact.disputed)),
     )

@@ -1,6 +1,7 @@
 """Throughput over the number of nodes, against what as many nodes would bring at best."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -16,6 +17,16 @@ from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import CurvesFigure, named
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.compare.figures.overlay import (
+    NAMED,
+    SYMBOLS,
+    TOWERING,
+    Published,
+    build_hover_text,
+    find_highest,
+    is_drawn,
+    published_said,
+)
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
 from reports.compare.figures.theme import Look, looks
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
@@ -113,6 +124,10 @@ class ScalabilityFigure(CurvesFigure):
 
     name = "scalability"
 
+    def __init__(self, curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> None:
+        super().__init__(curves, highlight=highlight)
+        self.published = [result for result in published if result.nodes and is_drawn(result.throughput_ops_s)]
+
     @cached_property
     def scalings(self) -> list[Scaling]:
         return build_scalings(self.curves)
@@ -121,20 +136,28 @@ class ScalabilityFigure(CurvesFigure):
         scalings = self.scalings
         appearance = assign_looks(scalings, frame, self.highlight)
         sizes = list(chain.from_iterable(scaling.sizes for scaling in scalings))
-        nodes = sorted({size.nodes for size in sizes})
+        nodes = sorted({size.nodes for size in sizes} | {result.nodes or 0 for result in self.published})
         highest = max((size.ceiling.throughput_ops_s for size in sizes), default=1.0)
         layout = base_layout(frame)
         layout["showlegend"] = True
-        most = max(nodes, default=1)
-        layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
         title = "throughput ceiling (ops/s)"
         if frame.narrow:
             title = "ceiling (ops/s)"
         ideal = [
             scaling.ideal_ops_s(scaling.sizes[-1].nodes) for scaling in scalings if not appearance[scaling.label].faded
         ]
-        top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
-        layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
+        # No ideal line ends before its last size.
+        top = max([highest * 1.25, find_highest(self.published) * 1.25, *(end * 1.05 for end in ideal)])
+        ranges = [0, max(nodes, default=1) * 1.06], [0, top]
+        log = bool(sizes) and highest * TOWERING < find_highest(self.published)
+        kinds: dict[str, str] = {}
+        if log:
+            # The ideal is straight here too.
+            lowest = min(size.ceiling.throughput_ops_s for size in sizes)
+            ranges = _log_range(min(nodes), max(nodes)), _log_range(lowest, top)
+            kinds = {"type": "log"}
+        layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=ranges[0], **kinds)
+        layout["yaxis"] = axis(frame, title, tickformat="~s", range=ranges[1], **kinds)
         ordered = sorted(scalings, key=lambda scaling: not appearance[scaling.label].faded)
         traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
         if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
@@ -145,7 +168,7 @@ class ScalabilityFigure(CurvesFigure):
             ends = [
                 End(
                     f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
-                    scaling.sizes[-1].ceiling.throughput_ops_s,
+                    _place(scaling.sizes[-1].ceiling.throughput_ops_s, log=log),
                     appearance[scaling.label].colour,
                 )
                 for scaling in ordered
@@ -160,7 +183,7 @@ class ScalabilityFigure(CurvesFigure):
             ideals += _ideal(scaling, appearance[scaling.label])
             above += _super_linear(scaling, appearance[scaling.label])
 
-        data = ideals + [trace for _, trace in traces] + above
+        data = list(_published_lines(self.published, frame)) + ideals + [trace for _, trace in traces] + above
         keys = []
         if ideals:
             line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
@@ -176,6 +199,7 @@ class ScalabilityFigure(CurvesFigure):
             ("Lines", SIZES),
             ("Left out", named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes])),
             *(("Ceilings", text) for text in status_sentences(self.curves)),
+            ("Published", published_said(self.published)),
             *captions.list_doubts(self.curves),
             *captions.list_basics(self.curves),
             ("Gain", IDEAL_GAIN),
@@ -197,6 +221,36 @@ class ScalabilityFigure(CurvesFigure):
         if any(scaling.score for scaling in self.scalings):
             return ""
         return ONE_SIZE
+
+
+def _log_range(low: float, high: float) -> list[float]:
+    """Of a logarithmic axis, with room for the points at its ends."""
+    return [math.log10(low * 0.8), math.log10(high * 1.1)]
+
+
+def _place(throughput_ops_s: float, *, log: bool) -> float:
+    """On the axis of throughput, as ranges and annotations are given."""
+    if log:
+        return math.log10(throughput_ops_s)
+    return throughput_ops_s
+
+
+def _published_lines(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:
+    """The sizes that a study printed of one system, joined; all in grey and with one entry of the legend."""
+    series = list(dict.fromkeys(result.series for result in published))
+    for number, name in enumerate(series):
+        results = sorted((r for r in published if r.series == name), key=lambda result: result.nodes or 0)
+        yield scatter(
+            [result.nodes for result in results],
+            [rounded(result.throughput_ops_s or 0.0) for result in results],
+            NAMED,
+            hover=[build_hover_text(result) for result in results],
+            mode="lines+markers",
+            legendgroup=NAMED,
+            showlegend=number == 0,
+            line={"color": frame.theme.grey, "width": 1, "dash": "dot"},
+            marker=marks.marker(frame.theme.grey, SYMBOLS[0], marks.MARKER_PX + 2),
+        )
 
 
 def _line(scaling: Scaling, look: Look) -> Trace:

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
 
+import numpy as np
+
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
 from reports.compare.analysis.downsample import thinned
@@ -12,7 +14,25 @@ from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import SIDE, CurvesFigure
-from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, coordinates, escaped, scatter
+from reports.compare.figures.layout import (
+    Frame,
+    PlotlyFigure,
+    Trace,
+    axis,
+    base_layout,
+    coordinates,
+    escaped,
+    rounded,
+    scatter,
+)
+from reports.compare.figures.overlay import (
+    NAMED,
+    TOWERING,
+    Published,
+    build_hover_text,
+    find_highest,
+    published_said,
+)
 from reports.compare.figures.run_series import OverTime
 from reports.compare.figures.theme import Look, looks
 from reports.compare.messages import AT_OWN_CEILINGS_OVER_TIME, NO_SERIES
@@ -30,9 +50,16 @@ class SweepsOverTimeFigure(CurvesFigure):
     """Throughput above, p99 of each interval below, a line for each sweep; what lies before the window is cut off."""
 
     def __init__(
-        self, curves: Sequence[Curve], series: Mapping[UUID, OverTime], *, operation: str, highlight: str = ""
+        self,
+        curves: Sequence[Curve],
+        series: Mapping[UUID, OverTime],
+        *,
+        operation: str,
+        highlight: str = "",
+        published: Sequence[Published] = (),
     ) -> None:
         super().__init__(curves, highlight=highlight)
+        self.published = published
         self.series, self.operation = series, operation
         self.name = f"over-time-{operation.lower()}"
 
@@ -56,7 +83,12 @@ class SweepsOverTimeFigure(CurvesFigure):
         ]
         if len(lines) > marks.MAX_WITH_RINGS or any(look.faded for look, _ in lines):
             marks.fold_legend([([above], look.group, look.faded) for look, (above, _) in lines])
-        return {"data": [trace for _, traces in lines for trace in traces], "layout": layout}
+        highest = max((float(np.nanmax(series.rate_ops_s, initial=0.0)) for _, series in drawn), default=0.0)
+        if 0 < highest * TOWERING < find_highest(self.published):
+            layout["yaxis"] |= {"type": "log", "rangemode": "normal"}
+        end = max((float(series.seconds[-1]) for _, series in drawn), default=0.0)
+        printed = [_published_line(result, end, frame) for result in self.published]
+        return {"data": [*printed, *(trace for _, traces in lines for trace in traces)], "layout": layout}
 
     @property
     def remarks(self) -> list[Remark]:
@@ -64,6 +96,7 @@ class SweepsOverTimeFigure(CurvesFigure):
         interval = " to ".join(formatting.duration(seconds) for seconds in every)
         return [
             ("Runs", AT_OWN_CEILINGS_OVER_TIME.format(interval=interval)),
+            ("Published", published_said(self.published)),
             ("Sides", self.shown_sentence),
             *captions.list_doubts(self.curves),
             *captions.list_basics(self.curves),
@@ -84,6 +117,20 @@ class SweepsOverTimeFigure(CurvesFigure):
         if self._drawn:
             return ""
         return NO_SERIES.format(operation=self.operation)
+
+
+def _published_line(result: Published, end_s: float, frame: Frame) -> Trace:
+    """A printed throughput over the whole time, named in the legend."""
+    return scatter(
+        [0, end_s],
+        [rounded(result.throughput_ops_s or 0.0)] * 2,
+        escaped(f"{NAMED}: {result.label}"),
+        hover=[build_hover_text(result)] * 2,
+        mode="lines",
+        yaxis="y",
+        showlegend=True,
+        line={"color": frame.theme.grey, "width": 1.25, "dash": "dash"},
+    )
 
 
 def _lines(look: Look, series: OverTime) -> Iterator[Trace]:

@@ -109,7 +109,8 @@ def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: 
 
 def more_pictures(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
     """What else can be drawn of these sweeps; only pictures that have something to show."""
-    return list(_more(replace(selection, baseline=None, anyway=False, vary=()), curves))
+    plain = replace(selection, baseline=None, anyway=False, vary=())
+    return [*_mixes(plain, curves), *_more(plain, curves)]
 
 
 def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
@@ -118,7 +119,7 @@ def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture
     shown = {f"latency-{operation.lower()}" for operation in shown_operations(selection, curves)}
     first = [latency for latency in latencies if latency.key in shown]
     rest = [latency for latency in latencies if latency.key not in shown]
-    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest, *_mixes(selection, curves)]
+    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest]
 
 
 def _mixes(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
@@ -168,7 +169,8 @@ def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = 0
     if picture.name == "ceilings":
-        published = overlays(selection.published, phase=selection.phase)
-        height_px = CeilingsFigure(selection.shown(curves), published=published).height_px
+        shown = selection.shown(curves)
+        published = overlays(selection.published, phase=selection.phase, curves=shown, among=curves)
+        height_px = CeilingsFigure(shown, published=published).height_px
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

@@ -40,6 +40,9 @@ class Fact:
     dataset: str
     workload: str
     nodes: str  # "4", or "4->8" for what compares sizes
+    reads_percent: str  # of the mix, whose rest are updates; empty: of several, or not stated
+    distribution: str  # of the requests, as `requestdistribution` has it; empty as above
+    records: str  # a number; empty as above
     metric: str
     printed: str  # the digits of the study: "25.10" says more than 25.1
     unit: str
@@ -48,9 +51,9 @@ class Fact:
     disputed: str  # why it cannot be right as printed, or not under its name; empty: nothing contradicts it
     overlay: str  # its label beside measured results in Compare; empty: not shown there
     beside: str  # the id of the fact of whose overlay it is a part: a further throughput, or the latency
-    operation: str  # of such a latency
-    statistic: str
-    phase: str  # of an overlay: "" or "load"
+    operation: str  # of what is measured here too; empty: all operations together
+    statistic: str  # of it: "throughput", "knee", or that of a latency; empty: nothing here is the same quantity
+    phase: str  # "load" of what was measured while loading
     overlay_note: str
     source: str  # the citation
 
@@ -69,6 +72,10 @@ class Fact:
             return None
         return self.value * _MICROSECONDS[self.unit]
 
+    def from_microseconds(self, latency_us: float) -> float:
+        """A latency in the unit of this one."""
+        return latency_us / _MICROSECONDS[self.unit]
+
     @property
     def conditions(self) -> str:
         """Workload, nodes, data and mode in one line; without what the study does not state."""
@@ -80,10 +87,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Facts shown grey beside measured results: a throughput, and the latency that was printed for this load."""
+    """Facts shown grey beside measured results: a throughput, and the latencies that were printed for this load."""
 
     throughputs: tuple[Fact, ...]  # several are one system's operations at the same time, and are added
-    latency: Fact | None
+    latencies: tuple[Fact, ...]  # one of each operation
 
     @property
     def label(self) -> str:
@@ -137,8 +144,8 @@ class Study:
             if fact.overlay:
                 parts = [fact, *(other for other in self.facts if other.beside == fact.id)]
                 throughputs = tuple(part for part in parts if part.unit == fact.unit)
-                latency = next((part for part in parts if part.unit != fact.unit), None)
-                overlays.append(Overlay(throughputs, latency))
+                latencies = tuple(part for part in parts if part.unit != fact.unit)
+                overlays.append(Overlay(throughputs, latencies))
         return tuple(overlays)
 
 
