@@ -187,7 +187,7 @@ def build_items(material: Material) -> Iterator[Item]:
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says)
     yield from list_tables(material.curves, material.labels, material.against, material.equal, material.kind)
-    yield from list_published(material.selection.published)
+    yield from list_published(material.selection.published, material.curves, material.labels)
 
 
 def chosen_names(draft: Draft, material: Material, available: Container[str]) -> list[str]:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 from uuid import UUID
 
 from benchsite.core import formatting
-from benchsite.core.table import Cell, Table
+from benchsite.core.table import Cell, Columns, Table, tabulated
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.compare.curves import STATISTICS, Curve
@@ -17,6 +18,7 @@ from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
+from reports.compare.printed_conditions import list_alike, measure_printed
 from runs.plans.studies import Study, studies
 
 Labels = Mapping[UUID, str]
@@ -60,30 +62,44 @@ def list_tables(
     yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
 
 
-def list_published(slugs: Collection[str]) -> Iterator[Item]:
+def list_published(slugs: Collection[str], curves: Sequence[Curve], labels: Labels) -> Iterator[Item]:
     """The numbers of each of these studies."""
     for study in studies():
         if study.slug in slugs:
-            says = "as printed, in its order; not comparable with the numbers here"
-            table = partial(published_table, study)
+            says = "as printed, in its order, beside what was measured here of the same system and mix; not comparable"
+            table = partial(published_table, study, curves, labels)
             yield Item(f"table-published-{study.slug}", f"Printed by {study.name}", says, table)
 
 
-def published_table(study: Study) -> Table:
-    """Every number of the study in its own unit."""
-    rows = [
-        (
-            fact.database,
-            fact.metric.replace("_", " "),
-            fact.conditions,
-            fact.mark or None,
-            fact.value,
-            fact.unit,
-            fact.disputed or None,
-        )
-        for fact in study.facts
-    ]
-    return Table(("of", "metric", "conditions", "bound", "printed", "unit", "disputed because"), tuple(rows))
+PUBLISHED_COLUMNS: Final[Columns] = {
+    "of": "fact.database",
+    "metric": lambda row: row.fact.metric.replace("_", " "),
+    "conditions": "fact.conditions",
+    "bound": lambda row: row.fact.mark or None,
+    "printed": "fact.value",
+    "measured": "measured",
+    "unit": "fact.unit",
+    "measured / printed": lambda row: row.measured and _rounded(row.measured / row.fact.value, 3),
+    "by side": "side",
+    "disputed because": lambda row: row.fact.disputed or None,
+}
+
+
+def published_table(study: Study, curves: Sequence[Curve], labels: Labels) -> Table:
+    """Every number of the study in its own unit, once for each side that measured the same."""
+    return tabulated(PUBLISHED_COLUMNS, _pair_published(study, curves, labels))
+
+
+def _pair_published(study: Study, curves: Sequence[Curve], labels: Labels) -> Iterator[SimpleNamespace]:
+    for fact in study.facts:
+        sides = [curve for curve in list_alike(fact, study, curves) if curve.system == fact.database.lower()]
+        measured = [(measure_printed(fact, curve), curve) for curve in sides]
+        rows = [
+            SimpleNamespace(fact=fact, measured=_rounded(value, 4), side=labels.get(curve.sweep_id, curve.label))
+            for value, curve in measured
+            if value
+        ]
+        yield from rows or [SimpleNamespace(fact=fact, measured=None, side=None)]
 
 
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
