@@ -7,7 +7,8 @@ from typing import Any, Final
 from benchmarks.studies_small.stand_ins import SmallStudy, StandIn
 from benchsite.core.formatting import counted, duration, grouped
 from runs.catalog import UNCHECKED
-from runs.plans.files.plan import PlanFile
+from runs.plans.files.plan import PlanDatabase, PlanFile
+from runs.plans.plan_spec import PlanRequest, PlanSpec
 from runs.plans.sizes import PER_NODE
 from runs.plans.studies import studies
 from runs.ycsb.properties import INSERT_RETRIES, WARM_UP
@@ -15,6 +16,10 @@ from runs.ycsb.properties import INSERT_RETRIES, WARM_UP
 CLUSTER: Final = "Studies made small"
 MIN_RECORDS: Final = 1_000
 NOT_RUN: Final = "not run"
+DEFAULT: Final = "as Benchsite has it"
+RECORDS: Final = "recordcount"
+# The command that empties page caches is its operator's.
+RUNG_RESET: Final = "keep"
 PREFIXES: Final = {study.slug: study.facts[0].id.partition("-")[0] for study in studies()}
 # Clients prepare themselves, unmeasured: the study's ran for minutes before.
 PRESTART_MS: Final = 1_000
@@ -50,7 +55,7 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
             "short_name": workload.short_name,
             "properties": {
                 **workload.properties,
-                "recordcount": str(_count_records(workload.properties, small)),
+                RECORDS: str(_count_records(workload.properties, small)),
                 WARM_UP: str(PRESTART_MS),
                 INSERT_RETRIES: str(MAX_INSERT_RETRIES),
             },
@@ -59,40 +64,57 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
     }
     # As short as figures want them, and no other workload's.
     names = {role: f"{PREFIXES[slug]} {workload.short_name}" for role, workload in plan.workloads.items()}
-    used = {stand_in.name: stand_in for stand_in in stand_ins.values() if stand_in}
+    used = {stand_in.name: (role, stand_in) for (role, _), stand_in in stand_ins.items() if stand_in}
+    studied = {name: getattr(plan.matrix, name) for name in PlanSpec.model_fields}
+    columns = {**studied, **_shrink_columns(slug, studied, small)}
     matrix: dict[str, Any] = {
-        "name": f"{slug}, small",
-        "purpose": "demo",
-        "labels": [slug],
-        "ladder": plan.matrix.ladder,
-        "rungs": list(small.rungs),
-        "repeats": small.repeats,
-        # Sweep by sweep: otherwise the servers would be started anew for each run.
-        "order": "as_listed",
-        "stops_early": plan.matrix.stops_early,
-        "warmup_s": small.warmup_s,
-        "priming_s": small.priming_s,
-        "priming_reads": plan.matrix.priming_reads,
-        "between_workloads": plan.matrix.resets.get("workload", "keep"),
-        "measure_s": small.measure_s,
-        "load_threads": 8,
+        **{PlanRequest.model_fields[name].alias or name: value for name, value in columns.items() if value is not None},
+        "between_rungs": RUNG_RESET,
+        "between_workloads": plan.matrix.resets.get("workload", RUNG_RESET),
         "entries": [{"database": s.name, "mode": s.mode} for s in stand_ins.values() if s],
         "workloads": list(names.values()),
         "exclusions": list(_translate_exclusions(plan, stand_ins, names)),
     }
-    if small.threads:
-        matrix["threads"] = small.threads
     if small.records_per_node:
         matrix["records_rule"] = PER_NODE
     file = {
         "format": "benchsite-plan",
         "version": 3,
         "clusters": {CLUSTER: {"provisioner": "process", "nodes": [{"machine": machine}]}},
-        "databases": {name: _describe_database(stand_in) for name, stand_in in used.items()},
+        "databases": {
+            name: _describe_database(plan.databases[role], stand_in) for name, (role, stand_in) in used.items()
+        },
         "workloads": {names[role]: workload for role, workload in workloads.items()},
         "matrix": matrix,
     }
-    return SmallPlan(file, tuple(_list_deviations(plan, small, stand_ins)))
+    deviations = (
+        *_list_servers(plan, stand_ins),
+        *_list_workloads(plan, {role: workload["properties"] for role, workload in workloads.items()}),
+        *_list_records_rules(plan, small),
+        *_list_columns(studied, columns),
+        *_list_machines(plan),
+    )
+    return SmallPlan(file, deviations)
+
+
+def _shrink_columns(slug: str, studied: Mapping[str, Any], small: SmallStudy) -> dict[str, Any]:
+    """The columns of the plan that differ from the study's, by their names."""
+    return {
+        "name": f"{slug}, small",
+        "purpose": "demo",
+        "rungs": list(small.rungs),
+        "threads": small.threads or studied["threads"],
+        "repeats": small.repeats,
+        # Sweep by sweep: otherwise the servers would be started anew for each run.
+        "order": "as_listed",
+        "processes_per_generator": 1,
+        "generator_counts": [],
+        "warmup_s": small.warmup_s,
+        "priming_s": small.priming_s,
+        "min_measure_s": small.measure_s,
+        "min_operations": 0,
+        "load_threads": 8,
+    }
 
 
 def _find_stand_in(small: SmallStudy, database: str, mode: str, missing: Collection[str]) -> StandIn | None:
@@ -103,18 +125,27 @@ def _find_stand_in(small: SmallStudy, database: str, mode: str, missing: Collect
 
 
 def _count_records(properties: dict[str, str], small: SmallStudy) -> int:
-    return max(int(properties["recordcount"]) // small.records_divisor, MIN_RECORDS)
+    return max(int(properties[RECORDS]) // small.records_divisor, MIN_RECORDS)
 
 
-def _describe_database(stand_in: StandIn) -> dict[str, Any]:
+def _describe_database(studied: PlanDatabase, stand_in: StandIn) -> dict[str, Any]:
     described: dict[str, Any] = {
         "system": stand_in.system,
         "cluster": CLUSTER,
         "replication_factor": stand_in.replication_factor,
+        "settings": {**stand_in.settings},
+        "binding_properties": _list_client_properties(studied, stand_in),
     }
     if stand_in.nodes > 1:
-        described["settings"] = {"nodes": stand_in.nodes}
+        described["settings"]["nodes"] = stand_in.nodes
     return described
+
+
+def _list_client_properties(studied: PlanDatabase, stand_in: StandIn) -> dict[str, str]:
+    """The study's: a client of another system has no such properties."""
+    if stand_in.system == studied.system:
+        return studied.binding_properties
+    return {}
 
 
 StandIns = dict[tuple[str, str], StandIn | None]
@@ -133,45 +164,95 @@ def _translate_exclusions(plan: PlanFile, stand_ins: StandIns, names: dict[str, 
             }
 
 
-def _list_deviations(plan: PlanFile, small: SmallStudy, stand_ins: StandIns) -> Iterator[Deviation]:
+def _list_servers(plan: PlanFile, stand_ins: StandIns) -> Iterator[Deviation]:
     for (role, mode), stand_in in stand_ins.items():
         database = plan.databases[role]
         nodes = len(plan.clusters[database.cluster].nodes)
         study = f"{database.name}, {mode}, {counted(nodes, 'machine')}, copies: {database.replication_factor}"
         yield Deviation("server", study, f"{stand_in.name}, {stand_in.mode}" if stand_in else NOT_RUN)
-    settings = [(database.system, database.settings) for database in plan.databases.values() if database.settings]
-    for system, texts in dict.fromkeys((system, _list_settings(texts)) for system, texts in settings):
-        yield Deviation(f"settings, {system}", texts, "Benchsite's own")
-    for workload in plan.workloads.values():
-        records, fewer = int(workload.properties["recordcount"]), _count_records(workload.properties, small)
-        yield Deviation(
-            f"workload {workload.short_name}",
-            f"{workload.name}; {grouped(records)} records",
-            f"{grouped(fewer)} records",
+
+    pairs = [(plan.databases[role], stand_in) for (role, _), stand_in in stand_ins.items() if stand_in]
+    options = [
+        (database.system, what, *_find_differences(studied, here))
+        for database, stand_in in pairs
+        for what, studied, here in (
+            ("settings", database.settings, stand_in.settings),
+            ("client", database.binding_properties, _list_client_properties(database, stand_in)),
         )
-    matrix = plan.matrix
-    unit = "threads"
-    if matrix.ladder == "target":
-        unit = "ops/s"
-    yield Deviation(f"ladder, {unit}", _list_numbers(matrix.rungs), _list_numbers(small.rungs))
-    if small.threads:
-        yield Deviation("threads", grouped(matrix.threads), grouped(small.threads))
-    clients = len(plan.generators) * matrix.processes_per_generator
-    yield Deviation("clients", f"{clients} on {len(plan.generators)} machines", "on the servers' machine")
-    if matrix.priming_s:
-        yield Deviation("priming", duration(matrix.priming_s), duration(small.priming_s))
-    yield Deviation("warm-up", duration(matrix.warmup_s), duration(small.warmup_s))
-    yield Deviation("measured", duration(matrix.min_measure_s), duration(small.measure_s))
-    if matrix.min_operations:
-        yield Deviation("operations at least", grouped(matrix.min_operations), "no minimum")
-    if matrix.repeats != small.repeats:
-        yield Deviation("repeats", str(matrix.repeats), str(small.repeats))
-    if reset := matrix.resets.get("rung"):
-        yield Deviation("between rungs", str(reset).replace("_", " "), "keep")
+    ]
+    for system, what, study, here in dict.fromkeys(options):
+        if study or here:
+            yield Deviation(f"{what}, {system}", study, here)
 
 
-def _list_settings(settings: Mapping[str, str]) -> str:
-    return ", ".join(f"{name.removeprefix(UNCHECKED)}={value}" for name, value in settings.items())
+def _find_differences(studied: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, str]:
+    """What either sets otherwise than the other, both as text."""
+    names = sorted(name for name in {**studied, **here} if studied.get(name) != here.get(name))
+    if not names:
+        return "", ""
+    return _write_options(studied, names), _write_options(here, names)
+
+
+def _write_options(options: Mapping[str, str], names: Collection[str]) -> str:
+    written = [f"{name.removeprefix(UNCHECKED)}={options[name]}" for name in names if name in options]
+    return ", ".join(written) or DEFAULT
+
+
+def _list_workloads(plan: PlanFile, here: Mapping[str, Mapping[str, str]]) -> Iterator[Deviation]:
+    alike: dict[tuple[str, str], list[str]] = {}
+    for role, workload in plan.workloads.items():
+        records, fewer = int(workload.properties[RECORDS]), int(here[role][RECORDS])
+        study = f"{workload.name}; {grouped(records)} records"
+        yield Deviation(f"workload {workload.short_name}", study, f"{grouped(fewer)} records")
+        others = {name: value for name, value in here[role].items() if name != RECORDS}
+        rest = {name: value for name, value in workload.properties.items() if name != RECORDS}
+        alike.setdefault(_find_differences(rest, others), []).append(workload.short_name)
+    for (study, small), short_names in alike.items():
+        if study or small:
+            yield Deviation(f"properties of {', '.join(short_names)}", study, small)
+
+
+def _list_records_rules(plan: PlanFile, small: SmallStudy) -> Iterator[Deviation]:
+    here = DEFAULT
+    if small.records_per_node:
+        here = "records grow with the nodes"
+    for override in plan.overrides:
+        database = plan.databases[str(override.match.database)].name
+        yield Deviation(f"override, {database}", _write(override.set.model_dump(exclude_none=True)), here)
+
+
+def _list_columns(studied: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[Deviation]:
+    """Every column of the plan that differs, but for its name."""
+    for name in studied:
+        if name != "name" and studied[name] != here[name]:
+            write = _write
+            if name.endswith("_s"):
+                write = duration
+            yield Deviation(name_column(name), write(studied[name]), write(here[name]))
+
+
+def name_column(name: str) -> str:
+    """The subject of a column's deviation: "min measure"."""
+    return name.removesuffix("_s").replace("_", " ")
+
+
+def _list_machines(plan: PlanFile) -> Iterator[Deviation]:
+    yield Deviation("load generators", str(len(plan.generators)), "1, on the servers' machine")
+    if (reset := plan.matrix.resets.get("rung", RUNG_RESET)) != RUNG_RESET:
+        yield Deviation("between rungs", _write(reset), RUNG_RESET)
+
+
+def _write(value: Any) -> str:
+    match value:
+        case list():
+            return _list_numbers(value) or DEFAULT
+        case dict():
+            return ", ".join(f"{name}={_write(part)}" for name, part in value.items())
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return grouped(value)
+    return str(value).replace("_", " ")
 
 
 def _list_numbers(numbers: Collection[int]) -> str:

@@ -1,7 +1,7 @@
 """What stands for the servers of each study on one machine, and how much smaller everything is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 
@@ -13,6 +13,7 @@ class StandIn:
     mode: str
     nodes: int = 1
     replication_factor: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)  # the study's, as large as this machine bears
 
     @property
     def name(self) -> str:
@@ -49,21 +50,27 @@ class SmallStudy:
 
 LOAD_ITEMS: Final = ("ceilings", "latency-insert", "table-sustained")
 REPLICATED_REDIS: Final = StandIn("redis", "everysec-wait-1", 2, 2)
-RING: Final = StandIn("cassandra", "all-one-periodic", 3, 2)
+CACHED_ROWS: Final = {
+    "concurrent_reads": "64",
+    "concurrent_writes": "64",
+    "memtable_heap_space": "64MB",
+    "row_cache_size": "16MB",
+}
 
 
 def _ring(nodes: int) -> StandIn:
-    return StandIn("cassandra", "no-commitlog", nodes, 2)
+    settings = {"compaction_throughput": "128MiB/s", "memtable_flush_writers": "8", "trickle_fsync": "true"}
+    return StandIn("cassandra", "no-commitlog", nodes, 2, settings)
 
 
 SMALL_STUDIES: Final[Mapping[str, SmallStudy]] = {
     "thumbtack-2013": SmallStudy(
         stand_ins={
             ("Aerospike", "all"): REPLICATED_REDIS,
-            ("Cassandra", "all-one-periodic"): RING,
+            ("Cassandra", "all-one-periodic"): StandIn("cassandra", "all-one-periodic", 3, 2, CACHED_ROWS),
             ("MongoDB", "w2"): StandIn("mariadb", "flush-2-semi-sync", 2, 2),
             ("Aerospike", "master"): StandIn("redis", "everysec", 2, 2),
-            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic", 3, 2),
+            ("Cassandra", "one-periodic"): StandIn("cassandra", "one-periodic", 3, 2, CACHED_ROWS),
             ("Couchbase 1", "memory"): StandIn("memcached", "none"),
             ("Couchbase 2", "memory"): None,
             ("MongoDB", "w0"): StandIn("mariadb", "flush-0", 2, 2),

@@ -144,7 +144,8 @@ def post(site: Site, token: str, path: str, body: dict[str, Any]) -> dict[str, A
 
 def list_reports(slug: str, small: SmallStudy, matrix: Matrix) -> Iterator[tuple[str, str, list[str]]]:
     """The part of each report, its query on Compare, and what it shows."""
+    printed = f"table-published-{slug}"
     mixes = {workload.short_name: f"mix-{slugify(workload.name)}" for workload in matrix.workloads.all()}
     if small.load_items:
-        yield "loads", "&phase=load", list(small.load_items)
-    yield "runs", "", [*(mixes.get(item, item) for item in small.items), f"table-published-{slug}"]
+        yield "loads", "&phase=load", [*small.load_items, printed]
+    yield "runs", "", [*(mixes.get(item, item) for item in small.items), printed]
