@@ -1,6 +1,6 @@
 """A study's plan file made small: a file for `POST /api/v1/apply`, and how it deviates from the study. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,7 +50,7 @@ def shrink(slug: str, plan: PlanFile, small: SmallStudy, *, machine: str, missin
         (entry.database, entry.mode): _find_stand_in(small, plan.databases[entry.database].name, entry.mode, missing)
         for entry in plan.entries
     }
-    workloads = {
+    workloads: dict[str, dict[str, Any]] = {
         role: {
             "short_name": workload.short_name,
             "properties": {
@@ -225,9 +225,7 @@ def _list_columns(studied: Mapping[str, Any], here: Mapping[str, Any]) -> Iterat
     """Every column of the plan that differs, but for its name."""
     for name in studied:
         if name != "name" and studied[name] != here[name]:
-            write = _write
-            if name.endswith("_s"):
-                write = duration
+            write: Callable[[Any], str] = duration if name.endswith("_s") else _write
             yield Deviation(name_column(name), write(studied[name]), write(here[name]))
 
 
@@ -245,7 +243,7 @@ def _list_machines(plan: PlanFile) -> Iterator[Deviation]:
 def _write(value: Any) -> str:
     match value:
         case list():
-            return _list_numbers(value) or DEFAULT
+            return _list_numbers(value) or "none"
         case dict():
             return ", ".join(f"{name}={_write(part)}" for name, part in value.items())
         case bool():

@@ -74,7 +74,7 @@ def some_content(team: Team, matrix: Matrix, title: str) -> Content:
     selection = Selection(matrix=str(matrix.pk))
     curves = compared(team, selection).curves
     figures = [
-        frozen_figure(name, name.capitalize(), "how to read it", maker(curves, selection, {}))
+        frozen_figure(name, name.capitalize(), "how to read it", maker(curves, curves, selection, {}))
         for name, maker in PICTURES.items()
     ]
     sources: list[Source] = [

@@ -73,9 +73,7 @@ def test_parts_of_an_overlay_name_an_overlay():
         parts = [fact for fact in study.facts if fact.beside]
         assert {fact.beside for fact in parts} <= labelled
         assert all(fact.operation and fact.statistic for fact in parts if fact.microseconds is not None)
-        assert sum(len(overlay.throughputs) - 1 + len(overlay.latencies) for overlay in study.overlays) == len(
-            parts
-        )
+        assert sum(len(overlay.throughputs) - 1 + len(overlay.latencies) for overlay in study.overlays) == len(parts)
 
 
 def test_refuses_other_columns():
