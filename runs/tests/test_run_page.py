@@ -322,6 +322,20 @@ def test_the_mode_is_shown_as_read_back_before_and_after(client_in, sweep):
     }
 
 
+def test_settings_of_the_database_are_shown_as_read_back(client_in, sweep):
+    stated = {
+        "row_cache_size": {"stated": "64MB", "answer": "64MiB", "is_equal": True},
+        "trickle_fsync": {"stated": "true", "answer": "false", "is_equal": False},
+    }
+    reading = {"expected": {}, "found": {}, "wrong": [], "stated": stated}
+
+    page = client_in.get(url(make_run(sweep, evidence={"before": reading}))).content.decode()
+
+    rows = page[page.index("Settings of the database, read back") :].split("</table>")[0].split("</tr>")
+    assert "64MiB" in rows[1] and "differs" not in rows[1]
+    assert "trickle_fsync" in rows[2] and "differs" in rows[2]
+
+
 def test_the_disk_probe_is_shown_with_its_warning(client_in, sweep):
     disk = {"median_us": 12.0, "file_system": "tmpfs", "flush": "fdatasync", "warning": "This disk hardly waits"}
     page = get_text(client_in.get(url(make_run(sweep, evidence={"disk": disk}))))

@@ -155,8 +155,10 @@ class Standing:
         if not self.system.administered:
             return None
         with _failing_as(Reason.SERVER_LOST):
-            replicas = self.server.spec.replication_factor
-            in_force = read_back(self.system, self.mode, self.server.administration, replicas)
+            spec = self.server.spec
+            in_force = read_back(
+                self.system, self.mode, self.server.administration, spec.replication_factor, spec.settings
+            )
         self._update(verified=in_force.as_dict())
         return in_force
 

@@ -8,7 +8,7 @@ import redis
 
 from runs.catalog import load_catalog
 from workers.generator.executables import find_postgresql, find_redis
-from workers.provision.readback import read_back
+from workers.provision.readback import read_back, same_value
 from workers.provision.servers import Server
 
 pytestmark = pytest.mark.slow
@@ -91,6 +91,25 @@ def test_it_reads_servers_own_spelling(servers):
     server = servers("redis", "off", settings={"maxmemory": "64MB"}).start()
     assert server.administration.read_settings(["maxmemory"]) == {"maxmemory": "67108864"}
     assert server.administration.read_settings(["no-such-setting"]) == {}
+
+
+def test_settings_of_the_database_are_read_back_and_not_judged(servers):
+    server = servers("redis", "off", settings={"maxmemory": "64MB"}).start()
+    spec = server.spec
+    stated = {"maxmemory": "64MB", "maxmemory-policy": "allkeys-lru", "nodes": "1"}
+
+    answer = read_back(spec.system, spec.mode, server.administration, stated=stated)
+
+    assert answer.in_force and answer.as_dict()["stated"] == {
+        "maxmemory": {"stated": "64MB", "answer": "67108864", "is_equal": True},
+        "maxmemory-policy": {"stated": "allkeys-lru", "answer": "noeviction", "is_equal": False},
+    }
+
+
+def test_binary_units_are_the_same_sizes():
+    declared = load_catalog().system("cassandra").settings["row_cache_size"]
+
+    assert same_value(declared, "64MB", "64MiB") and not same_value(declared, "64MB", "65MiB")
 
 
 @pytest.mark.parametrize("version", [program.version for program in find_postgresql()])

@@ -109,6 +109,7 @@ def run_page(run: Run) -> dict[str, object]:
         "hosts": [_describe_host_use(host) for host in hosts],
         "servers": _describe_servers(run, hosts, artifacts),
         "readback": _list_readback(run.evidence),
+        "stated_settings": _list_stated(run.evidence),
         "durability": durability_sentence(run.spec["mode"].get("record", {})),
         "events": events,
         "artifacts": artifacts,
@@ -299,6 +300,12 @@ def _list_readback(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
         }
         for setting in {**expected, **first, **last}
     ]
+
+
+def _list_stated(evidence: Mapping[str, Any]) -> list[dict[str, object]]:
+    """The settings that the database states, as its server said them before the run."""
+    before = evidence.get("before") or {}
+    return [{"name": name, **setting} for name, setting in before.get("stated", {}).items()]
 
 
 def _read_tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
