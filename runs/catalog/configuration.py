@@ -18,12 +18,14 @@ from runs.catalog.messages import (
     MODE_NEEDS_SETTING,
     NO_SETTING_NAME,
     ONE_PORT_FOR_ALL_NODES,
+    OPTION_OF_MORE_CHARACTERS,
     SETTING_FIXED,
 )
 from runs.catalog.records import UNCHECKED, Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.ycsb.property_schema import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
+OPTION_VALUE = re.compile(r"[A-Za-z0-9._-]{1,40}")  # no commas, and nothing that names a file or an address
 _TEMPLATE = re.compile(r"\{([a-z_-]+)\}")
 # The properties of a URL's options begin so where the option's own name would say too little.
 URL_OPTION = "url."
@@ -113,16 +115,22 @@ def copies_problem(mode: Mode, copies: int, nodes: int) -> str:
     return COPIES_ABSENT.format(needed=needed, copies=copies, nodes=counted(nodes, "node"))
 
 
-def refuse_fixed_settings(recipe: ProcessRecipe | None, settings: Iterable[str]) -> dict[str, str]:
+def refuse_fixed_settings(recipe: ProcessRecipe | None, settings: Mapping[str, object]) -> dict[str, str]:
     """What is wrong, by name, with unchecked settings of servers that Benchsite starts by this recipe."""
     if recipe is None:
         return {}
-    names = {name: name.removeprefix(UNCHECKED) for name in settings if name.startswith(UNCHECKED)}
-    return {
-        name: SETTING_FIXED.format(name=bare)
-        for name, bare in names.items()
-        if recipe.config_format == "none" or bare in recipe.fixed
-    }
+    problems = {}
+    for name, bare in _list_unchecked(settings):
+        if bare in recipe.options and not OPTION_VALUE.fullmatch(str(settings[name])):
+            problems[name] = OPTION_OF_MORE_CHARACTERS.format(name=bare)
+        elif bare not in recipe.options and (recipe.config_format == "none" or bare in recipe.fixed):
+            problems[name] = SETTING_FIXED.format(name=bare)
+    return problems
+
+
+def _list_unchecked(settings: Iterable[str]) -> list[tuple[str, str]]:
+    """Each name as it is stated, with the server's own."""
+    return [(name, name.removeprefix(UNCHECKED)) for name in settings if name.startswith(UNCHECKED)]
 
 
 def render_server(
@@ -168,8 +176,9 @@ def render_server(
         "node": str(node),
         **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
+    options = [(bare, chosen[name]) for name, bare in _list_unchecked(chosen) if bare in recipe.options]
     flags = [name for name in recipe.not_in_config if system.settings[name].type == "bool"]
-    arguments = list(recipe.argv)
+    arguments = [*recipe.argv, *(recipe.options[bare].replace("{value}", value) for bare, value in options)]
     for name in flags:
         if chosen.get(name) != "true":
             arguments = [text for text in arguments if f"{{{name}}}" not in text]

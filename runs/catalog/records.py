@@ -245,6 +245,7 @@ class NodeRecipe(Record):
     argv: tuple[str, ...] = ()
     init_argv: tuple[str, ...] = ()  # run once in an empty data folder
     fixed: dict[str, str] = {}  # server settings that nobody may choose
+    options: dict[str, str] = {}  # unchecked settings of the command line: their argument, with {value}
     files: dict[FileName, str] = {}  # templates beside its configuration, by name
     config_head: str = ""  # what its configuration begins with
 

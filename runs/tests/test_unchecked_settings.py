@@ -50,11 +50,21 @@ def test_started_server_has_it_in_its_configuration():
 
 
 @pytest.mark.parametrize(
-    ("slug", "mode", "name"), [("cassandra", "one-periodic", "partitioner"), ("memcached", "none", "slab-reassign")]
+    ("slug", "mode", "name"), [("cassandra", "one-periodic", "partitioner"), ("memcached", "none", "unix-socket")]
 )
 def test_started_server_refuses_what_it_cannot_have(slug, mode, name):
     with pytest.raises(PropertyError, match=f"{name} cannot be set on servers that Benchsite starts"):
         render({f"unchecked.{name}": "1"}, load_catalog().system(slug), mode)
+
+
+def test_memcached_takes_options_of_its_command_line():
+    memcached = load_catalog().system("memcached")
+
+    rendered = render({"unchecked.slab_automove": "2", "unchecked.slab-min-size": "64"}, memcached, "none")
+
+    assert {"--extended=slab_automove=2", "--slab-min-size=64"} <= set(rendered.argv)
+    with pytest.raises(PropertyError, match="slab_automove takes letters, digits"):
+        render({"unchecked.slab_automove": "2,ext_path=/tmp/x:1G"}, memcached, "none")
 
 
 def test_plan_files_of_studies_state_what_was_set():

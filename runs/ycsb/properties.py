@@ -202,6 +202,7 @@ REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "measurement.raw.output_file": "names a file",
     "fieldlengthhistogram": "names a file",
 }
+_KEY_FILE: Final = "names a file of keys, and clients here make YCSB's own: write their number as recordcount instead"
 _RETRIES: Final = "belongs to the client of a database: write it into the database's client properties"
 # Properties of the studies' YCSBs that are none of a workload here.
 OTHER_PROPERTIES: Final[Mapping[str, str]] = {
@@ -212,6 +213,8 @@ OTHER_PROPERTIES: Final[Mapping[str, str]] = {
     "ignoreinserterrors": _RETRIES,
     "reconnectiontarget": _RETRIES,
     "mongodb.readPreference": "is decided by the durability mode: copy one on the database's page to state another",
+    "keyfile": _KEY_FILE,
+    "keysfile": _KEY_FILE,
     "valuelength": "is the length of a record's only field: write fieldcount=1 and fieldlength instead",
     "workingset": "is not known here: write requestdistribution=hotspot with hotspotdatafraction instead",
     "churndelta": "is not known here: the hot records stay the same; leave it out",

@@ -158,7 +158,7 @@ class DatabaseForm(SignInForm, NamedForm):
         cluster = cleaned.get("cluster")
         if cluster is None or cluster.provisioner == Provisioner.EXTERNAL:
             return
-        for message in refuse_fixed_settings(system.process, cleaned.get("settings") or ()).values():
+        for message in refuse_fixed_settings(system.process, cleaned.get("settings") or {}).values():
             self.add_error("settings", message)
 
     def _check_tag(self, system: System, cluster: Cluster | None, version: str) -> None:
