@@ -173,16 +173,16 @@ def _list_servers(plan: PlanFile, stand_ins: StandIns) -> Iterator[Deviation]:
 
     pairs = [(plan.databases[role], stand_in) for (role, _), stand_in in stand_ins.items() if stand_in]
     options = [
-        (database.system, what, *_find_differences(studied, here))
+        (database.system, part, *_find_differences(studied, here))
         for database, stand_in in pairs
-        for what, studied, here in (
+        for part, studied, here in (
             ("settings", database.settings, stand_in.settings),
             ("client", database.binding_properties, _list_client_properties(database, stand_in)),
         )
     ]
-    for system, what, study, here in dict.fromkeys(options):
+    for system, part, study, here in dict.fromkeys(options):
         if study or here:
-            yield Deviation(f"{what}, {system}", study, here)
+            yield Deviation(f"{part}, {system}", study, here)
 
 
 def _find_differences(studied: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, str]:

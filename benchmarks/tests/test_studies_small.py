@@ -75,12 +75,12 @@ def list_unlisted(studied, here, small):
         rows = [text for subject, text in listed.items() if workload.short_name in subject]
         unlisted += [name for name in names if name not in " ".join(rows)]
     for entry, stand_in in list_entries(studied, here, small):
-        for what, options in (("settings", "settings"), ("client", "binding_properties")):
+        for part, options in (("settings", "settings"), ("client", "binding_properties")):
             names = find_differences(getattr(entry, options), getattr(stand_in, options)) - {"nodes"}
-            row = listed.get(f"{what}, {entry.system}", "")
+            row = listed.get(f"{part}, {entry.system}", "")
             unlisted += [name for name in names if name.removeprefix("unchecked.") not in row]
-    for part in ("faults", "groups", "thresholds", "search"):
-        assert getattr(studied, part) == getattr(here, part), part
+    for table in ("faults", "groups", "thresholds", "search"):
+        assert getattr(studied, table) == getattr(here, table), table
     return unlisted
 
 

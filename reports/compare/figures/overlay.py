@@ -172,10 +172,10 @@ def choices() -> tuple[tuple[str, str], ...]:
 
 def _latency(overlay: Overlay, operation: str, statistic: str) -> Fact | None:
     """The first of this operation and statistic; empty ones are any."""
-    asked = (operation.upper(), statistic)
+    names = (operation.upper(), statistic)
     for latency in overlay.latencies:
         printed = (latency.operation, latency.statistic)
-        if all(name in ("", other) for name, other in zip(asked, printed, strict=True)):
+        if all(name in ("", other) for name, other in zip(names, printed, strict=True)):
             return latency
     return None
 
