@@ -9,7 +9,6 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -79,11 +78,9 @@ class Standing:
             if not any(node.machine.host_key == host_key() for node in nodes):
                 return []
             # A client that takes one address has that of the first node.
-            servers = [
-                find_servers(host, port, node.program)
-                for (host, port), node in zip(self.server.nodes, nodes, strict=False)
-            ]
-            return list(dict.fromkeys(chain.from_iterable(servers)))
+            return find_servers(
+                (host, port, node.program) for (host, port), node in zip(self.server.nodes, nodes, strict=False)
+            )
         process = self.server.process
         if "pid" not in process:
             return []

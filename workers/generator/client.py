@@ -290,11 +290,9 @@ class Client:
 
     def _find_servers(self) -> list[int]:
         """The main processes of servers under test that somebody else runs on this host."""
-        process_ids: list[int] = []
         with suppress(OSError, psutil.Error):
-            for host, port in self.order.get("servers", ()):
-                process_ids += find_servers(host, port)
-        return process_ids
+            return find_servers((host, port, "") for host, port in self.order.get("servers", ()))
+        return []
 
     def _read_line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""

@@ -297,12 +297,12 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     target = progress.target if progress else None
     if target is None or not (target.is_usable and target.may_write):
         return render(request, "workers/own_server_first.html", context)
-    context["hidden"] = _find_hidden_node(database.cluster)
-    node = context["hidden"] or database.cluster.nodes.exclude(program="").first()
-    if node:
-        context["node"], context["programs"] = node, list_programs(system.process.program if system.process else "")
+    context["hidden"] = _list_hidden_nodes(database.cluster)
+    nodes = context["hidden"] or list(database.cluster.nodes.exclude(program=""))
+    if nodes:
+        context["node"], context["programs"] = nodes[0], list_programs(system.process.program if system.process else "")
         if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
-            Node.objects.filter(pk=node.pk).update(program=request.POST["program"])
+            Node.objects.filter(pk__in=[node.pk for node in nodes]).update(program=request.POST["program"])
             return redirect("own-server-first", pk=pk)
     form = FirstMatrixForm(request.POST or None, modes=target.modes)
     if form.is_valid():
@@ -317,12 +317,10 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
 
 
-def _find_hidden_node(cluster: Cluster) -> Node | None:
-    """One on this machine, of which nothing tells which process its server is."""
-    for node in cluster.nodes.filter(machine__host_key=host_key()):
-        if not find_servers(*split_address(node.address, 0), node.program):
-            return node
-    return None
+def _list_hidden_nodes(cluster: Cluster) -> list[Node]:
+    """Those on this machine of which nothing tells which process their server is."""
+    nodes = cluster.nodes.filter(machine__host_key=host_key())
+    return [node for node in nodes if not find_servers([(*split_address(node.address, 0), node.program)])]
 
 
 def _data_target(database: Database, system: System) -> str:

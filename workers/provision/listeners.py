@@ -5,11 +5,11 @@ import ipaddress
 import os
 import re
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
@@ -37,32 +37,46 @@ class _Socket:
 
 
 def find_listener(host: str, port: int) -> int | None:
-    """The main process behind host:port; None where that is another machine, or nothing tells which process it is.
+    """The main process behind host:port; None where that is another machine, or nothing tells which process it is."""
+    return next(iter(_find_candidates(host, port, psutil.net_connections(kind="tcp"))), None)
+
+
+def _find_candidates(host: str, port: int, connections: Collection[Any]) -> list[int]:
+    """The main processes that may be behind host:port: mostly one, in the order of their starts.
 
     The kernel names the process of a socket to root and to the process's own user. Of another user's socket it names
-    the user: that user's first process is taken, unless it is root. An address that is none of this machine's own may
-    be that of a container here.
+    the user: that user's first process may be it, and others of the same program, unless the user is root. An address
+    that is none of this machine's own may be that of a container here.
     """
     try:
         addresses = resolve(host, port)
     except AddressRefused:
-        return None
+        return []
     if not any(map(is_own_address, addresses)):
-        return _find_main_process(_find_in_containers(str(addresses[0]), port))
+        return _find_main_processes(_find_in_containers(str(addresses[0]), port))[:1]
     pids = set()
-    for socket in psutil.net_connections(kind="tcp"):
+    for socket in connections:
         if socket.status != psutil.CONN_LISTEN or not socket.laddr or not socket.pid:
             continue
         # Nodes of a cluster on one machine may have one port, each at an address of its own.
         if socket.laddr.port == port and _accepts(socket.laddr.ip, addresses):
             pids.add(socket.pid)
-    users = set() if pids else _find_users(port)
-    if users:
-        for process in psutil.process_iter(["uids", "status"]):
-            has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
-            if process.info["uids"].effective in users and not has_ended:
-                pids.add(process.pid)
-    return _find_main_process(pids)
+    if pids:
+        return _find_main_processes(pids)[:1]
+    users = _find_users(port)
+    return _find_of_users(users, port) if users else []
+
+
+def _find_of_users(users: Collection[int], port: int) -> list[int]:
+    """The main processes of the program that these users started first."""
+    pids = set()
+    for process in psutil.process_iter(["uids", "status"]):
+        has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
+        if process.info["uids"].effective in users and not has_ended:
+            pids.add(process.pid)
+    names = {pid: _read_name(pid) for pid in _find_main_processes(pids)}
+    first = next(iter(names.values()), "")
+    return _prefer_named([pid for pid, name in names.items() if name == first], port)
 
 
 def _accepts(listener: str, addresses: Collection[IPAddress]) -> bool:
@@ -71,21 +85,29 @@ def _accepts(listener: str, addresses: Collection[IPAddress]) -> bool:
     return address.is_unspecified or address in addresses
 
 
-def find_servers(host: str, port: int, program: str = "") -> list[int]:
-    """The main process behind host:port, then those of this machine to which it forwards connections as a proxy. Where
-    nothing tells the first, that of the program of this name.
+def find_servers(nodes: Iterable[tuple[str, int, str]]) -> list[int]:
+    """The main processes behind these addresses, each followed by those of this machine to which it forwards
+    connections as a proxy. A node is host, port, and the name of its program, by which it is found where nothing else
+    tells. Where nothing tells which of several processes belongs to which node, each node gets another one.
     """
-    proxies = _find_container_proxies(port)
-    listener = find_listener(host, port) or next(iter(proxies), None)
-    if listener is None and program:
-        listener = _find_main_process(_find_by_name(program, port))
-    if listener is None:
-        return []
+    servers: dict[int, None] = {}
+    connections = psutil.net_connections(kind="tcp")  # once: it reads the files of every process
+    for host, port, program in nodes:
+        proxies = _find_container_proxies(port)
+        candidates = _find_candidates(host, port, connections) or list(proxies) or _find_by_name(program, port)
+        free = [pid for pid in candidates if pid not in servers]
+        if free:
+            servers |= dict.fromkeys([free[0], *_find_behind(free[0], port, proxies, connections)])
+    return list(servers)
+
+
+def _find_behind(listener: int, port: int, proxies: dict[int, Address], connections: Collection[Any]) -> list[int]:
+    """The processes to which a proxy and its children forward what reaches this port."""
     forwarding = {listener, *proxies}
     with contextlib.suppress(psutil.Error):
         forwarding |= {child.pid for child in psutil.Process(listener).children(recursive=True)}
     targets = set(proxies.values())
-    for connection in psutil.net_connections(kind="tcp"):
+    for connection in connections:
         local, remote = connection.laddr, connection.raddr
         if connection.pid in forwarding and local and remote and local.port != port:
             targets.add((remote.ip, remote.port))
@@ -97,8 +119,8 @@ def find_servers(host: str, port: int, program: str = "") -> list[int]:
             is_connected = socket.state == ESTABLISHED and socket.user in users
             if is_connected and port not in (local_port, remote_port):
                 targets.add(socket.remote)
-    servers = {find_listener(*target) for target in targets} - forwarding
-    return [listener, *sorted(pid for pid in servers if pid is not None)]
+    behind = (_find_candidates(*target, connections)[:1] for target in targets)
+    return sorted(set(chain.from_iterable(behind)) - forwarding)
 
 
 def list_programs(usual: str = "") -> list[str]:
@@ -107,11 +129,17 @@ def list_programs(usual: str = "") -> list[str]:
     return sorted(names, key=lambda name: (name != usual, name.lower()))
 
 
-def _find_by_name(program: str, port: int) -> set[int]:
-    """Of several programs of this name those whose command lines name the port, if any do."""
-    commands = {pid: command for pid, name, command in _list_processes_of_others() if name == program}
-    naming = {pid for pid, command in commands.items() if re.search(rf"\b{port}\b", command)}
-    return naming or set(commands)
+def _find_by_name(program: str, port: int) -> list[int]:
+    """The main processes of a program of other users."""
+    named = {pid for pid, name, _ in _list_processes_of_others() if name == program}
+    return _prefer_named(_find_main_processes(named), port)
+
+
+def _prefer_named(pids: list[int], port: int) -> list[int]:
+    """Of several processes those whose command lines name the port, if any do."""
+    commands = {pid: command for pid, _, command in _list_processes_of_others()}
+    naming = [pid for pid in pids if re.search(rf"\b{port}\b", commands.get(pid, ""))]
+    return naming or pids
 
 
 def _list_processes_of_others() -> Iterator[tuple[int, str, str]]:
@@ -174,17 +202,21 @@ def _unmap(address: IPAddress) -> IPAddress:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _find_main_process(pids: set[int]) -> int | None:
-    """The first that started, or its eldest ancestor of the same program: children of a server share its socket."""
-    started = []
+def _find_main_processes(pids: Collection[int]) -> list[int]:
+    """The eldest ancestors of the same program, in the order of their starts: children of a server share its socket."""
+    started = set()
     for pid in pids:
         with contextlib.suppress(psutil.Error):  # It has ended.
             process = psutil.Process(pid)
             parent = process.parent()
             while parent is not None and parent.name() == process.name():
                 process, parent = parent, parent.parent()
-            started.append((process.create_time(), process.pid))
-    if not started:
-        return None
-    _, first = min(started)
-    return first
+            started.add((process.create_time(), process.pid))
+    return [pid for _, pid in sorted(started)]
+
+
+def _read_name(pid: int) -> str:
+    """Empty where it has ended."""
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).name()
+    return ""

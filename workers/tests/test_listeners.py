@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -26,8 +26,10 @@ print(flush=True)
 time.sleep(60)
 """
 NODE = """
-import ctypes, socket, sys, time
-ctypes.CDLL(None).prctl(15, b"a-node", 0, 0, 0)
+import ctypes, os, socket, sys, time
+ctypes.CDLL(None).prctl(15, sys.argv[3].encode() if len(sys.argv) > 3 else b"a-node", 0, 0, 0)
+if len(sys.argv) > 4:
+    os.setuid(int(sys.argv[4]))
 is_ipv6 = ":" in sys.argv[1]
 family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])), family=family, dualstack_ipv6=is_ipv6)
@@ -123,11 +125,11 @@ def test_finds_the_server_behind_a_proxy():
     """Once it forwards a connection; clients of the proxy are no servers."""
     with server() as (port, pid), proxy(port) as (front, proxy_pid), socket.create_connection(("127.0.0.1", front)):
         end = time.monotonic() + 10
-        while len(servers := find_servers("127.0.0.1", front)) < 2 and time.monotonic() < end:
+        while len(servers := find_servers([("127.0.0.1", front, "")])) < 2 and time.monotonic() < end:
             time.sleep(0.05)
 
         assert servers == [proxy_pid, pid]
-        assert find_servers("127.0.0.1", port) == [pid]
+        assert find_servers([("127.0.0.1", port, "")]) == [pid]
 
 
 @pytest.mark.needs("network")
@@ -138,7 +140,7 @@ def test_of_programs_of_one_name_that_with_the_port_is_taken():
         started(CONTAINER, CONTAINER_ADDRESS, 6379, OTHER_USER),
         started(CONTAINER, CONTAINER_ADDRESS, port, OTHER_USER) as named,
     ):
-        assert find_servers("127.0.0.1", port, "contained") == [named]
+        assert find_servers([("127.0.0.1", port, "contained")]) == [named]
         assert list_programs("contained")[0] == "contained"
 
 
@@ -152,6 +154,35 @@ def test_other_users_server_is_found_by_its_user(monkeypatch):
 
 
 @pytest.mark.needs("root")
+def test_each_node_of_another_user_is_a_server(monkeypatch):
+    """Three nodes have as many processes, whichever is whose; what else the user runs is none of them."""
+    monkeypatch.setattr("psutil.net_connections", lambda kind: [])
+    port = free_port()
+    with ExitStack() as stack:
+        pids = [
+            stack.enter_context(started(NODE, f"127.0.0.{number}", port, "a-node", OTHER_USER)) for number in (1, 2, 3)
+        ]
+        stack.enter_context(started(NODE, "127.0.0.4", free_port(), "no-node", OTHER_USER))
+
+        servers = find_servers((f"127.0.0.{number}", port, "") for number in (1, 2, 3, 3))
+
+    assert servers == pids
+
+
+@pytest.mark.needs("network")
+def test_nodes_of_one_program_are_different_processes():
+    """Nothing tells who listens; a person named the program."""
+    port = free_port()
+    addresses = [f"172.31.251.{number}" for number in (7, 8)]
+    with ExitStack() as stack:
+        pids = [stack.enter_context(started(CONTAINER, address, 6379, OTHER_USER)) for address in addresses]
+
+        servers = find_servers(("127.0.0.1", port, "contained") for _ in addresses)
+
+    assert servers == pids
+
+
+@pytest.mark.needs("root")
 def test_other_users_server_is_found_behind_a_proxy(monkeypatch):
     """The proxy is another user's, too: the table of sockets names the users of both."""
     monkeypatch.setattr("psutil.net_connections", lambda kind: [])
@@ -162,7 +193,7 @@ def test_other_users_server_is_found_behind_a_proxy(monkeypatch):
         socket.create_connection(("127.0.0.1", front)),
     ):
         end = time.monotonic() + 10
-        while len(servers := find_servers("127.0.0.1", front)) < 2 and time.monotonic() < end:
+        while len(servers := find_servers([("127.0.0.1", front, "")])) < 2 and time.monotonic() < end:
             time.sleep(0.05)
 
         assert servers == [proxy_pid, pid]
@@ -182,7 +213,7 @@ def test_finds_the_container_behind_its_proxy(monkeypatch, reads_sockets):
     ):
         assert find_listener(CONTAINER_ADDRESS, 6379) == contained
         assert find_listener(CONTAINER_ADDRESS, 6380) is None
-        assert find_servers("127.0.0.1", front) == [proxy_pid, contained]
+        assert find_servers([("127.0.0.1", front, "")]) == [proxy_pid, contained]
 
 
 @pytest.mark.needs("network")
@@ -190,10 +221,10 @@ def test_hidden_server_is_found_by_its_program():
     """Nothing tells who listens; a person does."""
     with started(CONTAINER, CONTAINER_ADDRESS, 6379, OTHER_USER) as hidden:
         port = free_port()
-        assert find_servers("127.0.0.1", port) == []
+        assert find_servers([("127.0.0.1", port, "")]) == []
         assert "contained" in list_programs()
-        assert find_servers("127.0.0.1", port, "contained") == [hidden]
-        assert find_servers("127.0.0.1", port, "nothing such") == []
+        assert find_servers([("127.0.0.1", port, "contained")]) == [hidden]
+        assert find_servers([("127.0.0.1", port, "nothing such")]) == []
 
 
 def test_finds_nothing_elsewhere():

@@ -201,7 +201,7 @@ def test_server_on_the_generators_machine_is_filed_there(operator, server, team)
 def test_page_asks_once_which_program_the_server_is(operator, server, team, monkeypatch):
     """Where the kernel tells nobody; another user's programs are offered."""
     make_machine(name="here", host_key=host_key())
-    monkeypatch.setattr("workers.provision.listeners.find_listener", lambda host, port: None)
+    monkeypatch.setattr("workers.provision.listeners._find_candidates", lambda *node: [])
     others = [(os.getpid(), name, "") for name in ("a-server", "a-proxy")]
     monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: others)
     address = check_server(operator, server)
