@@ -147,7 +147,7 @@ class ServerForm(SignInForm):
     def save(self, target: TargetChecks) -> Database:
         """The machines where they are new, an external cluster of its nodes, and the database on it."""
         cleaned = self.cleaned_data
-        addresses = cleaned["address"].split(", ")
+        addresses = [*cleaned["address"].split(", "), *target.nodes]
         with transaction.atomic():
             cluster = Cluster.objects.create(
                 team=self.team, name=cleaned["name"], provisioner=Provisioner.EXTERNAL, separates_cpus=False

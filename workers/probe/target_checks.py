@@ -9,7 +9,7 @@ for making the table between them, and for dropping it.
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
@@ -50,10 +50,10 @@ CORRECTED_BY = {"replica": ("address",), "read_only": ("address",), "cluster_mod
 class TargetCheck:
     """One check with its outcome as the badges of pages name it.
 
-    `name` is one of STEPS, an obstacle of `Survey`, connections, or interrupted or fault of a check without a result.
-    `detail` is a value, or what the server or its driver says; `fields` are those of a form in which it is corrected.
-    That of clients which passed is what they did: read, write, or table where Benchsite made and dropped it; no_table
-    of those that wait until Benchsite may make the table that they read.
+    `name` is one of STEPS, an obstacle of `Survey`, connections, nodes, lost_nodes, or interrupted or fault of a check
+    without a result. `detail` is a value, or what the server or its driver says; `fields` are those of a form in which
+    it is corrected. That of clients which passed is what they did: read, write, or table where Benchsite made and
+    dropped it; no_table of those that wait until Benchsite may make the table that they read.
     """
 
     name: str
@@ -75,6 +75,7 @@ class TargetChecks:
         default_factory=dict
     )  # of that: setting -> the mode's, the server's
     foreign_data: str = ""  # an example of what the target holds and Benchsite did not write
+    nodes: tuple[str, ...] = ()  # host:port of those that the server names beside the addresses, and that answer
     data: dict[str, int] = field(default_factory=dict)  # `Survey.data`
     # Where the server allows too few: used, the limit, and how many the first ladder needs.
     connections: tuple[int, int, int] | None = None
@@ -182,9 +183,10 @@ def check_target(
         note_step(step)
 
     try:
-        target = _check_server(
-            system, server, (connection, sign_in), cluster, confirmed, record, connections, note, deadline
-        )
+        nodes, lost = provisioner.find_others()
+        passed = (connection, sign_in, *_judge_nodes(nodes, lost, is_described=bool(cluster)))
+        target = _check_server(system, server, passed, cluster, confirmed, record, connections, note, deadline)
+        target = dataclasses.replace(target, nodes=tuple(nodes))
         if run_clients is None or any(check.outcome == "reject" for check in target.checks):
             return target
         if not (target.may_write or target.foreign_data):
@@ -199,6 +201,14 @@ def check_target(
         return TargetChecks((connection, sign_in, TargetCheck(STEPS[reached[-1]], "reject", str(error), fields)))
     finally:
         provisioner.stop()
+
+
+def _judge_nodes(nodes: Sequence[str], lost: Sequence[str], *, is_described: bool) -> Iterator[TargetCheck]:
+    """Those of a described cluster are not added to it here."""
+    if nodes:
+        yield TargetCheck("nodes", "warn" if is_described else "pass", ", ".join(nodes))
+    if lost:
+        yield TargetCheck("lost_nodes", "warn", plain_text(" ".join(lost)))
 
 
 def _check_server(

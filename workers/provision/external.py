@@ -3,9 +3,10 @@
 import contextlib
 import dataclasses
 import socket
+import time
 from collections.abc import Iterable, Sequence
 
-from benchsite.core.addresses import AddressRefused, refuse_address, split_address
+from benchsite.core.addresses import AddressRefused, join_address, refuse_address, split_address
 from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
@@ -13,6 +14,7 @@ from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 VERIFIES_NAME = "verify-full"  # of the choices of TLS, in every system
 CONNECT_TIMEOUT_S = 5.0
 MIN_CONNECT_TIMEOUT_S = 0.1  # after the deadline, so that one message names the server
+MAX_NODES_S = 2.0  # for the connections to all nodes that a server names
 
 
 class ExternalProvisioner:
@@ -78,6 +80,25 @@ class ExternalProvisioner:
             raise ServerDidNotStart(f"The server at {spec.address} cannot be used: {error}") from error
         self._server = server
         return server
+
+    def find_others(self) -> tuple[list[str], list[str]]:
+        """The nodes that the server names beside these, as host:port, and why more of them cannot be used.
+
+        Raises AdministrationError.
+        """
+        assert self._server is not None
+        stated = {(self._refuse(host, port), port) for host, port in self._server.nodes}
+        others, problems = [], []
+        end = time.monotonic() + MAX_NODES_S
+        for node in self._server.administration.list_nodes():
+            if node in stated:
+                continue
+            try:
+                _connect(self._refuse(*node), node[1], max(MIN_CONNECT_TIMEOUT_S, end - time.monotonic()))
+                others.append(join_address(*node))
+            except (AddressRefused, OSError) as error:
+                problems.append(str(error))
+        return others, problems
 
     def _check(self, text: str) -> tuple[str, int]:
         """The address that was checked, not the name, which might point elsewhere a moment later. Only a server that

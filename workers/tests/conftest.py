@@ -16,6 +16,7 @@ from benchsite.core.paths import unprivileged_account
 from benchsite.core.prerequisites import NEEDS
 from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
+from workers.provision import process as process_provisioner
 from workers.provision.administration import admin_client
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Server, ServerSpec
@@ -25,30 +26,38 @@ Servers = Callable[..., ProcessProvisioner]
 
 @contextlib.contextmanager
 def site_below_var_tmp() -> Iterator[Site]:
-    """A place for servers under test which the unprivileged account reaches, unlike pytest's own folders."""
+    """A place for servers under test which the unprivileged account reaches, unlike pytest's own folders. Those in Java
+    start with the first compiler alone, in half the processor time.
+    """
     base = Path(tempfile.mkdtemp(prefix="benchsite-test-", dir="/var/tmp"))
     base.chmod(0o755)
-    yield Site(
-        targets=base / "targets",
-        registry=base / "guarded",
-        shelf=base / "programs",
-        servers=settings.SERVERS_DIR,
-        account=unprivileged_account(),
-    )
+    environment, compiler = process_provisioner._build_environment, {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process_provisioner, "_build_environment", lambda: {**environment(), **compiler})
+        yield Site(
+            targets=base / "targets",
+            registry=base / "guarded",
+            shelf=base / "programs",
+            servers=settings.SERVERS_DIR,
+            account=unprivileged_account(),
+        )
     left = find_processes(base)
     shutil.rmtree(base)
     assert left == []
 
 
 @contextlib.contextmanager
-def started_server(system: System, mode: str, version: str = "", **server_settings: object) -> Iterator[Server]:
+def started_server(
+    system: System, mode: str, version: str = "", copies: int = 1, **server_settings: object
+) -> Iterator[Server]:
     """A server of its own in this mode, removed at the end. Skips the test where the machine has no such server."""
     if system.slug in NEEDS:
         need(system.slug)
     with site_below_var_tmp() as site:
         spec = ServerSpec(
-            deployment="server", system=system, mode=system.mode(mode), settings=server_settings, version=version
-        )
+            deployment="server", system=system, mode=system.mode(mode), settings=server_settings, version=version,
+            replication_factor=copies,
+        )  # fmt: skip
         provisioner = ProcessProvisioner(spec, site)
         try:
             yield provisioner.start()

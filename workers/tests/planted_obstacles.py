@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -94,7 +95,7 @@ class Lab:
         files = {"ssl_cert": "server.pem", "ssl_key": "server.key"}
         for name in files.values():
             (folder / name).write_text(self.pems[name])
-        tls = {f"{UNCHECKED}{setting}": f"{folder}/{name}" for setting, name in files.items()}
+        tls: dict[str, Any] = {f"{UNCHECKED}{setting}": f"{folder}/{name}" for setting, name in files.items()}
         return self._opened.enter_context(started_server(load_catalog().system("mariadb"), "flush-1", **tls))
 
     @cached_property

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from django.conf import settings
 
 from runs.catalog import load_catalog
 from workers.provision.administration import AdministrationError
+from workers.provision.administration.admin_client import ProgramAdministration
 from workers.provision.external import ExternalProvisioner
+from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerSpec
@@ -160,6 +163,24 @@ def test_external_keyspace_must_exist(server: Server):
     absent.close()
     provisioner.stop()
     assert admin_programs() == before
+
+
+def test_named_nodes_count_where_they_answer(server: Server, monkeypatch: pytest.MonkeyPatch):
+    spec = ServerSpec(deployment="e", system=SYSTEM, mode=server.spec.mode, address=f"127.0.0.1:{server.port}")
+    provisioner = ExternalProvisioner(spec, allowed_networks=["127.0.0.0/8"])
+    itself = provisioner.start().administration.list_nodes()
+    assert itself == [("127.0.0.1", server.port)]
+    assert provisioner.find_others() == ([], [])
+
+    named = [*itself, ("127.0.0.2", free_port()), ("169.254.169.254", 80)]
+    with socket.create_server(("127.0.0.3", 0)) as node:
+        answering = node.getsockname()
+        monkeypatch.setattr(ProgramAdministration, "list_nodes", lambda administration: [*named, answering])
+        others, problems = provisioner.find_others()
+    provisioner.stop()
+
+    assert others == [f"127.0.0.3:{answering[1]}"]
+    assert ["127.0.0.2" in problems[0], "169.254.169.254" in problems[1]] == [True, True]
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import dataclasses
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -37,7 +38,8 @@ def manifest() -> Manifest:
 
 @pytest.fixture(scope="module")
 def server(manifest: Manifest) -> Iterator[Server]:
-    with started_server(SYSTEM, "none", **{"memory-limit": "64"}) as server:
+    limit: dict[str, Any] = {"memory-limit": "64"}
+    with started_server(SYSTEM, "none", **limit) as server:
         yield server
 
 

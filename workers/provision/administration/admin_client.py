@@ -7,6 +7,7 @@ this process.
 """
 
 import contextlib
+import ipaddress
 import json
 import os
 import select
@@ -80,6 +81,7 @@ RECEIVED_INTERVAL_S = 0.05
 MAX_ERROR_LENGTH = 1000
 MAX_VERSION_LENGTH = 40
 MAX_NAME_LENGTH = 60
+MAX_NODES = 16  # of a cluster: others are not looked at
 MAX_COUNT = 2**63 - 1
 KEY_BATCHES = {"postgresql": 500_000}  # It reads its table for each batch.
 
@@ -285,6 +287,13 @@ class ProgramAdministration(Administration):
 
     def topology(self) -> dict[str, str]:
         return dict(self._call("topology"))
+
+    def list_nodes(self) -> list[tuple[str, int]]:
+        try:
+            nodes = [split_address(text) for text in self._call("list_nodes")[:MAX_NODES]]
+            return [(str(ipaddress.ip_address(host)), port) for host, port in nodes]
+        except (TypeError, ValueError) as error:
+            raise AdministrationError(f"{self._where} names a node that has no address.") from error
 
     @contextlib.contextmanager
     def open_counters(self) -> Iterator[Callable[[], Counters]]:

@@ -31,8 +31,9 @@ BYTES_PER_CALL_BYTE = 10  # of a call with keys, which is copied while it is par
 STATUS = Path("/proc/self/status")  # absent where no such limit can be set, as on macOS
 CALLS = frozenset(
     {
-        "ping", "server_version", "survey", "data_folder", "read_settings", "replicas", "topology", "content", "size",
-        "read_marker", "write_marker", "create_table", "drop_empty_table", "count_keys", "delete_keys",
+        "ping", "server_version", "survey", "data_folder", "read_settings", "replicas", "topology", "list_nodes",
+        "content", "size", "read_marker", "write_marker", "create_table", "drop_empty_table", "count_keys",
+        "delete_keys",
     }
 )  # fmt: skip
 

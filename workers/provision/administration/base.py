@@ -130,6 +130,10 @@ class Administration(Protocol):
         where Benchsite starts clusters of the system.
         """
 
+    def list_nodes(self) -> list[tuple[str, int]]:
+        """IP address and port of each node of the cluster, as the server names them to clients. By default none."""
+        return []
+
     def open_counters(self) -> AbstractContextManager[Callable[[], Counters]]:
         """Within, each call of the function reads the counters, over one connection that stays open. It raises
         AdministrationError, also where the server takes longer than COUNTERS_TIMEOUT_S.

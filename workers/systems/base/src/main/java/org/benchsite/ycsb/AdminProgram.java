@@ -112,6 +112,11 @@ public abstract class AdminProgram {
 
     protected abstract Map<String, String> topology() throws Exception;
 
+    /** The address of each node of the cluster as its clients reach it: host:port, an IPv6 address in brackets. */
+    protected List<String> listNodes() throws Exception {
+        return List.of();
+    }
+
     /** All nodes together, within five seconds: it is called once a second while a run measures. */
     protected Counters counters() throws Exception {
         return new Counters();
@@ -185,6 +190,8 @@ public abstract class AdminProgram {
                 return replicas();
             case "topology":
                 return topology();
+            case "list_nodes":
+                return listNodes();
             case "counters":
                 return counters();
             case "survey":

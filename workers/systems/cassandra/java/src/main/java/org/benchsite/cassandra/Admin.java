@@ -1,6 +1,7 @@
 package org.benchsite.cassandra;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -189,6 +190,18 @@ public final class Admin extends AdminProgram {
             topology.put("replication", replication().toString());
         }
         return topology;
+    }
+
+    /** Those of system.peers, and the one that names them. */
+    @Override
+    protected List<String> listNodes() {
+        List<String> addresses = new ArrayList<>();
+        for (Node node : nodes()) {
+            InetSocketAddress address = (InetSocketAddress) node.getEndPoint().resolve();
+            String host = address.getAddress().getHostAddress();
+            addresses.add((host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort());
+        }
+        return addresses;
     }
 
     private Row keyspaceRow() {
