@@ -19,6 +19,7 @@ from runs.tests.importing import (
     sent,
     summary,
     zipped,
+    zipped_files,
 )
 from runs.tests.pages import get_text
 
@@ -239,12 +240,65 @@ def make_mixed_import(client):
     return bring(client, *(sent(f"{name}.txt", text) for name, text in files.items()))
 
 
-def test_ticks_the_runs_of_one_test(client_in):
+def test_ticks_the_runs_of_all_tests(client_in):
     form = client_in.get(f"/import/{make_mixed_import(client_in).pk}/").context["form"]
 
-    assert [row["keep"].value() for row in form.runs] == [False, True, True, False]
-    assert [row.other for row in form.runs] == ["system", "", "", "workload"]
-    assert (form["mode"].value(), form["workload_name"].value()) == ("redis:unknown", "YCSB A")
+    assert [row["keep"].value() for row in form.runs] == [True] * 4
+    assert [row.test for row in form.runs] == [0, 1, 1, 2]
+    assert [test["mode"].value() for test in form.tests] == ["mongodb:unknown", "redis:unknown", "redis:unknown"]
+    assert [test["workload_name"].value() for test in form.tests] == ["YCSB A", "YCSB A", "YCSB F"]
+    assert not form["mode"].value() and "sweep" not in form.fields
+
+
+def get_initial(form):
+    """What a browser sends of the form as the page shows it."""
+    forms = [form, *form.tests, *form.runs]
+    values = {field.html_name: field.value() for each in forms for field in each}
+    lines = {name: "\n".join(f"{key}={text}" for key, text in value.items())
+             for name, value in values.items() if isinstance(value, dict)}  # fmt: skip
+    sent_values = {**values, **lines}
+    return {name: "on" if value is True else value for name, value in sent_values.items() if value not in (None, False)}
+
+
+def test_saves_all_tests_at_once(client_in):
+    upload = make_mixed_import(client_in)
+    filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
+
+    response = client_in.post(f"/import/{upload.pk}/", filled | {"test-1-mode": "redis:always", "hardware": "one box"})
+
+    assert response.status_code == 302
+    runs = list(upload.runs.order_by("position"))
+    assert [(run.system, run.mode) for run in runs] == [
+        ("mongodb", "unknown"), ("redis", "always"), ("redis", "always"), ("redis", "unknown"),
+    ]  # fmt: skip
+    assert [run.workload_name for run in runs] == ["YCSB A", "YCSB A", "YCSB A", "YCSB F"]
+    assert {run.spec["stated"]["hardware"] for run in runs} == {"one box"}
+    assert Sweep.objects.count() == 3
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
+    assert "4 runs" in page and all(sweep.name in page for sweep in Sweep.objects.all())
+
+
+def test_saves_no_test_where_one_is_wrong(client_in):
+    upload = make_mixed_import(client_in)
+    filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
+    wrong = {"test-2-properties": "readproportion=0.95\nupdateproportion=0.05", "test-0-mode": ""}
+
+    response = client_in.post(f"/import/{upload.pk}/", filled | wrong)
+
+    assert "Choose the system and its mode" in read_refusal(response)
+    assert [bool(test.errors) for test in response.context["form"].tests] == [True, False, False]
+    response = client_in.post(f"/import/{upload.pk}/", filled | wrong | {"test-0-mode": "mongodb:unknown"})
+    assert [bool(row.errors) for row in response.context["form"].runs] == [False, False, False, True]
+    assert not Run.objects.exists()
+
+
+def test_names_workloads_of_tests_by_their_operations(client_in):
+    texts = {"a/x.txt": summary(), "b/y.txt": summary(reads=95_000, updates=5_000)}
+    bare = {name: text.partition(b"\n")[2] for name, text in texts.items()}
+    form = client_in.get(f"/import/{bring(client_in, zipped_files(bare)).pk}/").context["form"]
+    names = [test["workload_name"].value() for test in form.tests]
+    assert names == ["READ 50 %, UPDATE 50 %", "READ 95 %, UPDATE 5 %"]
+    assert form.tests[1]["properties"].value() == "readproportion=0.95\nupdateproportion=0.05"
 
 
 def test_refuses_other_workload_than_the_files_show(client_in):
@@ -279,7 +333,7 @@ def test_refuses_two_systems_as_one(client_in):
     filled = answers(upload)
     del filled["run-3-keep"]
     response = client_in.post(f"/import/{upload.pk}/", filled)
-    assert "Its command line names redis, and that of a run above mongodb" in read_refusal(response)
+    assert "Its command line names mongodb, and redis is stated for it." in read_refusal(response)
 
 
 def test_other_runs_follow_in_another_import(client_in):
@@ -294,7 +348,7 @@ def test_other_runs_follow_in_another_import(client_in):
 
     rest = Upload.objects.get(pk=response["Location"].split("/")[-2])
     form = client_in.get(f"/import/{rest.pk}/").context["form"]
-    assert [row["keep"].value() for row in form.runs] == [True, False, False, False]
+    assert [row["keep"].value() for row in form.runs] == [True, False, False, True]
     client_in.post(f"/import/{rest.pk}/group/", {"grouping": "apart"})
     rest.refresh_from_db()
     filled = answers(rest, mode="mongodb:unknown")

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from pydantic import ValidationError as ModelError
 
 from benchsite.accounts.models import Team
-from benchsite.core.formatting import counted
+from benchsite.core.formatting import counted, exact, plain_percent
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
 from runs.models import Phase, Purpose, Run, Sweep, Upload, Workload
@@ -18,11 +18,15 @@ from runs.plans.forms.workloads import in_order
 from runs.plans.plan_spec import PURPOSES
 from runs.uploads.manifest import MAX_UTC_OFFSETS, check_utc_offset
 from runs.uploads.messages import (
+    CHOOSE_MODE,
+    NAME_WORKLOAD,
     OTHER_DEFAULT_WORKLOAD,
     OTHER_SYSTEM_OF_RUN,
     OTHER_WORKLOAD,
     RUNS_OF_OTHER_TESTS,
+    TOO_MANY_TESTS,
     UNSTATED_THREADS,
+    WRITE_SYSTEM,
 )
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised
@@ -32,11 +36,13 @@ from runs.ycsb.properties import (
     CLIENT_PROPERTIES,
     MAX_INT,
     MAX_RECORDS,
+    PROPORTIONS,
     REFUSED_PROPERTIES,
     check_stated_workload,
 )
 
 MAX_SWEEPS = 200
+MAX_TESTS = 20  # of one import: a form has only so many fields
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
@@ -89,13 +95,14 @@ class FoundRunForm(DescribedForm):
     target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
     repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
 
-    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int, other: str) -> None:
-        # `other`: a code of `RunSets.find_difference`, or `unrelated`; empty where it is of the selected test.
-        self.run, self.number, self.other = run, number, other
+    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int, test: int) -> None:
+        # `test` counts from 0. Those beyond `MAX_TESTS` follow in another import.
+        self.run, self.number, self.test = run, number, test
+        self.is_beyond = test >= MAX_TESTS
         prefix, hints = f"run-{number}", run["hints"]
         is_kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": is_kept and not other and not run.get("is_doubtful"),
+            "keep": is_kept and not self.is_beyond and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
@@ -117,20 +124,13 @@ class FoundRunForm(DescribedForm):
         )
 
 
-class ImportForm(DescribedForm):
-    """What all runs of an import have in common, with one `FoundRunForm` each."""
+class StatedTestForm(DescribedForm):
+    """System, durability mode and workload of a test."""
 
-    unstated_threads = forms.IntegerField(
-        required=False,
-        min_value=1,
-        max_value=MAX_INT,
-        label="Threads of the runs whose files do not state them",
-        help_text="Of all clients together, for every selected run whose threads are empty.",
-    )
     mode = forms.ChoiceField(
         label="Database system and durability mode",
         help_text="The files do not say it. A result whose mode is unknown is never compared by durability.",
-        error_messages={"required": "Choose the system and its mode; both may be unknown."},
+        error_messages={"required": CHOOSE_MODE},
     )
     system_name = forms.CharField(
         required=False,
@@ -139,8 +139,6 @@ class ImportForm(DescribedForm):
         help_text="Where the list does not have it.",
     )
     database = name_field(label="Name in figures", help_text="Such as Redis, or PostgreSQL tuned.")
-    version = forms.CharField(required=False, max_length=40, label="Database version")
-    replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
     workload = forms.ChoiceField(required=False, help_text="One of your team's, or the one described here.")
     workload_name = forms.CharField(
         required=False, max_length=80, label="Name of the described workload", help_text="Needed where none is chosen."
@@ -153,6 +151,69 @@ class ImportForm(DescribedForm):
     records = forms.IntegerField(
         required=False, min_value=1, max_value=MAX_RECORDS, help_text="How many were loaded before."
     )
+
+    def offer_choices(self, workloads: Sequence[Workload], no_mode: str = "choose …") -> None:
+        self.offer("mode", mode_choices(no_mode))
+        self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in workloads)])
+
+    def make_optional(self) -> None:
+        for name in ("mode", "database"):
+            self.fields[name].required = False
+
+
+class OwnTestForm(StatedTestForm):
+    """What one of several tests has of its own; what it leaves empty is as for all tests."""
+
+    def __init__(
+        self,
+        posted: Mapping[str, Any] | None,
+        *,
+        number: int,
+        rows: Sequence[FoundRunForm],
+        initial: dict[str, Any],
+        workloads: Sequence[Workload],
+    ) -> None:
+        self.number, self.rows = number, rows
+        is_kept = any(row.is_bound for row in rows)
+        super().__init__(posted if is_kept else None, prefix=f"test-{number}", initial=initial)
+        self.make_optional()
+        self.offer_choices(workloads, "as for all tests")
+        for name, field in self.fields.items():
+            field.widget.attrs["aria-label"] = f"{field.label or name.capitalize()}, test {number + 1}"
+
+    @property
+    def kept(self) -> list[FoundRunForm]:
+        return [row for row in self.rows if row.is_bound]
+
+    @property
+    def has_workload(self) -> bool:
+        return bool(self.cleaned_data.get("workload") or self.cleaned_data.get("workload_name"))
+
+    def merge(self, common: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of this test, with those of all tests where it states none of its own."""
+        own = self.cleaned_data
+        names = {name for name in ("mode", "database", "properties", "records") if own.get(name)}
+        if "mode" in names:
+            names.add("system_name")
+        if self.has_workload:
+            names |= {"workload", "workload_name", "properties", "records"}
+        return {**common, **{name: own.get(name) for name in names}}
+
+
+class ImportForm(StatedTestForm):
+    """What all runs of an import have in common, with a `FoundRunForm` for each, and an `OwnTestForm` for each of
+    several tests.
+    """
+
+    unstated_threads = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_INT,
+        label="Threads of the runs whose files do not state them",
+        help_text="Of all clients together, for every selected run whose threads are empty.",
+    )
+    version = forms.CharField(required=False, max_length=40, label="Database version")
+    replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
     purpose = forms.ChoiceField(choices=list(PURPOSES.items()), initial=Purpose.MEASURED)
     hardware = forms.CharField(
         required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}),
@@ -180,38 +241,56 @@ class ImportForm(DescribedForm):
     def __init__(self, posted: QueryDict | None, *, upload: Upload) -> None:
         self.team: Team = upload.team
         recognised = cast(Recognised, upload.recognised)
-        self.sets, self.states_mix = RunSets(recognised), True
+        self.sets = RunSets(recognised)
+        self.stated_tests: list[tuple[ImportForm | OwnTestForm, dict[str, Any]]] = []
         posted = _fill_threads(posted, len(recognised["runs"]))
-        test = self.sets.choose_test()
+        tests = self.sets.list_tests()
+        test_of_run = {position: number for number, test in enumerate(tests) for position in test}
         self.runs = [
-            FoundRunForm(posted, run=run, number=number, other=_compare_with_test(self.sets, number, test))
+            FoundRunForm(posted, run=run, number=number, test=test_of_run.get(number, 0))
             for number, run in enumerate(recognised["runs"])
         ]
-        super().__init__(posted, initial=_initial(self.sets, test))
+        super().__init__(posted, initial=_initial(self.sets, list(test_of_run)))
         self.workloads = list(Workload.objects.filter(team=self.team))
         of_commits = Run.objects.filter(sweep=OuterRef("pk")).exclude(commit="")
         sweeps = Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")
         self.sweeps = list(sweeps.annotate(commit=Subquery(of_commits.values("commit")[:1]))[:MAX_SWEEPS])
-        self.offer("mode", mode_choices())
-        self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
+        self.offer_choices(self.workloads)
         self.offer("sweep", [(NEW, "a new one"), *((str(sweep.pk), _name_sweep(sweep)) for sweep in self.sweeps)])
+        self.tests = self._build_tests(posted, tests) if len(tests) > 1 else []
+        if self.tests:
+            self.make_optional()
+            del self.fields["sweep"]
         if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
         if all(run["hints"]["threads"] for run in recognised["runs"]):
             del self.fields["unstated_threads"]
 
+    def _build_tests(self, posted: QueryDict | None, tests: Sequence[Sequence[int]]) -> list[OwnTestForm]:
+        return [
+            OwnTestForm(
+                posted,
+                number=number,
+                rows=[self.runs[position] for position in test],
+                initial=_initial_of_test(self.sets, test),
+                workloads=self.workloads,
+            )
+            for number, test in enumerate(tests[:MAX_TESTS])
+        ]
+
     def is_valid(self) -> bool:
         # Every form is asked, so that every one shows what is wrong with it.
         rows = [row.is_valid() for row in self.kept]
-        return super().is_valid() and all(rows)
-
-    @property
-    def is_of_several_tests(self) -> bool:
-        return any(row.other for row in self.runs if not row.run["error"])
+        is_valid = super().is_valid()
+        return is_valid and all(rows) and not any(test.errors for test in self.kept_tests)
 
     @property
     def kept(self) -> list[FoundRunForm]:
         return [row for row in self.runs if row.is_bound]
+
+    @property
+    def kept_tests(self) -> list[OwnTestForm]:
+        return [test for test in self.tests if test.is_bound]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -220,69 +299,64 @@ class ImportForm(DescribedForm):
         missing = [row for row in self.kept if row.has_error("threads", "required")]
         if missing and "unstated_threads" in self.fields:
             self.add_error("unstated_threads", UNSTATED_THREADS.format(runs=counted(len(missing), "selected run")))
-        if cleaned.get("mode", "").startswith(f"{OTHER_SYSTEM}:") and not cleaned.get("system_name"):
-            self.add_error("system_name", "Write which system it was.")
-        if "workload" in cleaned and not cleaned["workload"]:
-            self._clean_description(cleaned)
-        if not self.errors and all(row.is_valid() for row in self.kept):
-            self._clean_tests()
+        self.stated_tests = [(test, test.merge(cleaned)) for test in self.kept_tests if test.is_valid()]
+        if not self.tests:
+            self.stated_tests = [(self, cleaned)]
+        elif any(row.is_beyond for row in self.kept):
+            raise ValidationError(TOO_MANY_TESTS.format(limit=MAX_TESTS))
+        mixes = [_clean_test(form, data) for form, data in self.stated_tests]
+        has_faults = self.errors or not all(row.is_valid() for row in self.kept)
+        if not has_faults and not any(test.errors for test in self.kept_tests):
+            common_shares: dict[str, float] = {}
+            for (form, data), states_mix in zip(self.stated_tests, mixes, strict=True):
+                is_own = isinstance(form, OwnTestForm) and form.has_workload
+                shares = self._clean_runs(form, data, {} if is_own else common_shares, states_mix=states_mix)
+                common_shares = common_shares if is_own else shares
+            contradicting = sum("keep" in row.errors for row in self.kept)
+            if contradicting:
+                self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
             self._clean_metadata(cleaned)
         return cleaned
 
-    def _clean_tests(self) -> None:
-        """One import states one system and one workload: what the files themselves show must not contradict them."""
-        shares, system = read_shares(self._workload().properties), ""
-        stated = OTHER_WORKLOAD if self.states_mix else OTHER_DEFAULT_WORKLOAD
-        for row in self.kept:
+    def _clean_runs(
+        self, form: "ImportForm | OwnTestForm", data: Mapping[str, Any], shares: dict[str, float], *, states_mix: bool
+    ) -> dict[str, float]:
+        """The shares of the test's operations, as stated or as its first run shows them; `shares` are those of tests
+        with the same workload. What the files themselves show must not contradict them.
+        """
+        shares = read_shares(self._workload(data).properties) or shares
+        other_workload = OTHER_WORKLOAD if states_mix else OTHER_DEFAULT_WORKLOAD
+        system, _, _ = data["mode"].partition(":")
+        for row in form.kept:
             row_system, counts = self.sets.systems[row.number], self.sets.counts[row.number]
             if row.cleaned_data["phase"] == Phase.MEASURE and counts:
                 done = get_shares(counts)
                 if self.sets.differs_from(row.number, shares):
-                    row.add_error("keep", stated.format(done=list_shares(done), stated=list_shares(shares)))
+                    row.add_error("keep", other_workload.format(done=list_shares(done), stated=list_shares(shares)))
                 shares = shares or done
-            system = system or row_system
-            if row_system and row_system != system:
-                row.add_error("keep", OTHER_SYSTEM_OF_RUN.format(system=row_system, first=system))
-        contradicting = sum("keep" in row.errors for row in self.kept)
-        if contradicting:
-            self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
+            # A system of the catalog that a person states for this very test may speak another one's protocol.
+            is_common = isinstance(form, OwnTestForm) and not form.cleaned_data.get("mode")
+            if is_common and row_system in load_catalog().systems and row_system != system:
+                row.add_error("keep", OTHER_SYSTEM_OF_RUN.format(system=row_system, stated=system))
+        return shares
 
     def _clean_metadata(self, cleaned: dict[str, Any]) -> None:
         """Its rules are those of a manifest."""
         try:
-            metadata = self.metadata()
+            tests = self.metadata()
         except ModelError as error:
             for fault in error.errors(include_url=False):
                 name = str(fault["loc"][0])
                 text = fault["msg"].removeprefix("Value error, ")
                 self.add_error(name if name in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
             return
-        sweep = next((row for row in self.sweeps if str(row.pk) == cleaned["sweep"]), None)
+        sweep = next((row for row in self.sweeps if str(row.pk) == cleaned.get("sweep")), None)
         if sweep is not None:
             workload = sweep.runs.values_list("workload_name", flat=True).first()
-            if problem := metadata.find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload):
+            if problem := tests[0].find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload):
                 self.add_error("sweep", problem)
 
-    def _clean_description(self, cleaned: dict[str, Any]) -> None:
-        """A described workload need not be complete; what is written must be right."""
-        if not cleaned.get("workload_name"):
-            self.add_error("workload_name", "Name the workload, or choose one of your team's.")
-        # People paste whole workload files, which name classes and the work of a client too.
-        of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
-        properties = {name: text for name, text in (cleaned.get("properties") or {}).items() if name not in of_clients}
-        self.states_mix = bool(read_shares(properties))
-        if cleaned.get("records"):
-            properties["recordcount"] = str(cleaned["records"])
-        try:
-            cleaned["properties"] = check_stated_workload(properties) if properties else {}
-        except PropertyError as error:
-            problems = {n: text for n, text in error.problems.items() if n != "recordcount" or n in properties}
-            for text in problems.values():
-                self.add_error("properties", text)
-            cleaned["properties"] = properties
-
-    def _workload(self) -> StatedWorkload:
-        data = self.cleaned_data
+    def _workload(self, data: Mapping[str, Any]) -> StatedWorkload:
         chosen = next((workload for workload in self.workloads if str(workload.pk) == data["workload"]), None)
         if chosen is None:
             return describe_workload(" ".join(data["workload_name"].split()), data["properties"])
@@ -291,20 +365,55 @@ class ImportForm(DescribedForm):
             properties["recordcount"] = str(data["records"])
         return StatedWorkload(id=str(chosen.pk), name=chosen.name, short_name=chosen.short_name, properties=properties)
 
-    def metadata(self) -> RunMetadata:
-        """Raises pydantic's ValidationError."""
-        data = self.cleaned_data
+    def metadata(self) -> list[RunMetadata]:
+        """One for each test with a selected run. Raises pydantic's ValidationError."""
+        return [self._describe_test(data, form.kept) for form, data in self.stated_tests]
+
+    def _describe_test(self, data: Mapping[str, Any], rows: Sequence[FoundRunForm]) -> RunMetadata:
         system, _, mode = data["mode"].partition(":")
+        system_name = data["system_name"] if system == OTHER_SYSTEM else ""
         fields = {name: value for name, value in data.items() if name in RunMetadata.model_fields} | {
             "system": system,
-            "system_name": data["system_name"] if system == OTHER_SYSTEM else "",
+            "system_name": system_name,
+            "database": data["database"] or system_name or load_catalog().system(system).name,
             "mode": mode,
-            "workload": self._workload(),
+            "workload": self._workload(data),
             "client_on_database_host": {"yes": True, "no": False}.get(data["same_host"]),
             "warmup_s": data.get("warmup_s") or 0,
-            "runs": [row.stated() for row in self.kept],
+            "runs": [row.stated() for row in rows],
         }
         return RunMetadata(**fields)
+
+
+def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> bool:
+    """Check what is stated of a test, with the faults in its form; whether a mix of operations is stated."""
+    if not data.get("mode") and not form.has_error("mode"):
+        form.add_error("mode", CHOOSE_MODE)
+    if (data.get("mode") or "").startswith(f"{OTHER_SYSTEM}:") and not data.get("system_name"):
+        form.add_error("system_name", WRITE_SYSTEM)
+    if data.get("workload") or "workload" not in data:
+        return True
+    return _clean_description(form, data)
+
+
+def _clean_description(form: StatedTestForm, data: dict[str, Any]) -> bool:
+    """A described workload need not be complete; what is written must be right."""
+    if not data.get("workload_name"):
+        form.add_error("workload_name", NAME_WORKLOAD)
+    # People paste whole workload files, which name classes and the work of a client too.
+    of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
+    properties = {name: text for name, text in (data.get("properties") or {}).items() if name not in of_clients}
+    states_mix = bool(read_shares(properties))
+    if data.get("records"):
+        properties["recordcount"] = str(data["records"])
+    try:
+        data["properties"] = check_stated_workload(properties) if properties else {}
+    except PropertyError as error:
+        problems = {n: text for n, text in error.problems.items() if n != "recordcount" or n in properties}
+        for text in problems.values():
+            form.add_error("properties", text)
+        data["properties"] = properties
+    return states_mix
 
 
 def _name_sweep(sweep: Any) -> str:
@@ -324,17 +433,12 @@ def _fill_threads(posted: QueryDict | None, runs: int) -> QueryDict | None:
     return filled
 
 
-def _compare_with_test(sets: RunSets, number: int, test: Sequence[int]) -> str:
-    """Why the run is not among those of the test: by what it differs, or `unrelated`; empty for one that is."""
-    if number in test or not test:
-        return ""
-    return sets.find_difference(number, test[0]) or "unrelated"
-
-
-def mode_choices() -> list[Any]:
-    """Every mode of every system of the catalog, by system; last what the catalog does not know."""
+def mode_choices(no_mode: str) -> list[Any]:
+    """Every mode of every system of the catalog, by system; first that none is chosen, last what the catalog does not
+    know.
+    """
     systems = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
-    groups: list[Any] = [("", "choose …")]
+    groups: list[Any] = [("", no_mode)]
     for system in systems:
         modes = [(f"{system.slug}:{mode.slug}", f"{system.name}: {mode.name}") for mode in system.modes.values()]
         groups.append((system.name, [*modes, (f"{system.slug}:{UNKNOWN_MODE}", f"{system.name}: mode unknown")]))
@@ -365,6 +469,20 @@ def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
         "properties": in_order({name: value for name, value in shared if name != "recordcount"}),
         "records": _agree([hint["records"] for hint in hints]),
     }
+
+
+def _initial_of_test(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
+    """As `_initial`; the workload by its operations where no command line names it."""
+    initial = _initial(sets, test)
+    shares = sets.find_shares(test)
+    stated = {name: shares[operation] for name, operation in PROPORTIONS.items() if operation in shares}
+    if initial.get("workload_name") or not shares or len(stated) < len(shares):
+        return initial
+    properties = initial.get("properties", {})
+    if not read_shares(properties):
+        properties = {**properties, **{name: exact(share) for name, share in stated.items()}}
+    mix = ", ".join(f"{operation} {plain_percent(share)}" for operation, share in shares.items())
+    return {**initial, "workload_name": mix, "properties": properties}
 
 
 def _check_hints(sets: RunSets, position: int) -> Mapping[str, Any]:

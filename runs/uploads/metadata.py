@@ -1,13 +1,14 @@
 """What the person or program that uploads says about some runs: everything that their files cannot know. Pure.
 
-`RunMetadata` is what `Upload.stated` holds. The manifest has its fields (`runs.uploads.manifest`), and the form of
-the import page fills it.
+`Upload.stated` holds a `RunMetadata` for each test. The manifest has its fields (`runs.uploads.manifest`), and the form
+of the import page fills it.
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Final, cast
+from typing import Annotated, Any, Final, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -168,6 +169,19 @@ class RunMetadata(CommonMetadata, HostFacts):
         if workload not in (None, self.workload.name):
             return CURVE_OF_WORKLOAD.format(workload=workload)
         return ""
+
+
+def store_tests(tests: Sequence[RunMetadata]) -> dict[str, object]:
+    """The runs of an upload, for `Upload.stated`: of several tests one after the other."""
+    dumped = [metadata.model_dump(mode="json") for metadata in tests]
+    if len(dumped) == 1:
+        return dumped[0]
+    return {"tests": dumped}
+
+
+def read_tests(stated: Mapping[str, Any]) -> list[RunMetadata]:
+    """From `Upload.stated`."""
+    return [RunMetadata.model_validate(test) for test in stated.get("tests", [stated])]
 
 
 def describe_workload(name: str, properties: dict[str, str]) -> StatedWorkload:

@@ -1,4 +1,4 @@
-"""Which recognised runs may be of one test: one import states one system and one workload for all of its runs. Pure."""
+"""Which recognised runs may be of one test: system and workload are stated for all runs of a test. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -64,13 +64,30 @@ class RunSets:
         setup, other_setup = (_describe_setup(self.runs[entry]) for entry in (position, other))
         return bool(setup) and setup == other_setup
 
-    def choose_test(self) -> list[int]:
-        """The runs to save together: all of them, or those of one test where they are of several."""
+    def list_tests(self) -> list[list[int]]:
+        """The runs that can be saved, by test; all are of one where nothing says otherwise."""
         usable = [position for position, run in enumerate(self.runs) if not run["error"]]
         if not self._are_of_several_tests(usable):
-            return usable
-        tests = [[other for other in usable if self.belong_together(other, position)] for position in usable]
-        return max(tests, key=lambda test: (bool(self.systems[test[0]]), len(test)))
+            return [usable] if usable else []
+        tests: list[list[int]] = []
+        for position in usable:
+            of_one = (test for test in tests if all(self.belong_together(position, other) for other in test))
+            test = next(of_one, None)
+            if test is None:
+                tests.append([position])
+            else:
+                test.append(position)
+        return tests
+
+    def find_shares(self, test: Sequence[int]) -> dict[str, float]:
+        """Each operation's share in the first run of a test that tells it, in whole per cent; the sum is 1."""
+        counts = next((self.counts[position] for position in test if self.counts[position]), {})
+        shares = {operation: round(share, 2) for operation, share in get_shares(counts).items()}
+        shares = {operation: share for operation, share in shares.items() if share}
+        if shares:
+            largest = max(shares, key=lambda operation: shares[operation])
+            shares[largest] = round(shares[largest] + 1 - sum(shares.values()), 2)
+        return shares
 
     def _are_of_several_tests(self, positions: Sequence[int]) -> bool:
         families = {self.families[position] for position in positions}

@@ -26,7 +26,7 @@ from runs.results.recording.rows import client_row, finding_rows, measurement_ro
 from runs.uploads import staging, upload_lifecycle
 from runs.uploads.file_pipeline import Progress, read_members
 from runs.uploads.judgement import build_spec, judge_by
-from runs.uploads.metadata import RunMetadata, StatedRun
+from runs.uploads.metadata import RunMetadata, StatedRun, read_tests
 from runs.uploads.reads import Reads, runs_in
 from runs.ycsb.form_defaults import read_hints, split_command
 from runs.ycsb.grouping import ClientFiles, RunFiles
@@ -217,18 +217,23 @@ def _build_artifact(
 
 
 def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
-    """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
-    metadata = RunMetadata.model_validate(upload.stated)
+    """Save the runs that were asked for, of all tests in one transaction. Raises YcsbError, or UploadGone where it was
+    discarded.
+    """
+    tests = read_tests(upload.stated)
     progress = Progress(upload.pk, claim)
     with allow_names(upload.team.harmless_properties):
         reads = read_members(list(upload.files.all()), progress)
         groups = runs_in(reads, upload.grouping, upload.utc_offsets)
         progress.begin("merging, judging and saving", 0)
-        runs = judged_runs(upload, metadata, groups, reads)
+        judged = [judged_runs(upload, metadata, groups, reads) for metadata in tests]
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         upload_lifecycle.saved(upload.pk, claim)
-        return save_runs(upload, metadata, runs, reads)
+        saved: list[Run] = []
+        for metadata, runs in zip(tests, judged, strict=True):
+            saved += save_runs(upload, metadata, runs, reads)
+        return saved
 
 
 def judged_runs(upload: Upload, metadata: RunMetadata, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:

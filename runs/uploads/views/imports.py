@@ -19,6 +19,7 @@ from runs.results.pages.lists import get_page
 from runs.uploads import upload_lifecycle
 from runs.uploads.form_data import FolderParser
 from runs.uploads.forms import GroupingForm, ImportForm
+from runs.uploads.metadata import store_tests
 from runs.uploads.processing import receive_files, work_at_once
 from runs.uploads.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
 
@@ -90,6 +91,7 @@ def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: G
     context = {
         "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
         "groupings": Upload.Grouping.choices,
+        "runs": row.runs.select_related("sweep").defer("spec").order_by("sweep__name", "sweep_id", "position"),
         "unsaved": unsaved, "is_rest": any(run.get("is_saved") for run in row.recognised.get("runs", ())),
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
@@ -103,7 +105,7 @@ def completable(upload: Upload) -> bool:
 
 
 def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpResponseBase:
-    if upload_lifecycle.complete(upload, form.metadata().model_dump(mode="json")):
+    if upload_lifecycle.complete(upload, store_tests(form.metadata())):
         work_at_once(upload)
     runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
