@@ -169,11 +169,21 @@ def test_sends_job_as_session_and_lists_flagged_manifests(run_client, tmp_path):
     assert (tmp_path / "flagged.txt").read_text() == "m.json\n"
 
 
-def test_a_refusal_says_every_fault(run_client):
-    fault = {"pointer": "#/manifest/mode", "detail": "“allways” is no mode."}
-    refusal = {"type": "/problems/validation-error", "detail": "Not valid.", "errors": [fault]}
+def test_refusal_names_options_of_every_fault(run_client):
+    faults = {
+        "mode": ("“allways” is no mode.", "--mode"),
+        "version": ("Too long.", "--database-version"),
+        "target_ops_s": ("Too small.", "--target"),
+        "cluster/name": ("Too long.", "--runner"),
+        "runs/1/threads": ("Not stated.", "--threads of run 2"),
+        "workload/properties/readproportion": ("No number.", "workload/properties/readproportion in --manifest"),
+    }
+    errors = [{"pointer": f"#/manifest/{field}", "detail": detail} for field, (detail, _) in faults.items()]
+    detail = f"{errors[0]['pointer']}: {errors[0]['detail']}"
+    refusal = {"type": "/problems/validation-error", "detail": detail, "errors": errors}
     exit_code, output, _ = run_client((400, refusal))
-    assert exit_code == 2 and "#/manifest/mode: “allways” is no mode." in output
+    assert exit_code == 2 and "#/manifest" not in output
+    assert all(f"{option}: {text}" in output for text, option in faults.values())
 
 
 def test_files_of_one_name_keep_their_folders(run_client, tmp_path):

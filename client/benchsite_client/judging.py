@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from benchsite_client import messages
+from benchsite_client.upload import name_option
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
 from runs.checks import compute_verdict, profile
 from runs.checks.results import find_worst
@@ -43,8 +44,9 @@ def judge(files: Iterable[tuple[str, bytes]], stated: Mapping[str, Any]) -> dict
         raise StatementRefused(messages.TOO_LARGE.format(mib=MAX_EXPANDED >> 20)) from None
     groups = runs_in(reads, manifest.grouping, manifest.utc_offsets)
     metadata, faults = merge_metadata(manifest, groups)
-    if wrong := [f"{pointer}: {text}" for pointer, text in faults if _get_field(pointer) in manifest.model_fields_set]:
-        raise StatementRefused(" ".join(wrong))
+    stated_faults = [fault for fault in faults if _get_field(fault[0]) in manifest.model_fields_set]
+    if stated_faults:
+        raise StatementRefused(" ".join(f"{name_option(pointer)}: {text}" for pointer, text in stated_faults))
     runs = [_judge_run(metadata, stated_run, groups[stated_run.index], reads) for stated_run in metadata.runs]
     refusals = _find_refusals(reads)
     return {

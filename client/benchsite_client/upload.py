@@ -39,6 +39,13 @@ STATED = (
     "committed_at", "ci_url", "session", "threads", "target", "warmup", "repeat",
 )  # fmt: skip
 VERSION = "1"
+# Options whose fields have another name, with these.
+FIELDS = {"database_version": "version", "target": "target_ops_s", "warmup": "warmup_s"}
+# Every field that an option states, and the option.
+OPTIONS = {
+    **{FIELDS.get(name, name): f"--{name.replace('_', '-')}" for name in STATED},
+    "labels": "--label", "grouping": "--each", "cluster/hardware": "--hardware", "cluster/name": "--runner",
+}  # fmt: skip
 
 
 class Ended(Exception):
@@ -55,13 +62,28 @@ class Refused(Exception):
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         self.status, self.problem = status, problem
         self.slug = str(problem.get("type", "")).rsplit("/", 1)[-1]
-        said = str(problem.get("detail") or problem.get("title") or "no reason given")
-        faults = [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in problem.get("errors") or []]
-        faults = [fault for fault in faults if fault.rstrip(".") not in said]
+        reason = str(problem.get("detail") or problem.get("title") or "no reason given")
+        errors = problem.get("errors") or []
+        # The longest first: a pointer may begin another one.
+        for pointer in sorted((str(error.get("pointer", "")) for error in errors), key=len, reverse=True):
+            reason = reason.replace(pointer, name_option(pointer)) if pointer else reason
+        faults = [f"{name_option(str(error.get('pointer', '')))}: {error.get('detail', '')}" for error in errors]
+        faults = [fault for fault in faults if fault.rstrip(".") not in reason]
         super().__init__(
-            f"{said} (HTTP {status}, {self.slug or 'no problem document'})"
+            f"{reason} (HTTP {status}, {self.slug or 'no problem document'})"
             + "".join(f"\n  {fault}" for fault in faults[:10])
         )
+
+
+def name_option(pointer: str) -> str:
+    """The option that states a field of the manifest; of a field without one, where in the manifest it is."""
+    before, _, field = pointer.partition("/manifest/")
+    if not field or before != "#":
+        return pointer
+    parts = field.split("/")
+    if parts[0] == "runs" and len(parts) == 3 and parts[1].isdecimal() and parts[2] in OPTIONS:
+        return f"{OPTIONS[parts[2]]} of run {int(parts[1]) + 1}"
+    return OPTIONS.get(field, f"{field} in --manifest")
 
 
 def main(argv: list[str] | None = None, prog: str | None = None) -> int:
@@ -279,10 +301,9 @@ def build_manifest(options: argparse.Namespace, ci: dict[str, str]) -> dict[str,
             raise Ended(USAGE, f"the manifest {options.manifest} cannot be read: {error}.") from None
         if not isinstance(manifest, dict):
             raise Ended(USAGE, f"the manifest {options.manifest} must be a JSON object.")
-    names = {"database_version": "version", "target": "target_ops_s", "warmup": "warmup_s"}
     for name in STATED:
         if getattr(options, name) is not None:
-            manifest[names.get(name, name)] = getattr(options, name)
+            manifest[FIELDS.get(name, name)] = getattr(options, name)
     for name, value in (("hardware", options.hardware), ("name", options.runner)):
         if value is not None:
             manifest["cluster"] = {**manifest.get("cluster", {}), name: value}
