@@ -231,3 +231,9 @@ BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
 # --- views/schedules.py ---
 
 CHOOSE_DAY = "Choose at least one day of the week."
+
+# --- forms/workloads.py ---
+
+NO_SIZE = "“{text}” is no size: write it as 4 KB, 4 KiB or 4096."
+UNEVEN_RECORD = "{size:,} B do not divide into {count} equal fields: change the number of fields, such as to {nearest}."
+LONG_FIELDS = "{count} fields of such a record are longer than a field may be: use more fields."

@@ -12,11 +12,15 @@ from django.core.exceptions import ValidationError
 from benchsite.core.formatting import exact
 from runs.catalog.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
+from runs.plans.messages import LONG_FIELDS, NO_SIZE, UNEVEN_RECORD
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import CORE_WORKLOADS, PROPORTIONS, WORKLOAD_PROPERTIES, check_workload
 
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,11}", re.ASCII)
+MAX_DIVISOR = 1000  # fields that are proposed
 DEFAULTS = {name: declared.default for name, declared in WORKLOAD_PROPERTIES.items()}
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+SIZE_UNITS = {"": 1, "b": 1, "k": 1000, "kb": 1000, "kib": 1024, "m": 1000**2, "mb": 1000**2, "mib": 1024**2}
 EXAMPLES = {
     "A": "update heavy: half reads, half updates",
     "B": "read mostly: 95 % reads, 5 % updates",
@@ -36,6 +40,17 @@ def preset(letter: str) -> dict[str, Any] | None:
         "short_name": letter,
         "properties": {**CORE_WORKLOADS[letter], "recordcount": "100000"},
     }
+
+
+def parse_size(text: str) -> int:
+    """Whole bytes of "4 KB" or "4096". Raises ValueError."""
+    match = SIZE.fullmatch(text.strip())
+    if not match or match[2].lower() not in SIZE_UNITS:
+        raise ValueError(text)
+    size = float(match[1]) * SIZE_UNITS[match[2].lower()]
+    if not size.is_integer() or not size:
+        raise ValueError(text)
+    return int(size)
 
 
 def in_order(properties: dict[str, str]) -> dict[str, str]:
@@ -109,6 +124,10 @@ class WorkloadFieldsForm(WorkloadForm):
     recordcount = _number("recordcount", "Records")
     fieldcount = _number("fieldcount", "Fields of a record")
     fieldlength = _number("fieldlength", "Field length")
+    recordsize = forms.CharField(
+        required=False, max_length=20, label="Record size",
+        help_text="Such as 4 KB or 4 KiB, in all fields together: sets the field length.",
+    )  # fmt: skip
     readproportion = _share("Read")
     updateproportion = _share("Update")
     insertproportion = _share("Insert")
@@ -135,6 +154,27 @@ class WorkloadFieldsForm(WorkloadForm):
             self.initial[name] = properties.pop(name, WORKLOAD_PROPERTIES[name].default)
         self.initial["properties"] = properties
 
+    def clean_recordsize(self) -> int | None:
+        text = self.cleaned_data["recordsize"]
+        try:
+            return parse_size(text) if text.strip() else None
+        except ValueError:
+            raise ValidationError(NO_SIZE.format(text=text)) from None
+
+    def _divide_record(self, cleaned: dict[str, Any]) -> None:
+        """Set the length of the fields where the size of a record is stated."""
+        size, count = cleaned.get("recordsize"), cleaned.get("fieldcount")
+        if not size or not count:
+            return
+        if size % count:
+            divisors = [number for number in range(1, MAX_DIVISOR + 1) if not size % number]
+            nearest = min(divisors, key=lambda number: abs(number - count))
+            self.add_error("recordsize", UNEVEN_RECORD.format(size=size, count=count, nearest=nearest))
+        elif size // count > int(WORKLOAD_PROPERTIES["fieldlength"].most or 0):
+            self.add_error("recordsize", LONG_FIELDS.format(count=count))
+        else:
+            cleaned["fieldlength"] = size // count
+
     def clean_properties(self) -> dict[str, str]:
         properties: dict[str, str] = self.cleaned_data["properties"]
         if fields := sorted(properties.keys() & self.fields.keys()):
@@ -143,6 +183,7 @@ class WorkloadFieldsForm(WorkloadForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        self._divide_record(cleaned)
         if self.errors:
             return cleaned
 
