@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q
+from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -18,6 +18,7 @@ from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents, glossary as terms
 from benchsite.core.responses import part_template
 from benchsite.rest.limits import used_uploads
+from reports.compare.queries.run_pair import COUNTS
 from reports.compare.selection import Selection
 from reports.compare.views.compare import get_parts
 from reports.models import History
@@ -110,10 +111,18 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
 
 
 def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
-    """The newest matrix that is finished and measured something, or else was cancelled: its headline and its two first
-    figures.
+    """The newest matrix that is finished and has a point that counts: its headline and its two first figures.
+
+    A cancelled one only where no other is finished, one without a point that counts only where no other has any.
     """
     ended = [(matrix, progress) for matrix, progress in matrices if progress.succeeded and not progress.unfinished]
+    counted_points = Run.objects.filter(COUNTS, phase=Phase.MEASURE)
+    going = Run.objects.filter(matrix=OuterRef("pk"), status__in=Status.unfinished())
+    newest = Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")
+    counted = list(newest.filter(~Exists(going), Exists(counted_points.filter(matrix=OuterRef("pk"))))[:LATEST])
+    if counted:
+        progress_by_matrix = get_progress(counted)
+        ended = [(matrix, progress_by_matrix[matrix.pk]) for matrix in counted]
     if not ended:
         return None
     complete = [(matrix, progress) for matrix, progress in ended if not progress.cancelled]
@@ -125,20 +134,20 @@ def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> di
 
 
 def latest_sweeps() -> tuple[Sweep, ...]:
-    """The sweeps that last got a point."""
+    """The sweeps that last got a point; those with one that counts come before the others."""
     newest: dict[UUID, None] = {}
     points = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
     for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
 
-    keys = list(newest)[:LATEST]
     rejected = Q(runs__verdict="reject", runs__verdict_override="")
     counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
     highest = Max("runs__throughput_ops_s", filter=counting)
-    sweeps = Sweep.objects.filter(pk__in=keys).select_related("matrix")
+    sweeps = Sweep.objects.filter(pk__in=newest).select_related("matrix")
     rows = sweeps.annotate(highest=highest, commit=Max("runs__commit")).in_bulk()
-    return tuple(rows[key] for key in keys if key in rows)
+    by_age = [rows[key] for key in newest if key in rows]
+    return tuple(sorted(by_age, key=lambda sweep: sweep.highest is None)[:LATEST])
 
 
 @team_required("GET")

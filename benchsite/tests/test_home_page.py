@@ -189,6 +189,18 @@ def test_cancelled_matrix_hides_no_finished_one(client_in, team):
     assert client_in.get(reverse("news")).context["result"]["matrix"] == finished
 
 
+def test_rejected_matrix_hides_no_counting_one(client_in, team):
+    now = timezone.now()
+    for day in range(7):  # more than the home page lists
+        rejected = make_matrix(team=team, submitted_at=now - dt.timedelta(days=day))
+        make_run(make_sweep(matrix=rejected), threads=2, verdict="reject")
+    counting = make_matrix(team=team, submitted_at=now - dt.timedelta(days=9))
+    sweep = make_sweep(matrix=counting)
+    make_run(sweep, threads=2, finished_at=now - dt.timedelta(days=9))
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == counting
+    assert sweep in latest_sweeps()
+
+
 def test_states_what_is_left_of_a_going_matrix(client_in, team):
     matrix = make_matrix(team=team)
     sweep = make_sweep(matrix=matrix)

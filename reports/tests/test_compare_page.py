@@ -72,6 +72,23 @@ def test_newest_is_the_newest_matrix_with_a_result(client_in, team):
     assert str(measured.pk) in sources(html)[0]
 
 
+def test_newest_prefers_a_matrix_with_a_counting_point(client_in, team):
+    measured = study(team, name="Measured")
+    rejected = make_sweep(team=team, matrix=make_matrix(team=team, name="Rejected"))
+    make_run(rejected, threads=2, verdict="reject")
+    assert str(measured.pk) in sources(page(client_in))[0]
+
+
+def test_newest_upload_of_a_test_prefers_one_that_counts(client_in, team):
+    runs, database, workload = {}, make_database(team=team), make_workload(team=team)
+    for commit, verdict in (("aaaa1111", "pass"), ("bbbb2222", "reject")):
+        sweep = make_sweep(team=team, matrix=None, purpose="measured", database=database, workload=workload)
+        runs[commit] = make_run(sweep, commit=commit, verdict=verdict, source="uploaded")
+    assert len({run.config_key for run in runs.values()}) == 1
+    html = page(client_in, "?matrix=all")
+    assert str(runs["aaaa1111"].sweep_id) in html and str(runs["bbbb2222"].sweep_id) not in html
+
+
 def test_defaults_are_values_and_examples_are_called_so(client_in, team):
     study(team)
     html = page(client_in)

@@ -4,17 +4,19 @@ import datetime as dt
 import uuid
 from dataclasses import dataclass, replace
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
 from benchsite.accounts.models import Team
 from reports.compare.curves import PUBLISHABLE, Curve, in_order
 from reports.compare.queries.computed_cache import sweep_digests
 from reports.compare.queries.curves import curves
+from reports.compare.queries.run_pair import COUNTS
 from reports.compare.selection import ALL, FACETS, SOURCES, Selection
 from runs.models import Matrix, Phase, Run, Sweep
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60
+COUNTED_FIRST = Case(When(COUNTS, then=Value(0)), default=Value(1))
 
 
 def get_sweeps(team: Team) -> QuerySet[Sweep]:
@@ -28,9 +30,12 @@ def get_sweeps_by_phase(team: Team, phase: str = "") -> QuerySet[Sweep]:
 
 
 def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
-    """Without older uploads of the same test at other commits: those are its history."""
+    """Without older uploads of the same test at other commits: those are its history. Of the newest one with a run that
+    counts, where there is any.
+    """
     of_commits = Run.objects.filter(team=team, matrix=None).exclude(commit="").exclude(config_key="")
-    newest = of_commits.order_by("config_key", "purpose", "-created_at", "-pk").distinct("config_key", "purpose")
+    by_age = of_commits.order_by("config_key", "purpose", COUNTED_FIRST, "-created_at", "-pk")
+    newest = by_age.distinct("config_key", "purpose")
     has_commit = Exists(of_commits.filter(sweep=OuterRef("pk")))
     return rows.filter(Q(matrix__isnull=False) | ~has_commit | Q(pk__in=newest.values("sweep")))
 
@@ -126,7 +131,9 @@ def _submitted(team: Team) -> QuerySet[Matrix]:
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
-    """The matrix that the selection is about: the named one, else the newest with a result, else the newest."""
+    """The matrix that the selection is about: the named one, else the newest with a run that counts, else the newest
+    with a result, else the newest.
+    """
     if selection.sweeps or selection.matrix == ALL:
         return None
     matrices = _submitted(team)
@@ -136,8 +143,10 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
         problems.append("That matrix is not among your team's; the newest one is shown.")
     newest = matrices.order_by("-submitted_at", "-pk")
     sweeps = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
+    counted = Run.objects.filter(COUNTS, sweep__matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
     results = sweeps.filter(runs__throughput_ops_s__isnull=False)
-    return newest.filter(Exists(results)).first() or newest.filter(Exists(sweeps)).first()
+    choices = (newest.filter(Exists(rows)).first() for rows in (counted, results, sweeps))
+    return next((matrix for matrix in choices if matrix), None)
 
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:
