@@ -104,7 +104,7 @@ def errors(curve: Curve) -> Iterator[Error]:
     for point in curve.counted:
         known = known_throughput(point.threads)
         rung = counted(point.threads, "thread")
-        yield Error(f"throughput, {rung}", known, point.throughput_ops_s.median, "ops/s")
+        yield Error(f"throughput, {rung}", known, point.throughput_ops_s.geomean, "ops/s")
         operation = point.operation("READ")
-        if latency_us := (operation.median_us("mean") if operation else None):
+        if latency_us := (operation.geomean_us("mean") if operation else None):
             yield Error(f"READ mean, {rung}", 1e3 * point.threads / known, latency_us / 1e3, "ms")

@@ -62,9 +62,9 @@ def ladders(
     for _ in range(ladders):
         noise = random.normal(0.0, run, (n, len(shape))) + random.normal(0.0, level, (n, 1))
         values = np.exp(logs + noise).T
-        medians = np.median(values, axis=1)
+        means = np.exp(np.log(values).mean(axis=1))
         yield [
-            Rung(2**i, float(medians[i]), repeats_ops_s=tuple(row), repeats=tuple(range(n)))
+            Rung(2**i, float(means[i]), repeats_ops_s=tuple(row), repeats=tuple(range(n)))
             for i, row in enumerate(values.tolist())
         ]
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
-from statistics import median
 from typing import Literal
 
 from benchsite.core.formatting import exact
 from reports.compare.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.compare.analysis.knee import Knee, power_knee, without_response
 from reports.compare.analysis.looks import Look
-from reports.compare.analysis.points import Spread, first_values
+from reports.compare.analysis.points import Spread, compute_geomean, first_values
 from runs.catalog import OWN_FLAVOUR
 from runs.catalog.durability import ACKS
 from runs.checks import RUN_CHECKS, CheckResult, judge_ladder
@@ -60,7 +59,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of a point: the median over its repeats of each statistic, in µs."""
+    """One operation of a point: the geometric mean over its repeats of each statistic, in µs."""
 
     operation: str
     kind: str
@@ -70,9 +69,9 @@ class Operation:
     # By statistic, between which values it lies where nobody knows it better; the upper one None: without bound.
     bounds_us: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
 
-    def median_us(self, statistic: str) -> float | None:
+    def geomean_us(self, statistic: str) -> float | None:
         values = self.latencies_us.get(statistic)
-        return values.median if values else None
+        return values.geomean if values else None
 
     def first_repeats(self, n: int) -> "Operation":
         latencies_us = {name: first_values(values, n) for name, values in self.latencies_us.items()}
@@ -95,7 +94,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One rung of a sweep: the median of the repeats that count, with the band they cover."""
+    """One rung of a sweep: the geometric mean of the repeats that count, with the band they cover."""
 
     threads: int
     target_ops_s: int | None
@@ -127,11 +126,11 @@ class Point:
 
     @property
     def nearest_runs(self) -> list[uuid.UUID]:
-        """Its repeats, that which lies nearest to their median first."""
+        """Its repeats, that which lies nearest to their mean first."""
         spread = self.throughput_ops_s
         if len(spread.values) != len(self.run_ids):
             return list(self.run_ids)
-        pairs = sorted(zip(spread.values, self.run_ids, strict=True), key=lambda pair: abs(pair[0] - spread.median))
+        pairs = sorted(zip(spread.values, self.run_ids, strict=True), key=lambda pair: abs(pair[0] - spread.geomean))
         return [run_id for _, run_id in pairs]
 
     @property
@@ -166,7 +165,7 @@ class Point:
         """
         done, took = 0, 0.0
         for row in self.operations:
-            mean = row.median_us("mean")
+            mean = row.geomean_us("mean")
             if row.kind != kind or mean is None or row.ok is None:
                 continue
             done += -row.ok if row.operation == COMPOSITE else row.ok
@@ -190,13 +189,14 @@ class Point:
     def as_rung(self) -> Rung:
         """For analysis: more than a target is what clients made up for from before the window, and is not counted."""
         most = self.target_ops_s or math.inf
-        slowest = [row.median_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
+        slowest = [row.geomean_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
         response_s = None
         if self.target_ops_s:
             response_s = self.mean_latency_s("response")
+        repeats_ops_s = tuple(min(value, most) for value in self.throughput_ops_s.values)
         return Rung(
             threads=self.threads,
-            throughput_ops_s=min(self.throughput_ops_s.median, most),
+            throughput_ops_s=compute_geomean(repeats_ops_s or (min(self.throughput_ops_s.geomean, most),)),
             latency_s=self.mean_latency_s(),
             target_ops_s=self.target_ops_s,
             error_ratio=self.error_ratio,
@@ -205,7 +205,7 @@ class Point:
             response_s=response_s,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
-            repeats_ops_s=tuple(min(value, most) for value in self.throughput_ops_s.values),
+            repeats_ops_s=repeats_ops_s,
             repeats=self._passes,
             client_limited=self.client_limited,
         )
@@ -227,12 +227,12 @@ class Point:
     def as_rung_with_left_out(self) -> Rung | None:
         """The rung had the repeats counted that people left out, but not the rejected ones; None where none remains."""
         counted = self.counts or (self.standing is Standing.EXCLUDED and self.verdict != "reject")
-        own = self.throughput_ops_s.values or (self.throughput_ops_s.median,) * max(self.throughput_ops_s.n, 1)
+        own = self.throughput_ops_s.values or (self.throughput_ops_s.geomean,) * max(self.throughput_ops_s.n, 1)
         others = [repeat.throughput_ops_s for repeat in self.left_out if repeat.standing is Standing.EXCLUDED]
         values = [*(own if counted else ()), *others]
         if not values:
             return None
-        counted_ops_s = min(median(values), self.target_ops_s or math.inf)
+        counted_ops_s = min(compute_geomean(values), self.target_ops_s or math.inf)
         return replace(self.as_rung(), throughput_ops_s=counted_ops_s, backlog_growing=False, repeats_ops_s=())
 
 
@@ -390,7 +390,7 @@ class Curve:
         if len({point.target_ops_s for point in by_load}) not in (1, len(by_load)):
             by_load = []  # Targets with several numbers of threads are no one ladder.
         throughputs = [(point.load, point.throughput_ops_s) for point in by_load]
-        return judge_ladder([(load, spread.values or (spread.median,)) for load, spread in throughputs])
+        return judge_ladder([(load, spread.values or (spread.geomean,)) for load, spread in throughputs])
 
     @cached_property
     def latency_kind(self) -> Kind:
@@ -512,7 +512,7 @@ def find_newest_look(curves: Sequence[Curve]) -> Look | None:
         if curve.ceiling:
             least_ops_s = ALIKE * curve.ceiling.highest_ops_s
             throughputs = [point.throughput_ops_s for point in curve.counted]
-            counts += [throughput.n for throughput in throughputs if throughput.median >= least_ops_s]
+            counts += [throughput.n for throughput in throughputs if throughput.geomean >= least_ops_s]
     return Look(first.looks, min(counts, default=0))
 
 

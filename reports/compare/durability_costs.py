@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from benchsite.core.formatting import TIMES, significant
+from benchsite.core.formatting import times
 from reports.compare.analysis.ratios import bound_sign
 from reports.compare.curves import Curve, durability_key, in_order
 
@@ -32,7 +32,7 @@ class DurabilityCost:
         ceilings = (self.curve.ceiling, self.weakest.ceiling)
         is_single = any(ceiling and len(ceiling.repeats_ops_s) < 2 for ceiling in ceilings)
         single = " (n = 1)" if is_single and not self.sign else ""
-        return f"{self.sign}{significant(self.ratio, 2)}{TIMES} of {self.weakest.mode[:MAX_MODE]}{single}"
+        return f"{self.sign}{times(self.ratio)} of {self.weakest.mode[:MAX_MODE]}{single}"
 
 
 def list_trades(curves: Sequence[Curve]) -> list[tuple[list[Curve], list[Curve]]]:

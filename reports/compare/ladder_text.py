@@ -18,13 +18,17 @@ from reports.compare.curves import Curve
 from reports.compare.messages import (
     ABOVE_CLIENTS_LIMIT,
     ALL_SUSTAINED,
+    CEILING,
+    CEILING_OR_MORE,
     CLIENTS_AT_LIMIT,
     LADDER_TOO_SHORT,
     LAST_SUSTAINED,
     NEXT_TARGET_UNKNOWN,
     NONE_SUSTAINED,
     SEARCHED_LIMIT,
+    SOME_CEILINGS_OR_MORE,
     THREADS_LACKING,
+    UNDER_TOP_POINT,
 )
 
 MAX_NAMES: Final = 4  # of sides in a sentence
@@ -85,6 +89,13 @@ def ceiling_text(ceiling: Ceiling) -> str:
     """ "at least 31.0k ops/s", for a sentence."""
     least = "at least " if ceiling.is_lower_bound else ""
     return f"{least}{formatting.throughput(ceiling.throughput_ops_s)}"
+
+
+def below_highest(ceiling: Ceiling) -> str:
+    """Why the value lies below the highest point of its curve; empty where it does not."""
+    if not ceiling.is_below_highest:
+        return ""
+    return UNDER_TOP_POINT.format(highest=formatting.short(ceiling.highest_ops_s))
 
 
 def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[str]:
@@ -174,6 +185,8 @@ def notes_said(ceiling: Ceiling) -> str:
 def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
     """The legend's text for the mark of these ceilings: of single runs nothing confirms one."""
     labels = {_label(ceiling) for ceiling in ceilings}
+    if {CEILING, CEILING_OR_MORE} <= labels:
+        labels = (labels - {CEILING, CEILING_OR_MORE}) | {SOME_CEILINGS_OR_MORE}
     return " or ".join(sorted(labels))
 
 
@@ -181,5 +194,5 @@ def _label(ceiling: Ceiling) -> str:
     if not ceiling.is_estimate and not ceiling.bracket:
         return MEASURED_ONCE
     if ceiling.is_lower_bound:
-        return "ceiling (at least)"
-    return "ceiling"
+        return CEILING_OR_MORE
+    return CEILING

@@ -10,6 +10,11 @@ VERDICT_AT_LOOK = (
     "Verdict after {after} of {most} repeats, at the level {level} of this look ({interval} interval); {following}."
 )
 
+# --- analysis/repeat_comparison.py ---
+
+NO_DIFFERENCE = "No difference was found: the interval {interval} holds 1. A difference under {share} would not show"
+NO_DIFFERENCE_FOUND = "no difference found, one under {share} would not show"
+
 # --- analysis/ratios.py ---
 
 NO_RUN_COUNTS = "has no run that counts"
@@ -28,8 +33,10 @@ GENERATORS_ON_CLUSTER = (
 CORES_DIVIDED = ", divided between servers and clients"
 MODES_STATED = "Durability mode stated, not read back: {sides}"
 NOT_MEASURED = "No {kind} of {operation} here. Measured was: {measured}."
+POINTS_WITH_FINDINGS = "checks object to {points}"
+NO_FINDINGS = "no check objects"
 ONE_RUN_PER_POINT = "n = 1 run per point, so no interval"
-RUNS_PER_POINT = "n = {runs} runs per point: median, band from least to most"
+RUNS_PER_POINT = "n = {runs} runs per point: geometric mean, band from least to most"
 WINDOW = "{window} measured after {warmup} of warm-up"
 CLIENTS_MISSING = "only {merged} of {expected} clients merged at {points}"
 CLIENTS_MERGED = "{clients} merged at every point"
@@ -66,6 +73,12 @@ SIDES_SHOWN = "{drawn} of {sides} sides are shown"
 ZOOMED = "Zoomed up to the latency of the knees"
 LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not drawn"
 
+# --- figures/overlay.py ---
+
+STUDY_WITHOUT_LATENCY = (
+    "Not in the latency figure: {studies}, which printed no {operation} {statistic} beside a throughput"
+)
+
 # --- figures/loss.py ---
 
 ANY_NUMBER_OF_WRITES = "any number of writes"
@@ -88,13 +101,13 @@ NO_LATENCY_STORED = "No latency of this run is stored."
 UP_TO_LOAD = "Each sweep at its highest rung up to {load}"
 AT_SHARED_RUNG = "All at the highest rung that every sweep measured: {load}"
 AT_OWN_CEILINGS = "Each sweep at its own ceiling: the loads differ"
-MEDIANS_OF_REPEATS = "Each percentile is the median of its repeats'; their histograms are not pooled"
+MEANS_OF_REPEATS = "Each percentile is the geometric mean of its repeats'; their histograms are not pooled"
 NO_SHARED_RUNG = "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
 NOTHING_UP_TO_LOAD = "No sweep was measured at {load} or less. Choose a higher load."
 
 # --- figures/points.py ---
 
-MEDIAN_OF_REPEATS = "median of {repeats} repeats, {low} to {high}"
+MEAN_OF_REPEATS = "mean of {repeats} repeats, {low} to {high}"
 
 # --- figures/run_series.py ---
 
@@ -127,6 +140,10 @@ NO_SERIES = "No series of {operation} is stored of these sweeps."
 
 # --- ladder_text.py ---
 
+CEILING = "ceiling"
+CEILING_OR_MORE = "ceiling, may be higher"
+SOME_CEILINGS_OR_MORE = "ceiling, some may be higher"
+UNDER_TOP_POINT = "below its highest point, {highest}: luck lifts the highest of several"
 CLIENTS_AT_LIMIT = "the clients were at their limit"
 THREADS_LACKING = "the next target lacked threads"
 NEXT_TARGET_UNKNOWN = "of the next target no run counts"
@@ -149,6 +166,10 @@ NOT_KNOWN_OF_BOTH = "Not known of both sides: {facts}."
 NO_OWN_SETTINGS = "none of their own"
 WHOLE_RUN = "as long as it lasted"
 HOTTEST_KEYS = "1 % of the keys get {percent} of the requests, the 10 hottest {ten}"
+
+# --- pages/planned_steps.py ---
+
+SIDE_AT_THREADS = "{side} at {threads}"
 
 # --- selection.py ---
 

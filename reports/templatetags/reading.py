@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
 from reports.compare.curves import Curve, Operation
-from reports.compare.ladder_text import ladder_says, threads_text
+from reports.compare.ladder_text import below_highest, ladder_says, threads_text
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.comparison_table import LatencyScale
 from reports.compare.pages.equal_load import number_text, within_text
@@ -22,6 +22,7 @@ from reports.trends.verdicts.serialization import MetricAnswer
 register = template.Library()
 register.filter(change_words)
 register.filter("ladder_words", ladder_says)
+register.filter(below_highest)
 register.filter("within_words", within_text)
 register.filter(number_text)
 register.filter(threads_text)
@@ -48,7 +49,7 @@ def format_latency(operation: Operation, name: str) -> SafeString:
     bounds = operation.bounds_us.get(name)
     if bounds:
         return latency_between(bounds)
-    return latency(operation.median_us(name))
+    return latency(operation.geomean_us(name))
 
 
 @register.filter

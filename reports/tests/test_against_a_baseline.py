@@ -133,7 +133,7 @@ def with_latencies(one, factors):
     """Each repeat with a latency of its own."""
 
     def spreads(operation):
-        return {name: repeated(spread.median, factors) for name, spread in operation.latencies_us.items()}
+        return {name: repeated(spread.geomean, factors) for name, spread in operation.latencies_us.items()}
 
     points = [
         replace(

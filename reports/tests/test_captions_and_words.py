@@ -93,7 +93,7 @@ def test_conditions_say_what_is_as_it_should_be():
 
     assert conditions["Clients"] == "2 of 2 clients merged at every point."
     assert conditions["Durability mode"] == "Durability mode read back before and after every run."
-    assert (conditions["Left out"], conditions["Checks"]) == ("Nothing.", "No check complained.")
+    assert (conditions["Left out"], conditions["Checks"]) == ("Nothing.", "No check objects.")
 
 
 def test_the_caption_admits_what_is_missing():
@@ -113,10 +113,10 @@ def test_the_caption_admits_what_is_missing():
     assert "Only 1 of 2 clients merged at 1 point" in text
     assert "Durability mode not read back at 1 point" in text
     assert "1 run rejected and 1 run left out by a person" in text
-    assert "Checks complain at 2 points" in text
+    assert "Checks object to 2 points" in text
     assert len(text.split()) <= 35
     conditions = dict(list_conditions([curve(points=points)], "service"))
-    assert conditions["Repeats"].startswith("n = 1 to 3 runs per point: median, band from least to most")
+    assert conditions["Repeats"].startswith("n = 1 to 3 runs per point: geometric mean, band from least to most")
     assert conditions["Checks"].startswith("Worst finding V03 reject: the client was the limit")
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from reports.compare.analysis.causes import causes, run_pair
+from reports.compare.analysis.causes import Step, causes, run_pair
 from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pairs
 from reports.compare.pages.answer_messages import plain_text
 from reports.tests.curves import operation, point
@@ -68,16 +68,16 @@ def side(label="A", changes=(), **fields) -> RunSide:
     return RunSide(run, **{**values, **fields})
 
 
-def find_causes(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **options):
-    return causes(run_pair(a or side(), b, **options), change)
+def find_causes(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **steps):
+    return causes(run_pair(a or side(), b), change, steps)
 
 
-def why(cause) -> str:
-    return plain_text("why/cause.txt", cause=cause).replace("\N{NARROW NO-BREAK SPACE}", " ")
+def why(cause, **context) -> str:
+    return plain_text("why/cause.txt", cause=cause, **context).replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def named(*args, **options) -> list[str]:
-    return [cause.title for cause in find_causes(*args, **options)]
+def named(*args) -> list[str]:
+    return [cause.title for cause in find_causes(*args)]
 
 
 def test_runs_that_differ_in_nothing_have_no_cause():
@@ -93,11 +93,19 @@ def machine(**facts):
     [
         (
             {"mode.record": MEMORY, "mode.slug": "off"},
-            "Durability class",
-            "In A a write waits for the disk, in B for the",
+            "Durability mode",
+            "A is in mode always, B in mode off. In A a write waits for the disk, in B for the",
         ),
         ({"database.version": "7.4"}, "Version", "A is version 7.0, B is version 7.4."),
-        ({"system": "mongodb", "system_name": "MongoDB"}, "Another system", "A is Redis and B is MongoDB."),
+        (
+            {"mode.slug": "own"},
+            "Durability mode",
+            "A is in mode always, B in mode own. In both a write waits for the disk.",
+        ),
+        ({"system": "mongodb", "system_name": "MongoDB"}, "Database", "A is Redis and B is MongoDB."),
+        ({"database.name": "Redis 8"}, "Database", "A is Redis and B is Redis 8."),
+        ({"workload.name": "B"}, "Workload", "A runs A and B B: each operation costs its own"),
+        ({"purpose": "soak"}, "Also different", "Purpose is measured in A and soak in B."),
         ({"database.settings": {"maxmemory": "2gb"}}, "Settings", "Maxmemory is 1gb in A and 2gb in B."),
         ({"mode.server_settings": {"appendfsync": "x"}}, "Settings", "Appendfsync is always in A and x in B."),
         ({"cluster.machines": machine(cores=4)}, "Hardware", "Cores is 8 in A and 4 in B"),
@@ -106,7 +114,7 @@ def machine(**facts):
         ({"client.ycsb_version": "0.18.0"}, "Clients", "YCSB version is 0.17.0 in A and 0.18.0 in B."),
         ({"resets": {"rung": "reload"}}, "What came before", "Rung is keep in A and reload in B."),
         ({"window.warmup_s": 5}, "Window", "Warm-up asked is"),
-        ({"load.threads": 16}, "Another load", "Threads is 8 in A and 16 in B."),
+        ({"load.threads": 16}, "Threads", "Threads is 8 in A and 16 in B. Throughput and"),
         (
             {"workload.properties": {"readproportion": "0.95"}},
             "Another workload",
@@ -156,22 +164,40 @@ def test_the_stated_order():
     }  # fmt: skip
     rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
     assert named(side("B", everything, findings=(rejected,)), 0.5) == [
-        "A number that is not to be believed", "Another workload", "Another load", "Durability class", "Version",
-        "Settings", "Hardware", "Data set against memory", "Clients", "What came before", "Window",
+        "Durability mode", "Threads", "A number that is not to be believed", "Another workload", "Version", "Settings",
+        "Hardware", "Data set against memory", "Clients", "What came before", "Window", "Also different",
     ]  # fmt: skip
 
 
 def test_what_points_the_other_way_comes_last():
-    weaker = {"mode.record": MEMORY, "database.version": "7.4"}
-    assert named(side("B", weaker), 0.5) == ["Durability class", "Version"]
-    slower = find_causes(side("B", weaker), -0.5)
-    assert [cause.title for cause in slower] == ["Version", "Durability class"] and slower[1].against
-    assert named(side("B", weaker), None) == ["Durability class", "Version"]
+    fewer = {"cluster.machines": [MACHINE, {**MACHINE, "id": "m3"}], "window.warmup_s": 5}
+    titles = ["Number of nodes", "Data set against memory", "Window"]
+    assert named(side("B", fewer), 0.5) == named(side("B", fewer), None) == titles
+    slower = find_causes(side("B", fewer), -0.5)
+    assert [cause.title for cause in slower] == ["Window", *titles[:2]]
+    assert [cause.against for cause in slower] == [False, True, True]
 
 
-def test_ceilings_are_at_other_threads_by_nature():
-    other = side("B", {"load.threads": 16})
-    assert named(other) == ["Another load"] and named(other, at_ceilings=True) == []
+def test_planned_differences_come_first():
+    weaker = {"mode.record": MEMORY, "mode.slug": "off", "load.threads": 16, "database.version": "7.4"}
+    planned = find_causes(side("B", weaker), -0.5)
+    assert [cause.title for cause in planned] == ["Threads", "Durability mode", "Version"]
+    assert [cause.is_planned for cause in planned] == [True, True, False] and planned[1].against
+
+
+def test_ceilings_are_at_threads_of_their_own():
+    cause = find_causes(side("B", {"load.threads": 16}))[0]
+    chosen = SimpleNamespace(at_ceilings=True)
+    assert why(cause, chosen=chosen) == "The run in the middle of A's ceiling has 8 threads, that of B's has 16."
+
+
+def test_measured_effect_stands_behind_its_difference():
+    step = Step("Redis · always", "Redis · off", "3.0 times", "16 threads")
+    both = find_causes(side("B", {"load.threads": 16, "mode.slug": "off"}), Threads=[step])
+    mode, threads = sorted(both, key=lambda cause: cause.title)
+    assert threads.title == "Threads" and not mode.steps
+    sentence = "Measured alone: Redis · off did 3.0 times of what Redis · always did, at 16 threads."
+    assert why(threads).endswith(sentence)
 
 
 def test_nodes_that_changed_places_are_no_other_hardware():

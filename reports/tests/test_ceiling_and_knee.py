@@ -135,10 +135,11 @@ def test_rung_past_highest_throughput_shows_knee_is_reached():
     assert knee is not None and knee.reached and knee.threads == 16
 
 
-def test_a_point_is_the_median_of_its_repeats_with_their_band():
-    found = spread([3.0, 1.0, 2.0, math.nan])
-    assert found is not None and (found.median, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 3)
-    assert spread([math.nan]) is None
+def test_point_is_the_geometric_mean_of_its_repeats_with_band():
+    found = spread([4.0, 1.0, 2.0, math.nan])
+    assert found is not None and (found.low, found.high, found.n) == (1.0, 4.0, 3)
+    assert found.geomean == pytest.approx(2.0)
+    assert spread([math.nan]) is None and spread([0.0, 1000.0]).geomean == 500.0
 
 
 def test_knee_needs_power_to_fall_beyond_noise():

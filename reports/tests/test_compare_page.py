@@ -100,6 +100,23 @@ def test_defaults_are_values_and_examples_are_called_so(client_in, team):
     assert "This is a custom load." in page(client_in, "?v=1&load=123")
 
 
+def test_headline_leads_to_why_its_sides_differ(client_in, team):
+    off, always = study(team).sweeps.order_by("-mode")
+    address = f"{reverse('why')}?a={always.pk}&amp;b={off.pk}"
+    for html in (page(client_in), client_in.get(reverse("news")).content.decode()):
+        assert re.search(rf'<a class="button[^>]*href="{re.escape(address)}">Why they differ</a>', html)
+    assert f'href="{address}">Why different</a>' in page(client_in)
+
+
+def test_planned_differences_are_named_first(client_in, team):
+    study(team)
+    html = " ".join(page(client_in).split())
+    assert (
+        "Planned differences: durability mode. Beside the plan these sides differ in nothing that is recorded" in html
+    )
+    assert 'durability mode <span class="chip">planned</span>' in html
+
+
 def test_every_figure_of_the_page_answers(client_in, team):
     study(team)
     for url in sources(page(client_in)):

@@ -50,7 +50,7 @@ def repeated_side(mode, factor, spread=0.01):
         rung = point(threads, throughput * factor)
         operations = tuple(
             replace(
-                part, latencies_us={name: get_spread(value.median, steps) for name, value in part.latencies_us.items()}
+                part, latencies_us={name: get_spread(value.geomean, steps) for name, value in part.latencies_us.items()}
             )
             for part in rung.operations
         )

@@ -60,18 +60,19 @@ def test_points_ascend_and_carry_every_statistic():
     assert [point.threads for point in points] == [2, 8, 32]
     read = points[0].operation("READ")
     assert read is not None and set(read.latencies_us) == {"mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max"}
-    assert read.median_us("p99") == pytest.approx(2 / 1000 * 1e6 * 0.8 * 3.4)
+    assert read.geomean_us("p99") == pytest.approx(2 / 1000 * 1e6 * 0.8 * 3.4)
     # READ and UPDATE are equally frequent, so their mean fulfils Little's law with the throughput.
     assert points[0].mean_latency_s() == pytest.approx(0.002)
 
 
-def test_a_point_is_the_median_of_its_repeats():
+def test_point_is_the_geometric_mean_of_its_repeats():
     sweep = make_sweep()
-    for repeat, throughput in enumerate((900.0, 1000.0, 1300.0), 1):
+    for repeat, throughput in enumerate((800.0, 1000.0, 1250.0), 1):
         make_run(sweep, repeat=repeat, throughput=throughput)
     (point,) = build_curve(sweep).points
     spread = point.throughput_ops_s
-    assert (spread.median, spread.low, spread.high, spread.n) == (1000.0, 900.0, 1300.0, 3)
+    assert (spread.low, spread.high, spread.n) == (800.0, 1250.0, 3)
+    assert spread.geomean == pytest.approx(1000.0)
     assert len(point.run_ids) == 3
 
 
@@ -81,7 +82,7 @@ def test_excluded_and_rejected_repeats_do_not_count():
     make_run(sweep, repeat=2, throughput=5000.0, excluded_reason="another job ran")
     make_run(sweep, repeat=3, throughput=9000.0, verdict="reject")
     (point,) = build_curve(sweep).points
-    assert point.counts and point.throughput_ops_s.n == 1 and point.throughput_ops_s.median == 1000.0
+    assert point.counts and point.throughput_ops_s.n == 1 and point.throughput_ops_s.geomean == 1000.0
     assert point.excluded == ("another job ran",) and point.rejected == 1
 
 
@@ -155,7 +156,7 @@ def test_only_the_current_measurement_set_is_read():
     run.throughput_ops_s = 1100.0
     make_measurement_set(run, number=2, warmup_s=4.0)
     (point,) = build_curve(sweep).points
-    assert point.throughput_ops_s.median == 1100.0 and point.warmup_s == 4.0
+    assert point.throughput_ops_s.geomean == 1100.0 and point.warmup_s == 4.0
 
 
 def test_the_worst_finding_is_named():
@@ -192,14 +193,14 @@ def test_service_and_response_times_stay_apart():
     both = [measurement("READ", 500.0), measurement("READ", 9000.0, kind="response")]
     make_run(sweep, threads=8, target_ops_s=1000, throughput=990.0, measurements=both)
     (point,) = build_curve(sweep).points
-    assert point.operation("READ").median_us("mean") == 500.0
-    assert point.operation("READ", "response").median_us("mean") == 9000.0
+    assert point.operation("READ").geomean_us("mean") == 500.0
+    assert point.operation("READ", "response").geomean_us("mean") == 9000.0
     assert point.mean_latency_s() == pytest.approx(500e-6)
 
 
 def test_a_single_run_is_a_point_whatever_its_standing():
     run = make_run(excluded_reason="noise")
-    assert run_point(run).throughput_ops_s.median == 1000.0
+    assert run_point(run).throughput_ops_s.geomean == 1000.0
     assert run_point(make_run(status="queued")) is None
 
 

@@ -109,7 +109,7 @@ def test_no_verdict_before_the_first_look():
 def test_look_is_reached_by_every_compared_rung():
     """A rejected repeat of a rung near the top holds the look back; low rungs and lone rungs without a point do not."""
     whole, other = side(1.1, 5), side(1, 5, seed=2)
-    highest = max(whole.points, key=lambda point: point.throughput_ops_s.median)
+    highest = max(whole.points, key=lambda point: point.throughput_ops_s.geomean)
 
     def short(point):
         points = tuple(rung.first_repeats(4) if rung is point else rung for rung in whole.points)

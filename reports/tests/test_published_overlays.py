@@ -4,7 +4,9 @@ import math
 
 from reports.compare.curves import Setup
 from reports.compare.figure_registry import build_figure
-from reports.compare.figures.overlay import NAMED, list_rates, overlays
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.overlay import NAMED, list_rates, overlays, published_missing
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
 from reports.compare.pages.charts import ceilings_picture, picture_link
 from reports.compare.selection import Selection
@@ -48,6 +50,14 @@ def test_a_latency_is_laid_only_over_its_own_kind():
     ]
     assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operations=["READ"], statistic="p99"))
     assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operations=["UPDATE"], statistic="mean"))
+
+
+def test_missing_study_says_why_it_has_no_point():
+    chosen = overlays(["vari-2013", "thumbtack-2014"], operations=["READ"], statistic="mean")
+    sentence = published_missing(chosen, "READ", "mean")
+    assert sentence == ("Not in the latency figure: Thumbtack 2014, which printed no READ mean beside a throughput")
+    assert sentence in LatencyFigure([curve()], Choice(statistic="mean"), chosen).caption
+    assert published_missing(overlays(["vari-2013"], operations=["READ"], statistic="mean"), "READ", "mean") == ""
 
 
 def test_load_overlays_are_loads_and_unknown_study_has_none():

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from reports.compare.analysis.multiple import adjusted, holm
-from reports.compare.analysis.repeat_comparison import Outcome, compare_values, interval_text, not_comparable
+from reports.compare.analysis.repeat_comparison import (
+    Outcome,
+    compare_values,
+    hidden_text,
+    interval_text,
+    not_comparable,
+)
 from reports.trends.analysis.sessions import SessionSpread
 
 FAST = [405.1, 412.3, 409.0, 414.2, 408.4]
@@ -38,6 +44,15 @@ def test_a_small_difference_is_equivalent_however_certain():
     comparison = compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9])
     assert comparison.outcome is Outcome.EQUIVALENT and comparison.high < 1 and comparison.p < 0.05
     assert compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9], threshold=0.01).outcome is Outcome.SLOWER
+
+
+def test_no_difference_found_states_what_would_not_show():
+    comparison = compare([97.0, 103.0, 100.0], [99.0, 104.0, 97.0])
+    assert comparison.outcome is Outcome.INCONCLUSIVE
+    hidden = max(1 - comparison.low, comparison.high - 1)
+    assert comparison.hidden_difference == hidden and comparison.reason.startswith("No difference was found: ")
+    assert float(hidden_text(hidden).removesuffix(" %")) >= 100 * hidden
+    assert compare(FAST, SLOW).hidden_difference is None and compare([1.0], [1.0]).hidden_difference is None
 
 
 def test_the_threshold_itself_counts():

@@ -57,6 +57,16 @@ def test_two_newest_commits_without_a_choice(client_in, measured):
     assert (response.context["base"], response.context["new"]) == ("aaaa0013", "bbbb0001")
 
 
+def test_versions_alike_say_which_difference_would_not_show(client_in, team):
+    test = make_test(team)
+    for commit, level in (("aaaa0001", 1000.0), ("aaaa0002", 1001.0)):
+        for repeat, noise in enumerate((0.93, 1.07, 1.0)):
+            commit_runs(test, commit, level * noise, days_ago=3 - repeat, repeats=1)
+    response, ((_, document),) = get_rows(client_in, base="aaaa0001", new="aaaa0002")
+    assert document.headline.startswith("Inconclusive: no difference found in throughput")
+    assert "would not show." in get_text(response)
+
+
 def test_unknown_side_is_named(client_in, measured):
     response, rows = get_rows(client_in, base="branch:none", new="aaaa0003")
     assert not rows and "none" in response.context["problem"]

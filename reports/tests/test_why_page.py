@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from benchsite.core.formatting import TIMES
 from reports.models import StoredCurve
 from runs.tests.factories import (
     make_cluster,
@@ -55,7 +56,8 @@ def test_it_shows_numbers_causes_and_settings(client_in, pair):
     a, b = get_run(pair[0]), get_run(pair[1])
     html = shown(client_in, a.pk, b.pk)
     assert "B did 200 % more than A" in html and "B is faster, by the repeats of both rungs." in html
-    assert "1. Durability class." in html and "In A a write waits for the disk" in html
+    assert "1. Durability mode." in html and "In A a write waits for the disk" in html
+    assert '<span class="chip">planned</span>' in html
     assert "READ p99.9" in html and "CPU of the busiest load generator" in html and "failed operations" in html
     assert "appendfsync" in html and "this difference is above that noise" in html
     assert "The checks say the same of both runs." in html and f"a={b.pk}&amp;b={a.pk}" in html
@@ -64,7 +66,7 @@ def test_it_shows_numbers_causes_and_settings(client_in, pair):
 def test_sweeps_stand_for_the_runs_at_their_ceilings(client_in, pair):
     html = shown(client_in, pair[0].pk, pair[1].pk)
     assert "Each is the run in the middle of those at its sweep" in html
-    assert get_run(pair[0], 16, 2).name in html and "Another load" not in html
+    assert get_run(pair[0], 16, 2).name in html and "2. Threads." not in html
 
 
 def test_open_ceilings_are_those_of_a_and_b(client_in, pair):
@@ -178,6 +180,38 @@ def test_the_number_of_queries_is_fixed(client_in, team, pair):
             make_run(sweep, threads=8, throughput=800.0 + repeat, repeat=repeat)
     assert asked(client_in, a.pk, b.pk) == few <= 20
     assert asked(client_in, pair[0].pk, pair[1].pk) == sweeps <= 40
+
+
+@pytest.fixture
+def crossed(team):
+    """Two databases in two modes each, whose ceilings lie at other threads."""
+    matrix, workload = make_matrix(team=team, repeats=2), make_workload(team=team)
+    sweeps = {}
+    for name, speed in (("fast", 2), ("slow", 1)):
+        database = make_database(team=team, name=name)
+        for mode, times, highest in (("always", 1, 8), ("off", 3, 16)):
+            sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode=mode)
+            for threads in (4, 8, 16, 32):
+                for repeat in (1, 2):
+                    level = 1000.0 * speed * times * (1 if threads == highest else 0.8)
+                    make_run(sweep, threads=threads, throughput=level + repeat, repeat=repeat)
+            sweeps[name, mode] = sweep
+    return sweeps
+
+
+def test_plan_tells_effect_of_each_difference(client_in, crossed):
+    html = " ".join(shown(client_in, crossed["fast", "always"].pk, crossed["slow", "off"].pk).split())
+    assert "1. Database." in html and "2. Durability mode." in html and "3. Threads." in html
+    assert f"Measured alone: slow · always did 0.50{TIMES} " in html and " of what fast · always did" in html
+    assert f"Measured alone: fast · off did 3.0{TIMES} " in html
+    assert f"A at 16 threads did 0.80{TIMES} of what A at 8 threads did" in html.replace("0.800", "0.80")
+
+
+def test_other_sweeps_of_the_plan_can_be_chosen(client_in, crossed):
+    first = crossed["fast", "always"]
+    html = shown(client_in, first.pk)
+    assert html.count("<select") >= 2 and html.count(f'value="{crossed["slow", "off"].pk}"') == 2
+    assert f'<option value="{first.pk}" selected>' in html
 
 
 def test_runs_lead_to_it(client_in, pair):

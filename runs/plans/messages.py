@@ -172,7 +172,7 @@ WINDOW_TOO_SHORT = (
 RUNS_WITH_FAULTS = "Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
 ONE_REPEAT = "{repeats} repeat gives no interval: three show a difference, five are fit to publish."
 NO_BLOCKS = (
-    "As listed, the sides share no blocks: whatever changes between their repeats counts as noise. If that is 5 %, "
+    "As listed, one sweep runs after the other: whatever changes between them counts as noise. If that is 5 %, "
     "three repeats show a difference of 10 % in about a third of cases; interleaved or randomised in four of five."
 )
 MACHINES_SHARED = "Load generators share a machine with the servers: compare the shapes, not the numbers."

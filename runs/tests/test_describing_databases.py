@@ -273,6 +273,25 @@ def test_number_fields_edit_any_workload(operator, team):
     page = refused(operator.post(address, {**sent, "scanproportion": "1.5"}))
     assert "The operations add up to 101.5 %" in page
     assert "has a field of its own" in refused(operator.post(address, {**sent, "properties": "fieldcount=2"}))
+
+
+@pytest.mark.parametrize(("size", "count", "length"), [("4 KB", 10, 400), ("4 KiB", 8, 512), ("1000", 10, 100)])
+def test_size_of_a_record_sets_length_of_fields(operator, team, size, count, length):
+    workload = make_workload(team=team, properties=check_workload({"recordcount": 1000, "readproportion": 1}))
+    address = reverse("workload-edit", args=[workload.pk])
+    sent = filled_form(operator.get(address)) | {"recordsize": size, "fieldcount": str(count)}
+    assert operator.post(address, sent).status_code == 302
+    workload.refresh_from_db()
+    assert workload.properties["fieldlength"] == str(length)
+
+
+def test_size_of_a_record_that_no_fields_add_up_to(operator, team):
+    workload = make_workload(team=team, properties=check_workload({"recordcount": 1000, "readproportion": 1}))
+    address = reverse("workload-edit", args=[workload.pk])
+    sent = filled_form(operator.get(address))
+    uneven = refused(operator.post(address, {**sent, "recordsize": "4 KiB"}))
+    assert "4,096 B do not divide into 10 equal fields" in uneven and "such as to 8" in uneven
+    assert "is no size" in refused(operator.post(address, {**sent, "recordsize": "four"}))
     assert "dataintegrity needs a constant" in refused(
         operator.post(address, {**sent, "properties": "dataintegrity=true\nfieldlengthdistribution=uniform"})
     )

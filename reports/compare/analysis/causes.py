@@ -1,12 +1,14 @@
-"""What may have made two runs differ, the most likely first: rules in a stated order.
+"""Everything that differs between two runs, and what of it may have made their numbers differ.
 
-The order is that of `RULES`. A number that is not to be believed comes before everything that may explain it; then what
-makes it another test; then what changes a database's speed most, the promise of its writes first. What points the
-other way than the numbers do (the side that promises more was faster) explains nothing, and comes last.
+What a plan varies (database, durability mode, workload, load, commit) comes first, as planned. The rest is in the order
+of `RULES`, the most likely cause first: a number that is not to be believed comes before everything that may explain
+it; then what makes it another test; then what changes a database's speed most. What points the other way than the
+numbers do (the side that promises more was faster) explains nothing, and comes last. What no rule is about ends the
+list.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -40,6 +42,19 @@ HARDWARE: Final = frozenset(
         "burstable",
     }
 )  # fmt: skip
+OPERATING_SYSTEM: Final = frozenset({"kernel", "os"})
+LEFTOVERS: Final = "Also different"  # what no rule is about
+IMPLIED: Final = frozenset({"data set over memory"})  # by lines that differ too
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A measured pair that differs in one planned thing alone, as A and B do."""
+
+    before: str
+    after: str
+    times: str  # what `after` did of `before`
+    at: str = ""  # the load of both, where ceilings are not compared: "16 threads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,8 @@ class Cause:
     finding: CheckResult | None = None
     favours: int = 0  # 1 where it should make B faster, -1 where A, 0 where nobody can say
     against: bool = False  # the numbers point the other way
+    is_planned: bool = False  # a plan varies it
+    steps: Sequence[Step] = ()  # its effect, where it was measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +81,6 @@ class RunPair:
     b: RunSide
     groups: tuple[Group, ...]
     machines: tuple[Group, ...]
-    at_ceilings: bool = False  # each at the ceiling of its ladder, wherever on it that is
 
     def differing(self, title: str) -> list[Line]:
         return list(chain.from_iterable(group.differing for group in self.groups if group.title == title))
@@ -72,19 +88,38 @@ class RunPair:
     def line(self, title: str, label: str) -> Line | None:
         return next((line for line in self.differing(title) if line.label == label), None)
 
+    @property
+    def lines(self) -> list[Line]:
+        """Every line that differs; of machines together those facts that they do not share."""
+        lines = chain.from_iterable(group.differing for group in self.groups)
+        return [*lines, *_differing_facts(self, "node"), *_differing_facts(self, "load generator")]
 
-def run_pair(a: RunSide, b: RunSide, *, at_ceilings: bool = False) -> RunPair:
-    return RunPair(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)), at_ceilings)
+
+def run_pair(a: RunSide, b: RunSide) -> RunPair:
+    return RunPair(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)))
 
 
-def causes(sides: RunPair, change: float | None) -> list[Cause]:
-    """The most likely first. `change` is B's throughput over A's, minus 1; None where it is not known."""
+def causes(sides: RunPair, change: float | None, steps: Mapping[str, Sequence[Step]] | None = None) -> list[Cause]:
+    """The planned ones first, then the most likely.
+
+    `change` is B's throughput over A's, minus 1; None where it is not known. `steps` are measured effects, by title.
+    """
     unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
+    covered = set(chain.from_iterable(cause.lines for cause in unjudged))
     way = 0
     if change:
         way = int(math.copysign(1, change))
-    judged = [replace(cause, against=bool(cause.favours and way and cause.favours != way)) for cause in unjudged]
-    return sorted(judged, key=lambda cause: cause.against)
+    measured = steps or {}
+    judged = [
+        replace(
+            cause,
+            against=bool(cause.favours and way and cause.favours != way),
+            steps=measured.get(cause.title, ()),
+        )
+        for cause in unjudged
+    ]
+    leftovers = _named(LEFTOVERS, [line for line in sides.lines if line not in covered and line.label not in IMPLIED])
+    return [*sorted(judged, key=lambda cause: (not cause.is_planned, cause.against)), *leftovers]
 
 
 def _named(title: str, lines: Sequence[Line], *, favours: int = 0) -> Iterator[Cause]:
@@ -114,39 +149,58 @@ def _workload(sides: RunPair) -> Iterator[Cause]:
         yield Cause("Another phase", [line])
     # Sizes are said by a rule of their own; a name alone does no work.
     properties = {*sides.a.spec["workload"]["properties"], *sides.b.spec["workload"]["properties"]} - NO_MIX
-    yield from _named("Another workload", [line for line in sides.differing(title) if line.label in properties])
+    lines = [line for line in sides.differing(title) if line.label in properties]
+    name = sides.line(title, "workload")
+    if name:
+        yield Cause("Workload", [name, *lines], is_planned=True)
+    else:
+        yield from _named("Another workload", lines)
     hottest = (sides.line(title, label) for label in (HOTTEST_PERCENT, HOTTEST_TEN))
     yield from _named("Hottest keys", [line for line in hottest if line])
 
 
 def _load(sides: RunPair) -> Iterator[Cause]:
-    # Where ceilings are compared, another rung is no other test.
-    lines = [line for line in sides.differing("Load") if not (sides.at_ceilings and line.label == "threads")]
-    yield from _named("Another load", lines)
+    for line in sides.differing("Load"):
+        yield Cause(line.label.capitalize(), [line], is_planned=True)
+
+
+def _database(sides: RunPair) -> Iterator[Cause]:
+    names = (sides.line("Database", label) for label in ("database", "system"))
+    lines = [line for line in names if line]
+    if lines:
+        yield Cause("Database", lines, is_planned=True)
+    if line := sides.line("Database", "commit"):
+        yield Cause("Commit", [line], is_planned=True)
 
 
 def _durability(sides: RunPair) -> Iterator[Cause]:
+    title = "Durability mode"
     modes = sides.a.facts.mode, sides.b.facts.mode
+    line = sides.line(title, "mode")
     if modes[0] is None or modes[1] is None:
-        if line := sides.line("Durability mode", "mode"):
-            yield Cause("Durability mode", [line])
+        if line:
+            yield Cause(title, [line], is_planned=True)
         return
     x, y = waits_for(modes[0]), waits_for(modes[1])
-    if x != y:
+    if x == y and not line:
+        return
+    favours = 0
+    lines = [line] if line else []
+    if not same_class(*modes):
+        # Where the classes differ, the settings of the mode are what makes them differ.
+        lines += [other for other in sides.differing(title) if other is not line]
         keys = [durability_key(side.spec["mode"]["record"]) for side in (sides.a, sides.b)]
-        yield Cause("Durability class", a=x, b=y, favours=1 if keys[0] < keys[1] else -1)
+        favours = 1 if keys[0] < keys[1] else -1
+    yield Cause(title, lines, a=x, b=y, favours=favours, is_planned=True)
 
 
 def _version(sides: RunPair) -> Iterator[Cause]:
     title = "Database"
-    if line := sides.line(title, "system"):
-        yield Cause("Another system", [line])
+    if sides.line(title, "system"):
         return
-    line = sides.line(title, "version, as the server says") or sides.line(title, "version, as stated")
-    if line:
-        yield Cause("Version", [line])
-    if line := sides.line(title, "commit"):
-        yield Cause("Commit", [line])
+    labels = ("version, as the server says", "version, as stated")
+    lines = [line for label in labels if (line := sides.line(title, label))]
+    yield from _named("Version", lines)
 
 
 def _settings(sides: RunPair) -> Iterator[Cause]:
@@ -154,7 +208,6 @@ def _settings(sides: RunPair) -> Iterator[Cause]:
     lines = [line for line in sides.differing("Database") if line.label not in other_rules]
     modes = sides.a.facts.mode, sides.b.facts.mode
     if sides.a.facts.system == sides.b.facts.system and same_class(modes[0], modes[1]):
-        # Where the classes differ, the settings of the mode are what makes them differ.
         lines += [line for line in sides.differing("Durability mode") if line.label not in OF_THE_PROMISE]
     yield from _named("Settings", lines)
 
@@ -167,6 +220,13 @@ def _hardware(sides: RunPair) -> Iterator[Cause]:
 
 
 def _of_machines(sides: RunPair, role: str, title: str) -> Iterator[Cause]:
+    differing = _differing_facts(sides, role)
+    hardware = [line for line in differing if line.label in HARDWARE]
+    yield from _named(title, hardware, favours=_more(hardware))
+    yield from _named(f"{title}: operating system", [line for line in differing if line.label in OPERATING_SYSTEM])
+
+
+def _differing_facts(sides: RunPair, role: str) -> list[Line]:
     """Facts that all machines of the role together do not share: two nodes that changed places differ in nothing."""
     facts: dict[str, list[Line]] = {}
     for pair in sides.machines:
@@ -178,10 +238,7 @@ def _of_machines(sides: RunPair, role: str, title: str) -> Iterator[Cause]:
         left, right = sorted(line.a or "" for line in lines), sorted(line.b or "" for line in lines)
         if left != right and any(line.differs for line in lines):
             differing.append(Line(name, _all(left), _all(right)))
-
-    hardware = [line for line in differing if line.label in HARDWARE]
-    yield from _named(title, hardware, favours=_more(hardware))
-    yield from _named(f"{title}: operating system", [line for line in differing if line.label in ("kernel", "os")])
+    return differing
 
 
 def _all(values: Iterable[str]) -> str:
@@ -250,6 +307,6 @@ def _time(sides: RunPair) -> Iterator[Cause]:
 
 
 RULES: Final[tuple[Callable[[RunPair], Iterator[Cause]], ...]] = (
-    _rejected, _failures, _workload, _load, _durability, _version, _settings, _hardware, _data, _clients, _steadiness,
-    _window, _time,
+    _rejected, _failures, _database, _durability, _workload, _load, _version, _settings, _hardware, _data, _clients,
+    _steadiness, _window, _time,
 )  # fmt: skip

@@ -25,6 +25,8 @@ BUSY = 0.95
 LATENCY_RISEN = 2.0
 # More than this above the ceiling, and what rungs that were not sustained reached is worth a sentence.
 CLEARLY_MORE = 1.02
+# A difference that three digits show.
+VISIBLY_MORE = 1.005
 # Threads for a target: this many times what p99 keeps busy.
 THREADS_TO_SPARE = 1.5
 
@@ -127,6 +129,11 @@ class Ceiling:
     def reached_more(self) -> bool:
         """Whether some rung that was not sustained did clearly more."""
         return self.saturation_ops_s > CLEARLY_MORE * self.throughput_ops_s
+
+    @property
+    def is_below_highest(self) -> bool:
+        """Whether its value lies visibly below the highest point of its curve, which is high by luck too."""
+        return self.is_estimate and self.highest_ops_s > VISIBLY_MORE * self.throughput_ops_s
 
     @property
     def is_lower_bound(self) -> bool:

@@ -1,10 +1,10 @@
-"""What the sides of a comparison differ in, beside what the comparison is about (database and durability mode)."""
+"""What the sides of a comparison differ in: as planned (database, durability mode, load), and beside the plan."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from benchsite.core.formatting import percent
+from benchsite.core.formatting import percent, throughput
 from reports.compare.curves import Curve
 from reports.compare.messages import HOTTEST_KEYS, NO_OWN_SETTINGS, WHOLE_RUN
 from runs.ycsb.key_shares import KeyShares
@@ -87,6 +87,19 @@ def _properties(curve: Curve) -> str:
     )
 
 
+def _ceiling_load(curve: Curve) -> str:
+    if not curve.ceiling:
+        return UNKNOWN
+    if curve.ceiling.target_ops_s:
+        return throughput(curve.ceiling.target_ops_s)
+    return str(curve.ceiling.threads)
+
+
+PLANNED: tuple[tuple[str, Callable[[Curve], str]], ...] = (
+    ("database", lambda curve: curve.database_name),
+    ("durability mode", lambda curve: curve.mode),
+    ("load of the ceiling (threads or target)", _ceiling_load),
+)
 # Looked at over all sides together.
 EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("workload", lambda curve: curve.workload),
@@ -128,6 +141,12 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
         ]
 
     return [difference for difference in known if difference]
+
+
+def planned_differences(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> list[Difference]:
+    """What a plan varies between the sides, and the load at which each reached its ceiling."""
+    rows = [_difference(label, curves, value, labels) for label, value in PLANNED]
+    return [difference for difference in rows if difference]
 
 
 def _difference(

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from reports.compare.analysis.top_estimate import two_way
 
 # A rung this close to the asked load has measured it.
 AS_MEASURED = 0.01
+# A drawn curve has so many steps for each factor e between the latencies of two rungs.
+STEPS_PER_E = 10
+MAX_STEPS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,20 @@ def _between(low: LoadPoint, high: LoadPoint, load_ops_s: float) -> float:
     if value > 0:
         return 1 / value
     return math.inf
+
+
+def trace_curve(points: Sequence[LoadPoint]) -> list[tuple[float, float]]:
+    """The curve through the points in their order, as it is read: ops/s and µs, with points between where it bends."""
+    path = [(point.throughput_ops_s, point.latency_us) for point in points[:1]]
+    for low, high in pairwise(points):
+        steps = 1
+        if min(low.latency_us, high.latency_us) > 0:
+            steps = min(1 + round(abs(math.log(high.latency_us / low.latency_us)) * STEPS_PER_E), MAX_STEPS)
+        for step in range(1, steps):
+            load_ops_s = low.throughput_ops_s + (high.throughput_ops_s - low.throughput_ops_s) * step / steps
+            path.append((load_ops_s, _between(low, high, load_ops_s)))
+        path.append((high.throughput_ops_s, high.latency_us))
+    return path
 
 
 def _inverse(latency_us: float, low: LoadPoint, high: LoadPoint) -> float:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of repeats with the band they cover. The unit is that of the values."""
+    """The geometric mean of repeats with the band they cover. The unit is that of the values."""
 
-    median: float
+    geomean: float
     low: float
     high: float
     n: int
@@ -17,19 +17,27 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """Median, least and most of the finite values; None where there is none.
+    """Geometric mean, least and most of the finite values; None where there is none.
 
-    The unit of replication is a run (design: a point is the median of its non-excluded repeats). Histograms of repeats
-    are never pooled: a percentile of a point is the median of the repeats' percentiles.
+    The unit of replication is a run. A ratio of two points is that of their geometric means, so that is the value of a
+    point too. Histograms of repeats are never pooled: a percentile of a point is the mean of the repeats' percentiles.
     """
     # Plain floats: a page has thousands of these, each of a few values, and an array costs more than the arithmetic.
     kept = tuple([float(value) for value in values if math.isfinite(value)])
     if not kept:
         return None
-    ordered = sorted(kept)
-    n = len(kept)
-    middle = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
-    return Spread(middle, ordered[0], ordered[-1], n, kept)
+    return Spread(compute_geomean(kept), min(kept), max(kept), len(kept), kept)
+
+
+def compute_geomean(values: Sequence[float]) -> float:
+    """With a value that has no logarithm, such as a latency of 0 in buckets of 1 ms, the arithmetic mean."""
+    if len(values) == 1:
+        return values[0]
+    if min(values) <= 0:
+        return math.fsum(values) / len(values)
+    # Between the ends, whatever rounding does: equal values have that very mean.
+    mean = math.exp(math.fsum(map(math.log, values)) / len(values))
+    return min(max(mean, min(values)), max(values))
 
 
 def first_values(values: Spread, n: int) -> Spread:

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.core.formatting import TIMES, counted, plain_percent, significant, times
+from benchsite.core.formatting import counted, plain_percent, significant, times
 from reports.compare.analysis.blocks import Blocks, blocked_interval
 from reports.compare.analysis.looks import ALPHA, Look
 from reports.compare.analysis.ratios import (
@@ -37,6 +37,7 @@ from reports.compare.analysis.ratios import (
     repeats_needed,
     unusable,
 )
+from reports.compare.messages import NO_DIFFERENCE
 from reports.trends.analysis.levels import MIN_TAIL, LevelTracker
 from reports.trends.analysis.sessions import (
     Level,
@@ -116,9 +117,11 @@ class Comparison:
         return "at most"
 
     @property
-    def shown(self) -> float | None:
-        """The ratio; known in one direction only, its bound: the end of the interval, else the ratio of the runs."""
-        return {"at least": self.low, "at most": self.high}.get(self.bound) or self.ratio
+    def hidden_difference(self) -> float | None:
+        """Where the interval holds 1: the smallest difference, as a share, that would have shown; else None."""
+        if self.low is None or self.high is None or not self.low <= 1 <= self.high or not math.isfinite(self.high):
+            return None
+        return max(1 - self.low, self.high - 1)
 
     @property
     def level(self) -> float:
@@ -448,6 +451,8 @@ def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Compar
     elif excludes:
         threshold = plain_percent(comparison.threshold)
         why = f"There is a difference, {interval}, but whether it is {threshold} or more is open"
+    elif comparison.hidden_difference:
+        why = NO_DIFFERENCE.format(interval=interval, share=hidden_text(comparison.hidden_difference))
     else:
         why = f"The interval {interval} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
 
@@ -547,13 +552,15 @@ def _without_interval(comparison: Comparison) -> Comparison:
     return replace(comparison, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
 
+def hidden_text(share: float) -> str:
+    """ "6.4 %": rounded up, so that what it says is not found is not."""
+    return f"{significant(100 * share, 2, ROUND_CEILING)} %"
+
+
 def times_text(comparison: Comparison) -> str:
-    """ "1.25" or "≥ 1.74" times; a bound is rounded to the side on which it stays true, as its end of the interval."""
-    value = comparison.shown
-    if not comparison.bound or value is None or not math.isfinite(value):
-        return times(value)
-    rounding, sign = (ROUND_FLOOR, "≥") if comparison.bound == "at least" else (ROUND_CEILING, "≤")
-    return f"{sign} {significant(value, 3, rounding)}{TIMES}"
+    """ "1.25" or "≥ 1.74" times: the quotient of the values of both sides, with a sign where one of them is a bound."""
+    sign = {"at least": "≥ ", "at most": "≤ "}.get(comparison.bound, "")
+    return f"{sign}{times(comparison.ratio)}" if comparison.ratio is not None else times(None)
 
 
 def finite(value: float | None) -> float | None:
@@ -564,7 +571,10 @@ def finite(value: float | None) -> float | None:
 
 
 def interval_text(comparison: Comparison) -> str:
-    """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not; a bound as `times_text`."""
+    """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not.
+
+    The end of a bound is rounded to the side on which it stays true.
+    """
     if comparison.low is None or comparison.high is None:
         return ""
     digits = 3

@@ -18,11 +18,13 @@ from reports.compare.messages import (
     MODE_NOT_READ_BACK,
     MODE_READ_BACK,
     MODES_STATED,
+    NO_FINDINGS,
     NODES_ON_ONE_MACHINE,
     NOT_MEASURED,
     ON_ONE_MACHINE,
     ONE_RUN_PER_POINT,
     OVERRIDDEN,
+    POINTS_WITH_FINDINGS,
     RUNS_PER_POINT,
     STAND_INS,
     WINDOW,
@@ -149,12 +151,12 @@ def list_doubts(curves: Sequence[Curve]) -> list[Remark]:
         return stand_ins
 
     # How many points have no throughput: no ceiling or knee is made of them.
-    none = sum(point.throughput_ops_s.median <= 0 for point in points)
+    none = sum(point.throughput_ops_s.geomean <= 0 for point in points)
     findings = sum(bool(point.worst_finding) for point in points)
     remarks = [
         *stand_ins,
         ("Throughput", f"no throughput at {formatting.counted(none, 'point')}" if none else ""),
-        ("Checks", f"checks complain at {formatting.counted(findings, 'point')}" if findings else ""),
+        ("Checks", POINTS_WITH_FINDINGS.format(points=formatting.counted(findings, "point")) if findings else ""),
         ("Clients", _clients(points) if _is_partial(points) else ""),
         ("Durability mode", "" if all(point.mode_verified for point in points) else _modes(points)),
         ("Left out", _left_out(points)),
@@ -280,9 +282,10 @@ def stand_in_sentence(curves: Sequence[Curve]) -> str:
 def _worst(points: Sequence[Point]) -> str:
     criticised = [point for point in points if point.worst_finding]
     if not criticised:
-        return "no check complained"
+        return NO_FINDINGS
     worst = min(criticised, key=lambda point: not point.rejected_by)
     text = f"worst finding {worst.worst_finding.rstrip('.')}"
     if len(criticised) == 1:
         return text
-    return f"{text}; checks complain at {formatting.counted(len(criticised), 'point')}"
+    points_text = POINTS_WITH_FINDINGS.format(points=formatting.counted(len(criticised), "point"))
+    return f"{text}; {points_text}"

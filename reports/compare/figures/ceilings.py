@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
 
-from benchsite.core.formatting import NOTHING, TIMES, percent, short, significant, throughput
+from benchsite.core.formatting import NOTHING, TIMES, percent, short, throughput, times
 from benchsite.core.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.best import best_set
 from reports.compare.analysis.ceiling import NOT_KNOWN
@@ -34,6 +34,7 @@ from reports.compare.figures.overlay import (
 from reports.compare.figures.theme import Look, Theme, looks
 from reports.compare.ladder_text import (
     MEASURED_ONCE,
+    below_highest,
     bounded,
     ceiling_text,
     ladder_says,
@@ -336,7 +337,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
         value = ceiling.throughput_ops_s
         value_label = bounded(ceiling, short(value))
     elif curve.points and not curve.counted and not curve.stand_ins:
-        value = max(point.throughput_ops_s.median for point in curve.points)
+        value = max(point.throughput_ops_s.geomean for point in curve.points)
         value_label = f"{short(value)}, {value_label}"
     return Bar(
         name=curve.database_name,
@@ -362,8 +363,7 @@ def ratio_label(share_of_best: float | None) -> str:
     """By which factor a value is lower, the reader's next question; empty where it is the highest."""
     if not share_of_best or share_of_best >= 1:
         return ""
-    factor = 1 / share_of_best
-    return f"{significant(factor, 3 if factor < 1.095 else 2)}{TIMES} lower"
+    return f"{times(1 / share_of_best)} lower"
 
 
 def why_none(curve: Curve) -> str:
@@ -391,7 +391,7 @@ def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
         if ceiling.is_estimate:
             interval = f"{short(ceiling.low_ops_s)} to {short(ceiling.high_ops_s)}"
             lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
-        lines.append(ladder_says(ceiling))
+        lines += [below_highest(ceiling), ladder_says(ceiling)]
         if cost_text:
             lines.append(COST_OF_WEAKEST.format(cost=escaped(cost_text)))
         if is_best_of_class:

@@ -145,7 +145,7 @@ SIDE: Final[Columns] = {"database": "curve.database_name", "mode": "curve.mode",
 RUNG: Final[Columns] = {
     "threads": "point.threads",
     "target (ops/s)": "point.target_ops_s",
-    "throughput (ops/s)": "point.throughput_ops_s.median",
+    "throughput (ops/s)": "point.throughput_ops_s.geomean",
 }
 # Of open loads alone.
 _ARRIVALS: Final[Columns] = {"offered (ops/s)": "point.offered_ops_s", "dropped (share)": "point.dropped_share"}

@@ -178,14 +178,14 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
         shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, **_movable("load", frame)))
         x = coordinate(layout["xaxis"], load)
         layout["annotations"].append(annotation(_load_text(load), frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
-        traces += [trace for side in drawn if (trace := _at_load(side, load, choice, layout, frame))]
+        traces += [trace for side in drawn if (trace := _at_load(side, load, choice, frame))]
 
     if limit is not None:
         shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, **_movable("within", frame)))
         text = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
         y = coordinate(layout["yaxis"], limit)
         layout["annotations"].append(annotation(text, frame.theme.muted, x=0, y=y, xref="paper", **BESIDE))
-        traces += [trace for side in drawn if (trace := _within(side, limit, choice, layout, frame))]
+        traces += [trace for side in drawn if (trace := _within(side, limit, choice, frame))]
 
     return traces
 
@@ -197,7 +197,7 @@ def _movable(name: str, frame: Frame) -> Layout:
     return {"layer": "below"}
 
 
-def _at_load(side: DrawnCurve, load: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
+def _at_load(side: DrawnCurve, load: float, choice: Choice, frame: Frame) -> Trace | None:
     reading = latency_at(side.load_points(), load)
     if reading.latency_us is None or side.look.faded:
         return None
@@ -214,20 +214,10 @@ def _at_load(side: DrawnCurve, load: float, choice: Choice, layout: Layout, fram
     lines.append(
         f"from {formatting.latency(reading.low_us)} to {formatting.latency(reading.high_us)} by the rungs beside it"
     )
-    ends = [(end.throughput_ops_s, end.latency_us / 1e3) for end in (low, high)]
-    return _cross(side, load, _on_line(load, ends, layout["xaxis"], layout["yaxis"]), lines, frame)
+    return _cross(side, load, reading.latency_us / 1e3, lines, frame)
 
 
-def _on_line(value: float, ends: Sequence[tuple[float, float]], along: Layout, across: Layout) -> float:
-    """Where the straight line that the figure draws between two points passes a value of the axis `along`."""
-    (a, b), (c, d) = ((coordinate(along, x), coordinate(across, y)) for x, y in ends)
-    place = b + (coordinate(along, value) - a) / (c - a) * (d - b)
-    if across.get("type") == "log":
-        return float(10**place)
-    return place
-
-
-def _within(side: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
+def _within(side: DrawnCurve, limit_ms: float, choice: Choice, frame: Frame) -> Trace | None:
     """Only where the curve goes through the limit: a ceiling that is fast enough meets no line."""
     reading = throughput_within(side.load_points(), limit_ms * 1e3)
     if reading.throughput_ops_s is None or reading.how is not How.INTERPOLATED or side.look.faded:
@@ -238,8 +228,7 @@ def _within(side: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, f
     between = " and ".join(point.label for point in reading.between)
     text = f"{side.operation} {STATISTICS[choice.statistic]} within {formatting.latency(limit_ms * 1e3)}"
     lines = [f"{text} up to {formatting.throughput(reading.throughput_ops_s)}", f"interpolated between {between}"]
-    ends = [(end.latency_us / 1e3, end.throughput_ops_s) for end in reading.between]
-    return _cross(side, _on_line(limit_ms, ends, layout["yaxis"], layout["xaxis"]), limit_ms, lines, frame)
+    return _cross(side, reading.throughput_ops_s, limit_ms, lines, frame)
 
 
 def _cross(side: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Frame) -> Trace:

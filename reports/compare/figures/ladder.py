@@ -54,7 +54,7 @@ class LadderFigure(CurvesFigure):
             label_ends(
                 layout,
                 [
-                    End(look.label, curve.counted[-1].throughput_ops_s.median, look.colour)
+                    End(look.label, curve.counted[-1].throughput_ops_s.geomean, look.colour)
                     for curve in drawn
                     if curve.counted and (look := appearance[curve.sweep_id])
                 ],
@@ -87,7 +87,7 @@ class LadderFigure(CurvesFigure):
 
 def _finite(curve: Curve) -> Curve:
     """Without points that have no place on an axis."""
-    good = tuple(point for point in curve.points if math.isfinite(point.throughput_ops_s.median))
+    good = tuple(point for point in curve.points if math.isfinite(point.throughput_ops_s.geomean))
     if len(good) == len(curve.points):
         return curve
     return replace(curve, points=good)
@@ -121,7 +121,7 @@ def _traces(curve: Curve, look: Look, targets: bool, labels: Sequence[str]) -> l
     for point in curve.points:
         ops_s = point.throughput_ops_s
         x = float(_load(point, targets))
-        drawn.append(Drawn(point, x, rounded(ops_s.median), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
+        drawn.append(Drawn(point, x, rounded(ops_s.geomean), rounded(ops_s.low), rounded(ops_s.high), ops_s.n))
 
     hollow = [d for d in drawn if not d.point.counts]
     for d in drawn:
@@ -132,7 +132,7 @@ def _traces(curve: Curve, look: Look, targets: bool, labels: Sequence[str]) -> l
     counted = [d for d in drawn if d.point.counts]
     traces = marks.curve_traces(look, counted, hollow, partial(marks.build_hover_text, look), labels)
     for point in () if curve.progress.going else curve.ceiling_points:
-        x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
+        x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.geomean)
         assert curve.ceiling is not None  # It has points.
         traces.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
+from reports.compare.analysis.equal_load import LoadPoint, trace_curve
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
@@ -25,8 +26,15 @@ from reports.compare.figures.layout import (
     base_layout,
     escaped,
     legend_entry_px,
+    rounded,
 )
-from reports.compare.figures.overlay import Published, drawn_with_latency, published_points, published_said
+from reports.compare.figures.overlay import (
+    Published,
+    drawn_with_latency,
+    published_missing,
+    published_points,
+    published_said,
+)
 from reports.compare.figures.theme import looks
 from reports.compare.ladder_text import ceiling_label
 from reports.compare.messages import LOAD_FAR_BEYOND, ZOOMED
@@ -100,13 +108,14 @@ class LatencyFigure(CurvesFigure):
     def remarks(self) -> list[Remark]:
         # That the asked load is not in the picture, where it lies far beyond what was measured.
         load_ops_s = self.choice.load_ops_s
-        highest = max((point.throughput_ops_s.median for point in collect_counted_points(self.curves)), default=0.0)
+        highest = max((point.throughput_ops_s.geomean for point in collect_counted_points(self.curves)), default=0.0)
         beyond = ""
         if load_ops_s and load_ops_s > highest * TOO_FAR:
             beyond = LOAD_FAR_BEYOND.format(load=formatting.throughput(load_ops_s))
         return [
             ("Load", beyond),
             ("Published", published_said(drawn_with_latency(self.published))),
+            ("Published", published_missing(self.published, self.choice.operation, self.choice.statistic)),
             *captions.list_doubts(self.curves),
             ("Sides", self.shown_sentence),
             ("Axes", ZOOMED if self.choice.zoom else ""),
@@ -124,7 +133,7 @@ class LatencyFigure(CurvesFigure):
 
 
 def _statistic(name: str) -> Callable[[Any], float | None]:
-    return lambda row: row.operation.median_us(name)
+    return lambda row: row.operation.geomean_us(name)
 
 
 COLUMNS: Final[Columns] = {
@@ -239,7 +248,10 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
     hover = partial(
         marks.build_hover_text, look, operation=side.operation, statistic=choice.statistic, kind=choice.kind
     )
-    traces = marks.curve_traces(look, counted, side.hollow, hover, labels)
+    paths: list[marks.Path] = [(), (), ()]
+    if not look.faded:
+        paths = [_trace(side.load_points(edge)) for edge in ("y", "high_y", "low_y")]
+    traces = marks.curve_traces(look, counted, side.hollow, hover, labels, paths[0], (paths[1], paths[2]))
     for trace in traces if side.dotted else ():
         trace["showlegend"] = False
 
@@ -264,10 +276,15 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
     return traces
 
 
+def _trace(points: Sequence[LoadPoint]) -> marks.Path:
+    """The curve through the points, in the units of the axes."""
+    return [(rounded(x), rounded(y_us / 1e3)) for x, y_us in trace_curve(points)]
+
+
 def _collect_marks(side: DrawnCurve, point: Point) -> dict[str, str]:
     """The roles of a point (ceiling, knee), each with the symbol of its ring."""
     knee = side.curve.knee
-    threads, ops_s = point.threads, point.throughput_ops_s.median
+    threads, ops_s = point.threads, point.throughput_ops_s.geomean
     marks_by_text = {}
     if any(point is other for other in side.curve.ceiling_points):
         marks_by_text[_build_label([side])] = "circle-open"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Literal
 from uuid import UUID
 
 from reports.compare.analysis.equal_load import LoadPoint
@@ -46,13 +47,13 @@ class DrawnCurve:
     counted: tuple[Drawn, ...]
     hollow: tuple[Drawn, ...]
 
-    def load_points(self) -> list[LoadPoint]:
-        """The counted points for reading latencies at a load; latency in µs."""
+    def load_points(self, edge: Literal["y", "high_y", "low_y"] = "y") -> list[LoadPoint]:
+        """The counted points for reading latencies at a load, or an edge of the band; latency in µs."""
         targets = self.curve.ladder == "target"
         return [
             LoadPoint(
                 d.x,
-                d.y * 1e3,
+                getattr(d, edge) * 1e3,
                 f"{rung_label(d.point)}{'' if d.point.target_ops_s else ' threads'}",
                 float(d.point.target_ops_s or 0) if targets else float(d.point.threads),
             )
@@ -98,11 +99,11 @@ def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Ch
 
 def _drawn(point: Point, operation: str, choice: Choice) -> Drawn | None:
     latency = _latency(point.operation(operation, choice.kind), choice.statistic)
-    x = point.throughput_ops_s.median
-    if latency is None or not _has_place(x, latency.median):
+    x = point.throughput_ops_s.geomean
+    if latency is None or not _has_place(x, latency.geomean):
         return None
     low, high = rounded(latency.low / 1e3), rounded(latency.high / 1e3)
-    return Drawn(point, rounded(x), rounded(latency.median / 1e3), low, high, latency.n)
+    return Drawn(point, rounded(x), rounded(latency.geomean / 1e3), low, high, latency.n)
 
 
 def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
@@ -110,8 +111,8 @@ def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
     marks_left_out = []
     for repeat in point.left_out:
         latency = _latency(repeat.operation(operation, choice.kind), choice.statistic)
-        if latency is not None and _has_place(repeat.throughput_ops_s, latency.median):
-            y = rounded(latency.median / 1e3)
+        if latency is not None and _has_place(repeat.throughput_ops_s, latency.geomean):
+            y = rounded(latency.geomean / 1e3)
             marks_left_out.append(Drawn(point, rounded(repeat.throughput_ops_s), y, y, y, 1, repeat))
     return marks_left_out
 

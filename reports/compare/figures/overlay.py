@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 from benchsite.core import formatting
-from reports.compare.curves import Curve
+from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures import points as marks
 from reports.compare.figures.layout import Frame, Trace, escaped, rounded, scatter
+from reports.compare.messages import STUDY_WITHOUT_LATENCY
 from reports.compare.printed_conditions import list_alike
 from runs.plans.studies import Fact, Overlay, Study, studies
 
@@ -91,6 +92,18 @@ def published_said(published: Sequence[Published]) -> str:
 def drawn_with_latency(published: Sequence[Published]) -> list[Published]:
     """Those that have a place in the latency figure: both numbers were printed."""
     return [result for result in published if is_drawn(result.throughput_ops_s) and is_drawn(result.latency_us)]
+
+
+def published_missing(published: Sequence[Published], operation: str, statistic: str) -> str:
+    """Why studies that a reader chose have no point in the latency figure; empty where each has one."""
+    drawn = {(result.study, result.year) for result in drawn_with_latency(published)}
+    missing = dict.fromkeys((result.study, result.year) for result in published)
+    studies = [f"{study} {year}" for study, year in missing if (study, year) not in drawn]
+    if not studies:
+        return ""
+    return STUDY_WITHOUT_LATENCY.format(
+        studies=formatting.enumerated(studies), operation=operation, statistic=STATISTICS[statistic]
+    )
 
 
 def published_points(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:

@@ -19,7 +19,7 @@ from reports.compare.figures.theme import Look, looks
 from reports.compare.messages import (
     AT_OWN_CEILINGS,
     AT_SHARED_RUNG,
-    MEDIANS_OF_REPEATS,
+    MEANS_OF_REPEATS,
     NO_LATENCY_STORED,
     NO_SHARED_RUNG,
     NOTHING_UP_TO_LOAD,
@@ -76,8 +76,8 @@ def build_distribution(row: Operation) -> Distribution:
         operation=row.operation,
         kind=row.kind,
         count=count,
-        steps=tuple((share, value) for name, share in SHARES.items() if (value := row.median_us(name)) is not None),
-        max_us=row.median_us("max"),
+        steps=tuple((share, value) for name, share in SHARES.items() if (value := row.geomean_us(name)) is not None),
+        max_us=row.geomean_us("max"),
         bounds=tuple((share, *row.bounds_us[name]) for name, share in SHARES.items() if name in row.bounds_us),
     )
 
@@ -251,8 +251,8 @@ def choose(
         most_ops_s = load_ops_s * AS_LOAD
         point_of = {
             curve.sweep_id: max(
-                (point for point in curve.counted if 0 < point.throughput_ops_s.median <= most_ops_s),
-                key=lambda point: point.throughput_ops_s.median,
+                (point for point in curve.counted if 0 < point.throughput_ops_s.geomean <= most_ops_s),
+                key=lambda point: point.throughput_ops_s.geomean,
                 default=None,
             )
             for curve in ordered
@@ -326,7 +326,7 @@ class SweepsPercentilesFigure(CurvesFigure):
         repeated = any(spread.n > 1 for spread in spreads)
         origin = ""
         if repeated:
-            origin = MEDIANS_OF_REPEATS
+            origin = MEANS_OF_REPEATS
         if any(held.bounds_us for _, _, held in self.drawn):
             origin = FROM_SUMMARIES
 

@@ -9,7 +9,7 @@ from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, LeftOut, Point, Standing
 from reports.compare.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, scatter, shortened
 from reports.compare.figures.theme import Look, rgba
-from reports.compare.messages import MEDIAN_OF_REPEATS
+from reports.compare.messages import MEAN_OF_REPEATS
 
 # More direct labels than this at the right edge would cover each other.
 MAX_LABELS = 8
@@ -106,7 +106,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
     lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
-    lines.append(formatting.throughput(spread.median))
+    lines.append(formatting.throughput(spread.geomean))
     if point.dropped_share:
         lines.append(f"{formatting.percent(point.dropped_share)} dropped")
     row = None
@@ -116,13 +116,13 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
     if row:
         latency = row.latencies_us.get(statistic)
     if latency:
-        lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.median)}")
+        lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.geomean)}")
         if latency.n > 1:
             lines.append(f"from {formatting.latency(latency.low)} to {formatting.latency(latency.high)}")
 
     if spread.n > 1:
         lines.append(
-            MEDIAN_OF_REPEATS.format(
+            MEAN_OF_REPEATS.format(
                 repeats=spread.n, low=formatting.short(spread.low), high=formatting.short(spread.high)
             )
         )
@@ -142,6 +142,20 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
 def marker(colour: str, symbol: str, size: float, edge: float = 1.5) -> dict[str, Any]:
     """A mark with its edge in the same colour, which is all that is seen of an open one."""
     return {"color": colour, "symbol": symbol, "size": size, "line": {"width": edge, "color": colour}}
+
+
+Path = Sequence[tuple[float, float]]
+
+
+def curved_line(look: Look, path: Path, points: Trace) -> list[Trace]:
+    """The trace of points that straight lines join, joined by a curve in their place; the legend keeps both."""
+    xs, ys = zip(*path, strict=True)
+    style, shared = points["line"], {"opacity": points["opacity"]}
+    key = {**points, "x": [None], "y": [None]}
+    for name in ("text", "hovertemplate", "hoverinfo"):
+        key.pop(name, None)
+    points |= {"showlegend": False, "line": {**style, "width": 0}}
+    return [beside(look, "curve", list(xs), list(ys), mode="lines", line=style, **shared), points, key]
 
 
 def line(
@@ -185,22 +199,30 @@ def curve_traces(
     hollow: Sequence[Drawn],
     hover: Callable[[Drawn], str],
     among: Collection[str] = (),
+    path: Path = (),
+    edges: tuple[Path, Path] = ((), ()),
 ) -> list[Trace]:
     """A curve with the band of its repeats; points that do not count are there, but hollow and not joined.
 
     Crossed out are points that the checks reject and that count by a written reason. `among` are the labels of all
-    curves.
+    curves; `path` is the curve through the points where it is no straight line, `edges` those of the band, the upper
+    one first.
     """
     traces = []
     xs = [d.x for d in counted]
     if any(d.repeats > 1 for d in counted):
         # The least and most of the repeats, as one closed shape.
-        ys = [*(d.high_y for d in counted), *(d.low_y for d in reversed(counted))]
+        upper = edges[0] or [(d.x, d.high_y) for d in counted]
+        lower = edges[1] or [(d.x, d.low_y) for d in counted]
+        outline = [*upper, *reversed(lower)]
         colour = rgba(look.colour, 0.16)
         style = {"fill": "toself", "fillcolor": colour, "line": {"width": 0, "color": colour}}
-        traces.append(beside(look, "all repeats", [*xs, *reversed(xs)], ys, mode="lines", **style))
+        traces.append(
+            beside(look, "all repeats", [x for x, _ in outline], [y for _, y in outline], mode="lines", **style)
+        )
 
-    traces.append(line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted], among=among))
+    points = line(look, x=xs, y=[d.y for d in counted], hover=[hover(d) for d in counted], among=among)
+    traces += curved_line(look, path, points) if len(path) > len(counted) else [points]
     traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]
     if hollow:
         mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)

@@ -65,6 +65,7 @@ class Side:
     label: str  # differs from that of every other side
     ops_s: float
     is_bound: bool  # it may be higher
+    sweep_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
 def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
     is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
     label = labels.get(curve.sweep_id, curve.label)
-    return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, is_bound)
+    return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, is_bound, curve.sweep_id)
 
 
 def _loss_s(curve: Curve) -> float | None:

@@ -20,6 +20,7 @@ from reports.compare.analysis.repeat_comparison import (
     Comparison,
     Outcome,
     compare_values,
+    hidden_text,
     interval_text,
     not_comparable,
     times_text,
@@ -28,6 +29,7 @@ from reports.compare.analysis.repeat_comparison import (
 from reports.compare.analysis.top_estimate import rung_noise
 from reports.compare.curves import Curve, Point, durability_key, find_newest_look
 from reports.compare.ladder_text import bound_reason
+from reports.compare.messages import NO_DIFFERENCE_FOUND
 from reports.compare.pages.equal_load import EqualLoad, latencies_at, rung_label
 from reports.compare.pages.filter_menus import AXIS_SAYS
 from reports.trends.analysis.sessions import SessionSpread, largest_spread
@@ -45,6 +47,7 @@ class Ratio:
     comparison: Comparison | None
     why: str  # there is none, or what has to be known beside it
     at: str = ""  # the rung that both sides are compared at, in place of their ceilings: "4 threads"
+    values: tuple[float, float] | None = None  # of both sides there, ops/s
 
     @property
     def tone(self) -> str:
@@ -79,6 +82,15 @@ class Ratio:
         if not self.comparison:
             return ""
         return outcome_words(self.comparison)
+
+    @property
+    def hidden(self) -> str:
+        """The difference that would not show, where none was found: "6.4 %"; else empty."""
+        if not self.comparison or self.comparison.outcome is not Outcome.INCONCLUSIVE:
+            return ""
+        if not self.comparison.hidden_difference:
+            return ""
+        return hidden_text(self.comparison.hidden_difference)
 
     @property
     def counts(self) -> str:
@@ -374,7 +386,8 @@ def throughput_ratio(
                 f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
             )
 
-    return Ratio("throughput", comparison, why, at=rung_label(common[0]))
+    values = (common[0].throughput_ops_s.geomean, common[1].throughput_ops_s.geomean)
+    return Ratio("throughput", comparison, why, at=rung_label(common[0]), values=values)
 
 
 def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
@@ -412,7 +425,7 @@ def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[in
 def _noise_at(curve: Curve, point: Point) -> Noise | None:
     """The noise of one repeat of the point, by all rungs of threads with at least half of its throughput."""
     values = _values(point)
-    least = ALIKE * point.throughput_ops_s.median
+    least = ALIKE * point.throughput_ops_s.geomean
     alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
     common = []
     if alike:
@@ -486,12 +499,12 @@ def latency_ratio(
     (low, high), (other_low, other_high) = (side.interpolation for side in sides)
     comparison = extended(widen(comparison, other_low / high, other_high / low, is_certain=True), curve, baseline)
     if why := next((side.why for side in sides if side.why), ""):
-        comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
+        comparison = replace(comparison, reason=why, needs_more=None)  # Of means: more runs are not what it lacks.
     return Ratio(operation, comparison, "")
 
 
 def _values(point: Point) -> Sequence[float]:
-    return point.throughput_ops_s.values or (point.throughput_ops_s.median,)
+    return point.throughput_ops_s.values or (point.throughput_ops_s.geomean,)
 
 
 def states_reason(comparison: Comparison) -> bool:
@@ -502,6 +515,11 @@ def states_reason(comparison: Comparison) -> bool:
 def outcome_words(comparison: Comparison) -> str:
     """The verdict in a few words."""
     match comparison.outcome:
+        case Outcome.INCONCLUSIVE if comparison.hidden_difference:
+            if not comparison.needs_more:
+                return f"{comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
+            text = NO_DIFFERENCE_FOUND.format(share=hidden_text(comparison.hidden_difference))
+            return f"{text}: needs {formatting.counted(comparison.needs_more, 'more run')}"
         case Outcome.INCONCLUSIVE if comparison.needs_more:
             return f"inconclusive: needs {formatting.counted(comparison.needs_more, 'more run')}"
         case Outcome.INCONCLUSIVE:

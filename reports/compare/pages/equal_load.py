@@ -19,6 +19,7 @@ from reports.compare.analysis.equal_load import (
     rising_branch,
     throughput_within,
 )
+from reports.compare.analysis.points import compute_geomean
 from reports.compare.analysis.ratios import Noise
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points
 
@@ -168,7 +169,7 @@ def default_load(curves: Sequence[Curve]) -> float | None:
     their first rung already, a higher load tells of more of them.
     """
     reach = [
-        (min(point.throughput_ops_s.median for point in curve.counted), ceiling.throughput_ops_s)
+        (min(point.throughput_ops_s.geomean for point in curve.counted), ceiling.throughput_ops_s)
         for curve in curves
         if (ceiling := curve.ceiling)
     ]
@@ -181,7 +182,7 @@ def compute_slider(curves: Sequence[Curve], load_ops_s: float) -> dict[str, floa
 
     About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged.
     """
-    every = [point.throughput_ops_s.median for point in collect_counted_points(curves)]
+    every = [point.throughput_ops_s.geomean for point in collect_counted_points(curves)]
     most = max([*every, load_ops_s])
     step = 1.0
     if most > 0:
@@ -217,7 +218,7 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
 
 
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
-    """The counted rungs that have this latency, as medians over their repeats."""
+    """The counted rungs that have this latency, as means over their repeats."""
     points = (_build_point(curve, point, operation, statistic, kind) for point in curve.counted)
     return [point for point in points if point]
 
@@ -226,10 +227,10 @@ def _build_point(curve: Curve, point: Point, operation: str, statistic: str, kin
     row = point.operation(operation, kind)
     latency_us = None
     if row:
-        latency_us = row.median_us(statistic)
+        latency_us = row.geomean_us(statistic)
     if latency_us is None:
         return None
-    return _load_point(curve, point, point.throughput_ops_s.median, latency_us)
+    return _load_point(curve, point, point.throughput_ops_s.geomean, latency_us)
 
 
 def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
@@ -248,7 +249,7 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
             latencies = row.latencies_us.get(statistic)
         if (
             latencies is None
-            or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
+            or _load_point(curve, point, point.throughput_ops_s.geomean, latencies.geomean) not in branch
         ):
             continue
 
@@ -274,7 +275,7 @@ def repeats_within(
 ) -> tuple[float, ...]:
     """The throughput in ops/s within the limit of all operations, one of each repeat.
 
-    Only `within_ops_s`, that of the medians, where there are no two repeats that have one.
+    Their mean is `within_ops_s`, that of the curve of means; only this where there are no two repeats that have one.
     """
     passes = [repeated_points(curve, name, statistic, kind) for name in operations]
     values = [
@@ -282,8 +283,19 @@ def repeats_within(
         for same in zip(*passes, strict=False)
     ]
     if len(values) > 1 and min(values) > 0:
-        return tuple(values)
+        return _centred(values, within_ops_s)
     return (within_ops_s,)
+
+
+def _centred(values: Sequence[float], centre: float) -> tuple[float, ...]:
+    """Values of repeats with the value that is shown, which is read off the curve of their means, as their mean.
+
+    So the ratio of two sides is that of the values shown; how much repeats vary stays as it is.
+    """
+    if min(values) <= 0 or centre <= 0:
+        return tuple(values)
+    factor = centre / compute_geomean(values)
+    return tuple(value * factor for value in values)
 
 
 def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
@@ -293,16 +305,16 @@ def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """A side's latencies at a load, µs, one of each repeat; of a single pass its one value."""
+    """A side's latencies at a load, µs, one of each repeat, their mean the reading; of a single pass its one value."""
 
     values: tuple[float, ...]
-    why: str = ""  # there is none, or only that of the medians
+    why: str = ""  # there is none, or only that of the means
     interpolation: tuple[float, float] = (1.0, 1.0)  # by which factors it may be lower or higher: 0.9, 1.05
     noise: Noise | None = None  # of one repeat, by those of all rungs near the load
 
 
 def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
-    """Only where the medians and every repeat reach the load: those that do are the better ones, and prove nothing."""
+    """Only where the means and every repeat reach the load: those that do are the better ones, and prove nothing."""
     points = load_points(curve, operation, statistic, kind)
     reading = latency_at(points, load_ops_s)
     if reading.latency_us is None:
@@ -322,7 +334,7 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     if len(latencies) < len(values):
         return Latencies((), f"only {len(latencies)} of {len(values)} repeats have a latency at this load")
 
-    return Latencies(latencies, "", error, noise_at(passes, load_ops_s))
+    return Latencies(_centred(latencies, reading.latency_us), "", error, noise_at(passes, load_ops_s))
 
 
 def rung_label(point: Point) -> str:

@@ -59,7 +59,7 @@ def list_tables(
         yield Item("table-differences", "What the sides differ in", "beside what is compared", table)
 
     table = partial(points_table, curves, kind=kind)
-    yield Item("table-points", "All points", "every rung of every side, median of its runs", table)
+    yield Item("table-points", "All points", "every rung of every side, geometric mean of its runs", table)
 
 
 def list_published(slugs: Collection[str], curves: Sequence[Curve], labels: Labels) -> Iterator[Item]:
@@ -170,7 +170,7 @@ def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
     notes = "; ".join(part for part in (measured, ratio.outcome, ratio.counts, ratio.why, ratio.note) if part)
     if measured:
         return None, None, notes
-    return _rounded(ratio.comparison.shown, 4), ratio.interval, notes
+    return _rounded(ratio.comparison.ratio, 4), ratio.interval, notes
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

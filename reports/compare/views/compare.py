@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -15,13 +16,13 @@ from django_htmx.http import push_url
 
 from benchsite.accounts.models import Team
 from benchsite.accounts.permissions import get_team, team_required
-from reports.compare.analysis.differences import differences
+from reports.compare.analysis.differences import differences, planned_differences
 from reports.compare.analysis.pairs import PairFinding, pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import STATISTICS, Curve, collect_measured, collect_operations, collect_points, detect_kind
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.latency import points_table
-from reports.compare.figures.overlay import choices as studies
+from reports.compare.figures.overlay import choices as studies, overlays, published_missing
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
 from reports.compare.pages.answer import Answer, find_answer
@@ -324,6 +325,17 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
     )
 
 
+def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UUID] | None:
+    """The two sweeps of the first finding, the reference or the slower one first; None where it is about one."""
+    sides = answer.findings[0].sides[:2]
+    if table is None or len(sides) < 2:
+        return None
+    first, second = sorted(sides, key=lambda side: (side.sweep_id != table.baseline.sweep_id, side.ops_s))
+    if first.sweep_id is None or second.sweep_id is None:
+        return None
+    return first.sweep_id, second.sweep_id
+
+
 def is_going(curves: Sequence[Curve]) -> bool:
     """Whether runs of these sweeps are queued or running."""
     return any(curve.progress.going for curve in curves)
@@ -392,17 +404,30 @@ def build_context(
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
+        "published_missing": find_missing_studies(selection, curves),
         "max_loss": max_loss,
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
+        "planned": planned_differences(curves, get_labels(curves)),
         "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
         "findings": list(map(sentence, verdicts["answer"].findings)),
         "certainty": certainty(verdicts["answer"]),
+        "differing_pair": find_differing_pair(verdicts["answer"], verdicts.get("against")),
         "conditions": conditions(curves, selection.kind_for(curves), verdicts.get("against")),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.exists(),
     }
+
+
+def find_missing_studies(selection: Selection, curves: Sequence[Curve]) -> str:
+    """Which of the chosen studies the latency figure lacks, and why."""
+    operations = shown_operations(selection, curves)
+    if not selection.published or not operations:
+        return ""
+    phase = "load" if selection.phase == "load" else ""
+    published = overlays(selection.published, phase=phase, operation=operations[0], statistic=selection.statistic)
+    return published_missing(published, operations[0], selection.statistic)
 
 
 def pinned(selection: Selection, comparison: Compared) -> Selection:

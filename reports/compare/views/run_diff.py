@@ -18,10 +18,12 @@ from reports.compare.analysis.comparability import gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
 from reports.compare.analysis.run_sides import RunSide
-from reports.compare.curves import Curve, Operation, Point, collect_measured
+from reports.compare.curves import Curve, Operation, Point, collect_measured, in_order
 from reports.compare.figures.captions import KIND_SAYS
+from reports.compare.figures.theme import get_labels
 from reports.compare.messages import BUSIEST_GENERATOR_CPU, LOADS_DIFFER
 from reports.compare.pages.baseline_ratios import extended, throughput_ratio
+from reports.compare.pages.planned_steps import measure_steps
 from reports.compare.queries import (
     curves,
     find_comparable_runs,
@@ -30,7 +32,7 @@ from reports.compare.queries import (
     run_sides,
     session_spreads,
 )
-from reports.compare.queries.run_pair import runs_with_matrix
+from reports.compare.queries.run_pair import find_siblings, runs_with_matrix
 from reports.trends.analysis.sessions import SessionSpread, largest_spread
 from runs.checks import Profile, judge_pair
 from runs.identifiers import parse_uuid
@@ -46,9 +48,11 @@ def why_page(
     profile: Profile,
     *,
     ceilings: tuple[Curve, Curve] | None,
+    siblings: Sequence[Curve] = (),
 ) -> dict[str, object]:
-    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
-    at_ceilings = ceilings is not None
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep, `siblings` the other
+    sweeps of their plan.
+    """
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
     spread = floor
     if a.curve and b.curve and a.curve.same_session(b.curve):
@@ -62,9 +66,12 @@ def why_page(
 
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
-    sides = run_pair(a, b, at_ceilings=at_ceilings)
-    throughputs = [side.point.throughput_ops_s.median if side.point else None for side in (a, b)]
+    sides = run_pair(a, b)
+    throughputs = [side.point.throughput_ops_s.geomean if side.point else None for side in (a, b)]
+    if ceilings and all(throughputs):
+        throughputs = [curve.ceiling_ops_s for curve in ceilings]
     change = _change(*throughputs)
+    steps = measure_steps(*ceilings, siblings, get_labels([*ceilings, *siblings])) if ceilings else {}
     groups, machines = sides.groups, sides.machines
     unclear = list(chain.from_iterable(group.unclear for group in groups))
 
@@ -83,7 +90,7 @@ def why_page(
         "low_n": comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n,
         "metrics": list(_metrics(a.point, b.point)),
         "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
-        "causes": causes(sides, change),
+        "causes": causes(sides, change, steps),
         "differing": [group for group in groups if group.differing],
         "unclear": [line.label for line in unclear],  # known of one side only
         "alike": [group for group in groups if group.alike],
@@ -152,7 +159,7 @@ def _change(a: float | None, b: float | None) -> float | None:
 
 def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
     """The numbers of both. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
-    x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
+    x, y = (point.throughput_ops_s.geomean if point else None for point in (a, b))
     texts = [formatting.throughput(value) for value in (x, y)]
     yield {"label": "throughput", "a": texts[0], "b": texts[1], "change": _change(x, y)}
     names = sorted(
@@ -184,7 +191,7 @@ def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
 
 
 def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> dict[str, object]:
-    values = [row.median_us(statistic) if row else None for row in (a, b)]
+    values = [row.geomean_us(statistic) if row else None for row in (a, b)]
     texts = [
         formatting.latency_between(*bounds) if row and (bounds := row.bounds_us.get(statistic)) else
         formatting.latency(value)
@@ -214,6 +221,7 @@ class Chosen:
     a: Run | None = None
     b: Run | None = None
     others: tuple[Run, ...] = ()  # what A may be compared with
+    sweeps: tuple[Curve, ...] = ()  # of the plan of A's sweep, itself among them, where the address names sweeps
     ceilings: tuple[Curve, Curve] | None = None  # whose runs they are, where the address names sweeps
     by_itself: bool = False  # B was chosen here, not in the address
     problem: str = ""
@@ -231,8 +239,13 @@ def why(request: HttpRequest) -> HttpResponseBase:
         sides = run_sides(chosen.a, chosen.b)
         floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
         profile = get_profile(get_team(request), [side.curve for side in sides if side.curve])
-        context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=chosen.ceilings)
+        ceilings = chosen.ceilings
+        siblings = [curve for curve in chosen.sweeps if curve not in (ceilings or ())]
+        context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=ceilings, siblings=siblings)
+        context["labels"] = get_labels(chosen.sweeps)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
+        if ceilings:
+            context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id)
     return render(request, "reports/why.html", context)
 
 
@@ -241,7 +254,8 @@ def address(a: uuid.UUID, b: uuid.UUID) -> str:
 
 
 def choose_runs(request: HttpRequest) -> Chosen:
-    """The runs that the address names; for a missing one, the run before it or the nearest one of its sweep.
+    """The runs that the address names; for a missing one, the run before it or the nearest one of its sweep; for a
+    missing sweep, the next one of the plan.
 
     404 for an id that is not the team's; a sentence for what is no id, and for a side that has no run.
     """
@@ -252,14 +266,14 @@ def choose_runs(request: HttpRequest) -> Chosen:
     if None in ids:
         return Chosen(problem=f"“{texts[ids.index(None)][:60]}” is no run and no sweep.")
 
-    sides = _sides(request, [pk for pk in ids if pk])
+    sides, sweeps = _sides(request, [pk for pk in ids if pk])
     a = sides[0].run
     if problem := next((side.problem for side in sides if side.problem), ""):
-        return Chosen(problem=problem)
+        return Chosen(problem=problem, sweeps=sweeps)
 
     assert a is not None
     others = tuple(find_comparable_runs(a))
-    chosen = Chosen(a, others[0] if others else None, others, by_itself=True)
+    chosen = Chosen(a, others[0] if others else None, others, sweeps, by_itself=True)
     if len(sides) == 2:
         first, second = (side.curve for side in sides)
         ceilings = (first, second) if first and second else None
@@ -273,17 +287,25 @@ def choose_runs(request: HttpRequest) -> Chosen:
     return chosen
 
 
-def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> list[Side]:
-    """The sides of these ids. Ids that are no run's are looked up as curves, together."""
+def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> tuple[list[Side], tuple[Curve, ...]]:
+    """The sides of these ids, and the sweeps to choose from. Ids that are no run's are looked up as curves, together.
+
+    A sweep alone gets the next one of its plan beside it.
+    """
     team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
     rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
     if set(ids) - set(runs) - set(rows):
         raise Http404
-    by_sweep = {}
+    sweeps: list[Curve] = []
     if rows:
-        by_sweep = {curve.sweep_id: curve for curve in curves(list(rows.values()))}
-    return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids]
+        siblings = find_siblings(list(rows.values()))
+        sweeps = list(curves([*rows.values(), *siblings]))
+    by_sweep = {curve.sweep_id: curve for curve in sweeps}
+    offered = tuple(in_order([curve for curve in sweeps if curve.ceiling]))
+    if len(ids) == 1 and rows:
+        ids = [*ids, *[curve.sweep_id for curve in offered if curve.sweep_id not in rows][:1]]
+    return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids], offered
 
 
 def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:

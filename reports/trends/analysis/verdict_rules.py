@@ -31,6 +31,7 @@ from reports.compare.analysis.repeat_comparison import (
     compare_sessions,
     compare_values,
     follow_sessions,
+    hidden_text,
     interval_text,
     not_comparable,
 )
@@ -47,6 +48,7 @@ from reports.trends.messages import (
     MORE_MAY_DECIDE,
     NEW_JOB_DECIDES,
     NO_DECISION,
+    NO_DIFFERENCE_IN,
     NO_LOSS,
     NOT_CONFIRMED,
     NOT_JUDGED,
@@ -345,7 +347,7 @@ def _build_headline(verdict: Verdict, judged: Sequence[MetricVerdict], environme
             return WORSE_AND_BETTER.format(worse=changes(State.REGRESSED, 1), better=changes(State.IMPROVED, 1))
         case Verdict.PASS:
             return NO_LOSS.format(metrics=_name_metrics(judged, State.HELD))
-    return NO_DECISION.format(changes=changes(State.INCONCLUSIVE))
+    return _describe_no_difference(judged) or NO_DECISION.format(changes=changes(State.INCONCLUSIVE))
 
 
 def _build_certainty(
@@ -373,6 +375,17 @@ def _name_metrics(judged: Sequence[MetricVerdict], state: State, most: int = MAX
 
 def _get_unit(comparison: Comparison) -> str:
     return "block" if comparison.is_blocked else comparison.unit
+
+
+def _describe_no_difference(judged: Sequence[MetricVerdict]) -> str:
+    """What an inconclusive verdict found where none of its open metrics shows a difference; empty otherwise."""
+    comparisons = [judgement.comparison for judgement in judged if judgement.state is State.INCONCLUSIVE]
+    hidden = [comparison.hidden_difference for comparison in comparisons]
+    shares = [share for share in hidden if share]
+    if not shares or len(shares) < len(hidden):
+        return ""
+    metrics = _name_metrics(judged, State.INCONCLUSIVE)
+    return NO_DIFFERENCE_IN.format(metrics=metrics, share=hidden_text(max(shares)))
 
 
 def _describe_change(judgement: MetricVerdict) -> str:

@@ -124,7 +124,7 @@ Values = tuple[float, ...]
 
 
 def _collect_throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
-    return tuple(tuple(point.throughput_ops_s.median for point in session) for session in sessions)
+    return tuple(tuple(point.throughput_ops_s.geomean for point in session) for session in sessions)
 
 
 def _collect_latencies(
@@ -158,9 +158,9 @@ def _read_latencies(session: Sequence[Point], side: str, name: str, kind: str, s
         return (), NOT_EVERY_RUN_MEASURED.format(side=side, kind=kind)
     if statistic == "p99" and any(row.ok is not None and row.ok < MIN_P99_OPERATIONS for row in measured):
         return (), TOO_FEW_OPERATIONS.format(side=side, limit=MIN_P99_OPERATIONS)
-    medians = [operation.median_us(statistic) for operation in measured]
-    values = tuple(median for median in medians if median is not None)
-    if len(values) < len(medians):
+    means = [operation.geomean_us(statistic) for operation in measured]
+    values = tuple(mean for mean in means if mean is not None)
+    if len(values) < len(means):
         return (), BETWEEN_TWO_VALUES.format(side=side)
     return values, ""
 

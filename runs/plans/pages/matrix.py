@@ -32,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One rung of one sweep: all its repeats, and the median of those that count, or of the rejected if none does."""
+    """One rung of one sweep: all its repeats, and the mean of those that count, or of the rejected if none does."""
 
     rung: int
     runs: tuple[Run, ...]
@@ -50,12 +50,12 @@ class GridCell:
 
     @property
     def throughput_ops_s(self) -> float | None:
-        return _median(self.counting or self.runs)
+        return _mean(self.counting or self.runs)
 
     @property
     def passed_ops_s(self) -> float | None:
         """The same over the repeats that the checks did not reject, whatever a person made of the others."""
-        return _median(run for run in self.runs if run.verdict != Verdict.REJECT)
+        return _mean(run for run in self.runs if run.verdict != Verdict.REJECT)
 
     @property
     def tone(self) -> str:
@@ -98,11 +98,13 @@ def counts(run: Run) -> bool:
     return not run.excluded_reason and (run.verdict != Verdict.REJECT or run.counts_although_rejected)
 
 
-def _median(runs: Iterable[Run]) -> float | None:
+def _mean(runs: Iterable[Run]) -> float | None:
     values = [run.throughput_ops_s for run in runs if run.throughput_ops_s is not None and not run.excluded_reason]
     if not values:
         return None
-    return statistics.median(values)
+    if len(values) == 1 or min(values) <= 0:
+        return statistics.fmean(values)
+    return statistics.geometric_mean(values)
 
 
 @dataclass(frozen=True, slots=True)
