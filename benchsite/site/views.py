@@ -110,19 +110,21 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
     return lines
 
 
-def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
+def latest_result(team: Team) -> dict[str, object] | None:
     """The newest matrix that is finished and has a point that counts: its headline and its two first figures.
 
     A cancelled one only where no other is finished, one without a point that counts only where no other has any.
     """
-    ended = [(matrix, progress) for matrix, progress in matrices if progress.succeeded and not progress.unfinished]
-    counted_points = Run.objects.filter(COUNTS, phase=Phase.MEASURE)
+    counted_points = Run.objects.filter(COUNTS, phase=Phase.MEASURE, matrix=OuterRef("pk"))
     going = Run.objects.filter(matrix=OuterRef("pk"), status__in=Status.unfinished())
     newest = Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")
-    counted = list(newest.filter(~Exists(going), Exists(counted_points.filter(matrix=OuterRef("pk"))))[:LATEST])
+    counted = list(newest.filter(~Exists(going), Exists(counted_points))[:LATEST])
     if counted:
         progress_by_matrix = get_progress(counted)
         ended = [(matrix, progress_by_matrix[matrix.pk]) for matrix in counted]
+    else:
+        rows = latest_matrices()
+        ended = [(matrix, progress) for matrix, progress in rows if progress.succeeded and not progress.unfinished]
     if not ended:
         return None
     complete = [(matrix, progress) for matrix, progress in ended if not progress.cancelled]
@@ -169,7 +171,7 @@ def news(request: HttpRequest) -> HttpResponse:
         rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
     )
     context = {
-        "result": latest_result(team, latest_matrices()),
+        "result": latest_result(team),
         "changes": {**runs, **search_changes(team, since)},
         "days": RECENT.days,
     }
