@@ -149,7 +149,7 @@ def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
         run_id: Point(
             threads=0,
             target_ops_s=None,
-            throughput_ops_s=Spread(median=throughput, low=throughput, high=throughput, n=1),
+            throughput_ops_s=Spread(geomean=throughput, low=throughput, high=throughput, n=1),
             operations=tuple(operations[run_id]),
             standing=Standing.COUNTED,
             verdict="",
