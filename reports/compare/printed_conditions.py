@@ -39,7 +39,7 @@ def measure_printed(fact: Fact, curve: Curve) -> float | None:
         knee = curve.knee
         return fact.from_microseconds(knee.latency_s * 1e6) if knee and knee.reached else None
     operation = point.operation(fact.operation)
-    latency_us = operation.median_us(fact.statistic) if operation else None
+    latency_us = operation.geomean_us(fact.statistic) if operation else None
     return fact.from_microseconds(latency_us) if latency_us else None
 
 

@@ -91,12 +91,12 @@ EXAMPLES = {
     ),
     "bound of the lower": (
         [side("PostgreSQL", "on", 1, ladder=RISING), side("Redis", "always", 2)],
-        "Losing no write, Redis · always did 7.80k ops/s and PostgreSQL · on did at least 4.00k ops/s.",
+        "Losing no write, Redis · always did 7.80k ops/s and PostgreSQL · on at least 4.00k.",
         "5 runs each; more load may give more.",
     ),
     "cost of a bound": (
         [side("Redis", "off", 3, durability=MEMORY, ladder=RISING), side("Redis", "always", 2)],
-        "Redis did 7.80k ops/s in mode always and at least 12.0k ops/s in mode off.",
+        "Redis did 7.80k ops/s in mode always and at least 12.0k in off.",
         "5 runs each; more load may give more.",
     ),
     "same": (
@@ -150,12 +150,12 @@ EXAMPLES = {
     ),
     "bounds of one database": (
         [side("Redis", "off", 2, durability=MEMORY, ladder=RISING), side("Redis", "always", 1, ladder=RISING)],
-        "Redis did at least 4.00k ops/s in mode always and at least 8.00k ops/s in mode off.",
+        "Redis did at least 4.00k ops/s in mode always and at least 8.00k in off.",
         "5 runs each; more load may give more.",
     ),
     "bounds of two databases": (
         [side("PostgreSQL", "on", 2, ladder=RISING), side("Redis", "always", 1, ladder=RISING)],
-        "Losing no write, PostgreSQL · on did at least 8.00k ops/s and Redis · always did at least 4.00k ops/s.",
+        "Losing no write, PostgreSQL · on did at least 8.00k ops/s and Redis · always at least 4.00k.",
         "5 runs each; more load may give more.",
     ),
     "clients at their limit": (
@@ -178,7 +178,7 @@ EXAMPLES = {
             side("PostgreSQL", "on", 1, ladder=LEVEL, scatter=0.03),
             side("Redis", "always", 2, ladder=LEVEL, scatter=0.03),
         ],
-        "Losing no write, Redis · always did 7.74k ops/s and PostgreSQL · on did 3.87k ops/s.",
+        "Losing no write, Redis · always did 7.74k ops/s and PostgreSQL · on 3.87k.",
         "5 runs each; the runs do not show the maximum.",
     ),
     "other differences": (

@@ -426,7 +426,7 @@ def find_missing_studies(selection: Selection, curves: Sequence[Curve]) -> str:
     if not selection.published or not operations:
         return ""
     phase = "load" if selection.phase == "load" else ""
-    published = overlays(selection.published, phase=phase, operation=operations[0], statistic=selection.statistic)
+    published = overlays(selection.published, phase=phase, operations=operations, statistic=selection.statistic)
     return published_missing(published, operations[0], selection.statistic)
 
 
