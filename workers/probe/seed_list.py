@@ -25,6 +25,8 @@ def read_seed_list(name: str) -> tuple[str, str]:
     servers = _ask(resolver, SERVICE + name, "SRV")[:MAX_SERVERS]
     if not servers:
         raise SeedListError(f"The name server states no record SRV {SERVICE}{name[:200]}.")
+    # Name servers turn the order of equal records with each answer.
+    servers.sort(key=lambda record: (record.target, record.port))
     hosts = [record.target.to_text(omit_final_dot=True).lower() for record in servers]
     # As drivers do: whoever answers for the name may send clients to servers of its own domain alone.
     domain = name.rstrip(".").lower().partition(".")[2]
