@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import re
+from html import escape
 from zipfile import ZipFile
 
 import pytest
@@ -103,9 +104,15 @@ def test_the_name_of_a_file_is_harmless(title):
 
 
 def test_the_numbers_of_one_figure_come_in_every_form(team, client):
-    url = f"/r/{find_link(published(team)).token}@1/figures/ceilings"
+    token = find_link(published(team)).token
+    url = f"/r/{token}@1/figures/ceilings"
     for form, begins in (("csv", b"database"), ("md", b"| database"), ("tex", b"\\begin{tabular}"), ("json", b"{")):
         answer = client.get(f"{url}.{form}")
         assert answer.status_code == 200 and answer.content.startswith(begins)
+    conditions = client.get(f"{url}.json").json()["conditions"]
+    assert "Lines" in [term for term, _ in conditions]
+    page = client.get(f"/r/{token}").content.decode()
+    without_script = "".join(re.findall(r"<noscript.*?</noscript>", page, re.S))
+    assert all(f"<dd>{escape(text)}</dd>" in without_script for _, text in conditions)
     assert client.get(f"{url}.exe").status_code == 404
     assert client.get(url.replace("ceilings", "nothing") + ".csv").status_code == 404

@@ -334,6 +334,7 @@ def _render_data(opened: Opened, kind: str, name: str, form: str) -> bytes:
             "name": name,
             "title": part["title"],
             "caption": _add_provenance(opened, part.get("caption", "")),
+            "conditions": part.get("conditions", []),
             "notes": part.get("notes", []),
         }
         return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
