@@ -11,7 +11,7 @@ from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.layout import Frame
-from reports.compare.figures.svg import render_svg, svg_of_text
+from reports.compare.figures.svg import Axis, render_svg, svg_of_text
 from reports.compare.figures.theme import DARK, LIGHT
 from reports.tests.curves import curve
 from reports.tests.test_compare_page import sources, study
@@ -49,6 +49,11 @@ def test_bars_have_the_patterns_that_the_key_names():
     patterns = {f"url(#{pattern.get('id')})": pattern[0].tag for pattern in root.iter(f"{SVG}pattern")}
     assert sorted(patterns.values()) == [f"{SVG}circle", f"{SVG}path"]
     assert len([fill for fill in fills if fill in patterns]) == 2 and len(fills) == 3
+
+
+def test_given_ticks_stand_on_a_logarithmic_axis():
+    axis = Axis({"type": "log", "tickvals": [1, 10, 100], "range": [-0.1, 2.1]}, [], 0.0, 100.0)
+    assert axis.ticks() == [(0.0, "1"), (1.0, "10"), (2.0, "100")]
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "loglog"])

@@ -96,7 +96,8 @@ class Axis:
         """Numbers on the axis' own scale with their texts."""
         if "tickvals" in self.layout:
             texts = self.layout.get("ticktext") or map(str, self.layout["tickvals"])
-            return [(float(value), text) for value, text in zip(self.layout["tickvals"], texts, strict=False)]
+            marks = zip(map(self.number, self.layout["tickvals"]), texts, strict=False)
+            return [(mark, text) for mark, text in marks if mark is not None]
         if self.names:
             return [(float(place), name) for place, name in enumerate(self.names)]
 
