@@ -50,7 +50,7 @@ STAND_INS = "{runs} against {kinds}, hollow where drawn: not the product."
 
 # --- figures/ceilings.py ---
 
-CEILINGS = "Highest throughput of each sweep; lines are intervals"
+CEILINGS = "Ceiling of each sweep; lines are intervals"
 INTERVALS = "With repeats a line is the 95 % interval; with targets it ends at the next target, which failed"
 INTERVAL_CUT = "An interval that is not drawn to its end states it behind the value"
 FACTOR_ALONE = "÷ is the factor of these runs alone"
@@ -143,7 +143,7 @@ NO_SERIES = "No series of {operation} is stored of these sweeps."
 CEILING = "ceiling"
 CEILING_OR_MORE = "ceiling, may be higher"
 SOME_CEILINGS_OR_MORE = "ceiling, some may be higher"
-UNDER_TOP_POINT = "below its highest point, {highest}: luck lifts the highest of several"
+UNDER_TOP_POINT = "below its highest point, {highest}: the highest of several points is partly chance"
 CLIENTS_AT_LIMIT = "the clients were at their limit"
 THREADS_LACKING = "the next target lacked threads"
 NEXT_TARGET_UNKNOWN = "of the next target no run counts"

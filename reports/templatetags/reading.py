@@ -45,7 +45,7 @@ def scaled(latency_us: float | None, scale: LatencyScale) -> str:
 
 @register.filter
 def format_latency(operation: Operation, name: str) -> SafeString:
-    """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
+    """One statistic with its unit: the geometric mean of the repeats, or the bounds between which it lies."""
     bounds = operation.bounds_us.get(name)
     if bounds:
         return latency_between(bounds)

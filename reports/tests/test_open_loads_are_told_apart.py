@@ -7,6 +7,7 @@ import pytest
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.points import Drawn, build_hover_text
 from reports.compare.figures.theme import LIGHT, looks
+from reports.compare.queries.curves import _offered
 from reports.published.method import method_sentences
 from reports.tests.curves import curve, point
 
@@ -28,6 +29,11 @@ def test_dropped_shares_stand_in_the_table(make_curve):
 
     assert row["offered (ops/s)"] == 1_000.0
     assert row["dropped (share)"] == 0.03
+
+
+def test_offered_rate_is_the_geometric_mean_of_repeats():
+    arrivals = [{"offered": 10, "dropped": 0, "offered_ops_s": rate} for rate in (100.0, 100.0, 800.0)]
+    assert _offered([*arrivals, {}])["offered_ops_s"] == pytest.approx(200.0)
 
 
 def test_tables_of_closed_loads_have_no_such_columns(make_curve):

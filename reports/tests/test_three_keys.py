@@ -64,7 +64,7 @@ def test_without_an_interval_that_agrees_nothing_is_red():
     finding = judge([throughput((700.0, 1000.0, 900.0), (1000.0, 1300.0, 800.0))], ALIKE)
     assert finding.verdict == Verdict.INCONCLUSIVE and finding.needs_more
     assert "holds 1" in finding.reasons[1]
-    assert finding.reasons[0].startswith("No decision yet: throughput ") and finding.reasons[0].endswith(" % lower.")
+    assert finding.reasons[0].startswith("No difference found in throughput; ")
     assert finding.certainty.startswith("2 sessions against 3; ") and finding.certainty.endswith("may decide.")
 
 
@@ -136,6 +136,11 @@ def test_headline_and_certainty_are_short_and_plain(environment, sides):
     assert len(judgement.reasons[0].split()) <= 20 and len(judgement.certainty.split()) <= 15
     for word in ("nconclusive", "not comparable", "("):
         assert word not in judgement.reasons[0]
+
+
+def test_equal_values_are_the_same():
+    finding = judge([throughput((1000.0,), (1000.0,))], ALIKE)
+    assert "throughput the same" in finding.reasons[0]
 
 
 def test_a_gain_that_may_be_small_is_no_loss():

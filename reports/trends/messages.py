@@ -1,7 +1,7 @@
 """The English of verdicts and histories: templates for `str.format`, filled where a result is found."""
 
 
-# --- analysis/verdicts.py ---
+# --- analysis/verdict_rules.py ---
 
 ENVIRONMENTS_DIFFER = "Not compared: the environments differ in {fields}."
 ONE_SESSION_WORSE = "One session is worse in {metrics}."

@@ -150,7 +150,7 @@ def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: s
         threads=rung.threads,
         throughput_ops_s=rung.throughput_ops_s,
         latency_s=latency(rung),
-        # The estimate of the ceiling may lie below the median of its own rung.
+        # The estimate of the ceiling may lie below the mean of its own rung.
         share_of_ceiling=min(rung.throughput_ops_s / ceiling_ops_s, 1.0),
         latency_growth=latency(rung) / latency(ladder[0]),
         reached=not reason,

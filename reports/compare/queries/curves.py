@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from statistics import median
 from typing import Any, Final, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -32,7 +31,7 @@ from django.utils import timezone
 from benchsite.core.formatting import exact, latency
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.knee import Knee
-from reports.compare.analysis.points import Spread, spread
+from reports.compare.analysis.points import Spread, compute_geomean, spread
 from reports.compare.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from reports.compare.packing import pack, unpack
 from reports.compare.queries.computed_cache import build_key, stored_values
@@ -440,7 +439,7 @@ def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     if not offered:
         return {}
     return {
-        "offered_ops_s": median(part["offered_ops_s"] for part in counted),
+        "offered_ops_s": compute_geomean([part["offered_ops_s"] for part in counted]),
         "dropped_share": sum(part["dropped"] for part in counted) / offered,
     }
 

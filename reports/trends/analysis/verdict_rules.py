@@ -393,7 +393,14 @@ def _describe_change(judgement: MetricVerdict) -> str:
     if judgement.comparison.ratio is None:
         return f"{judgement.metric.name} unknown"
     change = _compute_relative_change(judgement.metric, judgement.comparison)
+    if _is_unchanged(change):
+        return f"{judgement.metric.name} the same"
     return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_name_direction(change)}"
+
+
+def _is_unchanged(change: float) -> bool:
+    """What rounds to nothing went nowhere."""
+    return abs(change) < 5e-5
 
 
 def _name_direction(change: float) -> str:
@@ -420,9 +427,8 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
         return f"{name}: {comparison.reason}"
 
     change = _compute_relative_change(metric, comparison)
-    # What rounds to nothing went nowhere.
     moved = "the same"
-    if abs(change) >= 5e-5:
+    if not _is_unchanged(change):
         moved = f"{plain_percent(abs(change))} {_name_direction(change)}"
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
