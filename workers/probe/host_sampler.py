@@ -116,7 +116,7 @@ class HostSampler:
         # Their disk bytes (/proc/PID/io) are left out: since large folios a write counts as megabytes there.
         for node in self._nodes:
             values[f"{node}_cores"] = cores[node]
-            values[f"{node}_sum_memory"] = self._measure_memory(node)
+            values[f"{node}_memory_bytes"] = self._measure_memory(node)
 
         return values
 
