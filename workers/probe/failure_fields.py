@@ -13,6 +13,8 @@ _PHRASES: Final = (
     # What is amiss is at the server: no field mends it.
     ((), "MISCONF|[Nn]o space left|[Dd]isk full|could not extend file|OOM command|NOREPLICAS|READONLY|LOADING"),
     ((), "[Tt]oo many (?:connections|clients)|max number of clients|connection slots|too large|is full"),
+    # libpq reports the tries with TLS and without it: of a wrong password the second one may name pg_hba.conf.
+    (("user", "password"), "password authentication failed"),
     (("user", "database", "ssl"), "pg_hba"),
     (("ssl", "ca"), "SSL|TLS|[Cc]ertificate|CERTIFICATE|PKIX|secure transport"),
     (("database",), "Unknown database|database .* does not exist|has no (?:database|keyspace|namespace)|DB index"),

@@ -23,6 +23,10 @@ FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'
             'FATAL: no pg_hba.conf entry for host "10.0.0.5", user "a", database "b", no encryption',
             ("user", "ssl", "database"),
         ),
+        (
+            'FATAL: password authentication failed for user "a" FATAL: no pg_hba.conf entry for host "::1", user "a"',
+            ("user", "password"),
+        ),
         ("SSLHandshakeException: PKIX path building failed", ("ssl", "ca")),
         ("PostgreSQL at 10.0.0.5:5432 has no database nowhere.", ("database",)),
         ("Access denied for user 'a'@'b' (using password: YES)", ("user", "password", "ssl")),
