@@ -131,7 +131,7 @@ class ExporterSampler:
 class PushSampler(ExporterSampler):
     """Reads what `benchsite-probe.py --watch` of a cluster's machine pushes."""
 
-    min_interval_s = 1.0  # Of pushes every two seconds none is left out.
+    min_interval_s = 1.0  # Of pushes every two seconds none is left out in a run of up to half an hour.
 
     def __init__(self, cluster: UUID, machine: Machine, *, duration_s: float | None = None) -> None:
         self._cluster, self._machine = cluster, machine.pk

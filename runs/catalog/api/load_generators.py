@@ -124,7 +124,7 @@ class PushRequest(RequestSchema):
     summary="Push the metrics of a machine of a cluster",
 )
 def push_metrics(request: HttpRequest, cluster_id: UUID, pushed: PushRequest) -> Status[None]:
-    """The latest is read every two seconds while a run measures there, as those of exporters are."""
+    """The latest is read every two to five seconds while a run measures there, as those of exporters are."""
     cluster = owned(Cluster.objects.all(), cluster_id)
     node = cluster.nodes.filter(machine__name=pushed.machine).first()
     if node is None:
