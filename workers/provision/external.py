@@ -87,10 +87,16 @@ class ExternalProvisioner:
         Raises AdministrationError.
         """
         assert self._server is not None
-        stated = {(self._refuse(host, port), port) for host, port in self._server.nodes}
+        named = self._server.administration.list_nodes()
+        if not named:
+            return [], []
+        try:
+            stated = {(self._refuse(host, port), port) for host, port in self._server.nodes}
+        except AddressRefused as error:  # A name may no longer be resolved, or lead elsewhere by now.
+            return [], [str(error)]
         others, problems = [], []
         end = time.monotonic() + MAX_NODES_S
-        for node in self._server.administration.list_nodes():
+        for node in named:
             if node in stated:
                 continue
             try:

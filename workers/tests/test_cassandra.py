@@ -177,6 +177,8 @@ def test_named_nodes_count_where_they_answer(server: Server, monkeypatch: pytest
         answering = node.getsockname()
         monkeypatch.setattr(ProgramAdministration, "list_nodes", lambda administration: [*named, answering])
         others, problems = provisioner.find_others()
+        provisioner._allowed_networks = ()
+        assert "127.0.0.1" in provisioner.find_others()[1][0]
     provisioner.stop()
 
     assert others == [f"127.0.0.3:{answering[1]}"]
