@@ -377,6 +377,11 @@ class Curve:
     def counted(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.counts)
 
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it has points, and none of them is of the product."""
+        return bool(self.points) and all(point.standing is Standing.STAND_IN for point in self.points)
+
     @cached_property
     def ceiling(self) -> Ceiling | None:
         """Of the points that count; on a ladder of targets a rejected point is a target that failed or is not known."""
@@ -468,6 +473,14 @@ class Curve:
     @cached_property
     def knee(self) -> Knee | None:
         return power_knee(self.counted_rungs, stated=self.ceiling)
+
+    @property
+    def knee_point(self) -> Point | None:
+        """The counted point of a knee that is reached; by its load, as rungs count less throughput than points."""
+        if self.knee is None or not self.knee.reached:
+            return None
+        load = (self.knee.threads, self.knee.target_ops_s)
+        return next((point for point in self.counted if (point.threads, point.target_ops_s) == load), None)
 
     @property
     def publishable(self) -> bool:

@@ -10,7 +10,7 @@ from itertools import chain
 import pytest
 
 from reports.compare.analysis.points import spread
-from reports.compare.curves import Setup
+from reports.compare.curves import Setup, Standing
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.theme import get_labels
 from reports.compare.pages.answer import Answer, Code, Doubt, Finding, Side, find_answer
@@ -253,13 +253,28 @@ EXAMPLES = {
     ),
     "nothing measured": ([curve(points=())], "Nothing was measured yet.", ""),
     "only stand-ins": (
-        [curve(points=[point(2, 1000.0, standing="stand-in")], stand_ins=("vendor mock",))],
+        [curve(points=[point(2, 1000.0, standing=Standing.STAND_IN)], stand_ins=("vendor mock",))],
         "Nothing counts: no server that was measured is the product.",
         "",
     ),
     "nothing counts": (
-        [curve(points=[point(2, 1000.0, standing="rejected")])],
+        [curve(points=[point(2, 1000.0, standing=Standing.REJECTED)])],
         "Nothing counts: the checks rejected 1 point.",
+        "",
+    ),
+    "stand-in beside rejected points": (
+        [
+            curve(
+                points=[point(2, 1000.0, standing=Standing.STAND_IN), point(4, 1000.0, standing=Standing.REJECTED)],
+                stand_ins=("vendor mock",),
+            )
+        ],
+        "Nothing counts: the checks rejected 1 point.",
+        "",
+    ),
+    "all left out": (
+        [curve(points=[point(2, 1000.0, standing=Standing.EXCLUDED)])],
+        "Nothing counts: people left points out.",
         "",
     ),
 }

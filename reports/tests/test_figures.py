@@ -161,6 +161,38 @@ def test_the_ceiling_and_the_knee_are_marked():
     assert rings["knee"] == [3300.0]
 
 
+def test_knee_of_targets_is_marked_at_its_rung():
+    """A rung counts no more than its target of each repeat; the point is drawn where the repeats lie."""
+    achieved = (1000.0, 2000.0, 4000.0, 4400.0, 4410.0)
+    means_us = (500.0, 500.0, 600.0, 5000.0, 20_000.0)
+    points = [
+        point(
+            64,
+            ops_s,
+            target_ops_s=target,
+            throughput_ops_s=Spread(ops_s, ops_s * 0.99, ops_s * 1.01, 2, (ops_s * 0.99, ops_s * 1.01)),
+            operations=(operation("READ", mean_us),),
+        )
+        for target, ops_s, mean_us in zip((1000, 2000, 4000, 8000, 16_000), achieved, means_us, strict=True)
+    ]
+    side = curve(points=points, ladder="target")
+    figure = LatencyFigure([side], Choice()).draw(FRAMES[0])
+
+    assert side.knee.reached and side.knee.throughput_ops_s < 4000.0
+    assert [trace["x"] for trace in figure["data"] if trace["name"].endswith(", knee")] == [[4000.0]]
+    assert LatencyFigure([side], Choice(zoom=True)).draw(FRAMES[0])["layout"]["yaxis"]["range"][1] < 10
+
+
+def test_folded_entry_of_the_legend_hides_whole_curves():
+    curves = [curve(mode=mode) for mode in ("off", "always")]
+    figure = LatencyFigure(curves, Choice(load_ops_s=2000.0)).draw(Frame(LIGHT, narrow=True))
+
+    groups = {trace["legendgroup"] for trace in figure["data"] if trace.get("legendgroup")}
+    entries = [trace for trace in figure["data"] if trace.get("legendgroup") and trace["showlegend"]]
+    assert len(entries) == len(groups) == 1
+    assert any(trace["name"].endswith(", curve") for trace in figure["data"])
+
+
 def test_repeats_are_a_band():
     repeated = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3))
     figure = LadderFigure([curve(points=[repeated, point(4, 1500.0)])]).draw(FRAMES[0])

@@ -15,7 +15,7 @@ from reports.compare.analysis.ceiling import NOT_KNOWN
 from reports.compare.analysis.looks import Look as PlanLook
 from reports.compare.analysis.ratios import bound_sign
 from reports.compare.analysis.top_estimate import ALPHA
-from reports.compare.curves import Curve, find_newest_look, in_order
+from reports.compare.curves import Curve, Standing, find_newest_look, in_order
 from reports.compare.durability_costs import DurabilityCost, durability_costs
 from reports.compare.figures import bars, captions
 from reports.compare.figures.bars import Bar, bars_figure, by_value
@@ -333,11 +333,12 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     if cost and cost_text and cost.weakest is ranking.highest and not is_best:
         note = ""  # The factor to the highest side says the same.
     value, value_label = None, why_none(curve)
+    measured = [point for point in curve.points if point.standing is not Standing.STAND_IN]
     if ceiling:
         value = ceiling.throughput_ops_s
         value_label = bounded(ceiling, short(value))
-    elif curve.points and not curve.counted and not curve.stand_ins:
-        value = max(point.throughput_ops_s.geomean for point in curve.points)
+    elif measured and not curve.counted:
+        value = max(point.throughput_ops_s.geomean for point in measured)
         value_label = f"{short(value)}, {value_label}"
     return Bar(
         name=curve.database_name,
@@ -371,7 +372,7 @@ def why_none(curve: Curve) -> str:
     if curve.points:
         if curve.counted:
             return "no throughput"
-        return NOT_THE_PRODUCT if curve.stand_ins else "no point counts"
+        return NOT_THE_PRODUCT if curve.is_stand_in else "no point counts"
     if curve.progress.going:
         return "measuring"
     if curve.progress.runs:

@@ -69,9 +69,6 @@ class LatencyFigure(CurvesFigure):
         sides = {}
         if frame.linked:
             sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
-        # On a telephone the modes stand beside their curves; below them there is room for the databases only.
-        if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
-            marks.fold_legend([(some, side.look.group, side.look.faded) for side, some in traces])
         ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
         data = [*published_points(self.published, frame), *chain.from_iterable(some for _, some in traces)]
         for line in ringed:
@@ -92,6 +89,13 @@ class LatencyFigure(CurvesFigure):
                 if "text" in trace and "hovertemplate" in trace:
                     runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
                     trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
+
+        # On a telephone the modes stand beside their curves; below them there is room for the databases only.
+        if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
+            by_label = {side.look.label: side.look for side in drawn}
+            marks.fold_legend(
+                [(_collect_group(data, label), look.group, look.faded) for label, look in by_label.items()]
+            )
 
         if zoomed:
             # Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them.
@@ -276,6 +280,11 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
     return traces
 
 
+def _collect_group(data: Sequence[Trace], label: str) -> list[Trace]:
+    """All that belongs to one curve: its line, its band, its rings and where it meets the asked lines."""
+    return [trace for trace in data if trace.get("legendgroup") == escaped(label)]
+
+
 def _trace(points: Sequence[LoadPoint]) -> marks.Path:
     """The curve through the points, in the units of the axes."""
     return [(rounded(x), rounded(y_us / 1e3)) for x, y_us in trace_curve(points)]
@@ -283,12 +292,10 @@ def _trace(points: Sequence[LoadPoint]) -> marks.Path:
 
 def _collect_marks(side: DrawnCurve, point: Point) -> dict[str, str]:
     """The roles of a point (ceiling, knee), each with the symbol of its ring."""
-    knee = side.curve.knee
-    threads, ops_s = point.threads, point.throughput_ops_s.geomean
     marks_by_text = {}
     if any(point is other for other in side.curve.ceiling_points):
         marks_by_text[_build_label([side])] = "circle-open"
-    if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
+    if point is side.curve.knee_point:
         marks_by_text["knee"] = "diamond-open"
     return marks_by_text
 

@@ -63,10 +63,8 @@ class DrawnCurve:
     @property
     def knee_y(self) -> float | None:
         """The latency at the knee's rung, in milliseconds; None where the knee is not reached."""
-        knee = self.curve.knee
-        if knee is None or not knee.reached:
-            return None
-        return next((d.y for d in self.counted if d.x == rounded(knee.throughput_ops_s)), None)
+        knee = self.curve.knee_point
+        return next((d.y for d in self.counted if d.point is knee), None)
 
 
 def collect_drawn(sides: Iterable[DrawnCurve]) -> list[Drawn]:

@@ -242,8 +242,8 @@ def fold_legend(curves: Sequence[tuple[Sequence[Trace], str, bool]]) -> None:
     for traces, name, faded in curves:
         group = OTHERS if faded else name
         for trace in traces:
+            trace["legendgroup"] = escaped(group)
             if trace["showlegend"]:
-                trace["legendgroup"] = escaped(group)
                 trace["showlegend"] = group not in seen
                 trace["name"] = shortened(group, 40)
                 seen.add(group)

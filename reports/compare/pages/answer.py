@@ -8,13 +8,14 @@ ratio is stated without a verdict. What is left is what was measured.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
 from reports.compare.analysis.ceiling import CLIENT_LIMITED, Status
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
-from reports.compare.curves import Curve, durability_key
+from reports.compare.curves import Curve, Standing, durability_key
 from reports.compare.durability_costs import list_trades
 from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
 
@@ -72,7 +73,7 @@ class Side:
 class Finding:
     code: Code
     sides: tuple[Side, ...] = ()
-    value: float = 0.0  # COST: a share; FASTER, SINGLE: a factor; KNEE: ops/s; NOTHING_COUNTS: points
+    value: float = 0.0  # COST: a share; FASTER, SINGLE: a factor; KNEE: ops/s; NOTHING_COUNTS: rejected points
     interval: tuple[float, float] | None = None  # COST: where it lies with 95 %
     loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
@@ -104,13 +105,14 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: Ge
     """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not curve.is_accepted]
     if not measured:
-        points = sum(len(curve.points) for curve in curves)
+        points = list(chain.from_iterable(curve.points for curve in curves))
+        rejected = sum(point.standing is Standing.REJECTED for point in points)
         code = Code.NOTHING_COUNTS if points else Code.NOTHING_MEASURED
-        if points and all(curve.stand_ins for curve in curves if curve.points):
+        if points and all(curve.is_stand_in for curve in curves if curve.points):
             code = Code.ONLY_STAND_INS
         if any(curve.is_accepted for curve in curves):
             code = Code.ONLY_ACCEPTED
-        return Answer((Finding(code, value=points),), (0, 0), ())
+        return Answer((Finding(code, value=rejected),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
     findings = tuple(_findings(measured, judging, get_labels))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))

@@ -19,7 +19,15 @@ from benchsite.accounts.permissions import get_team, team_required
 from reports.compare.analysis.differences import differences, planned_differences
 from reports.compare.analysis.pairs import PairFinding, pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
-from reports.compare.curves import STATISTICS, Curve, collect_measured, collect_operations, collect_points, detect_kind
+from reports.compare.curves import (
+    STATISTICS,
+    Curve,
+    Standing,
+    collect_measured,
+    collect_operations,
+    collect_points,
+    detect_kind,
+)
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.overlay import choices as studies, overlays, published_missing
@@ -292,11 +300,12 @@ def list_uncounted(curves: Sequence[Curve]) -> Iterator[UncountedSide]:
     labels = get_labels(curves)
     for curve in curves:
         if curve.points and not curve.counted:
-            first = curve.points[0]
+            products = (point for point in curve.points if point.standing is not Standing.STAND_IN)
+            first = next(products, curve.points[0])
             yield UncountedSide(
                 label=labels.get(curve.sweep_id, curve.label),
                 reason=first.worst_finding or "".join(first.excluded[:1]),
-                stand_in="".join(curve.stand_ins[:1]),
+                stand_in="".join(curve.stand_ins[:1]) if curve.is_stand_in else "",
                 sweep_id=str(curve.sweep_id),
                 matrix_id=str(curve.matrix_id or ""),
                 is_mendable=bool(first.rejected) and not curve.progress.going,
