@@ -11,12 +11,19 @@ from django.template.loader import render_to_string
 from benchsite.core.formatting import TIMES
 from reports.compare.analysis.ceiling import Rung, ceiling
 from reports.compare.analysis.ratios import bound_sign
-from reports.compare.analysis.repeat_comparison import Outcome, compare_values, interval_text, times_text, widen
+from reports.compare.analysis.repeat_comparison import (
+    Outcome,
+    compare_values,
+    interval_text,
+    not_comparable,
+    times_text,
+    widen,
+)
 from reports.compare.analysis.scalability import score
 from reports.compare.curves import Setup
 from reports.compare.durability_costs import durability_costs
 from reports.compare.pages.answer_messages import plain_text
-from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.compare.pages.baseline_ratios import Judging, Ratio, against, throughput_ratio
 from reports.compare.pages.equal_load import equal_load
 from reports.compare.pages.tables import against_table, collect_verdicts
 from reports.sizing.analysis import nodes_by_measurement
@@ -52,6 +59,23 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
     assert "at 4 threads" in summary
     _, times, interval, outcome = against_table(rows, None, {}).rows[0]  # of ceilings
     assert (times, interval) == (None, None) and outcome.startswith(f"1.25{TIMES} [1.22, 1.28] at 4 threads; faster;")
+
+
+@pytest.mark.parametrize(
+    ("repeats", "stops", "word"),
+    [((1, 3), (), "too few runs"), ((1, 3), ("They differ.",), "not comparable"), ((2, 2), (), "inconclusive")],
+)
+def test_verdict_in_a_word_states_why_there_is_none(repeats, stops, word):
+    a, b = ([100.0] * number for number in repeats)
+    comparison = replace(compare_values(a, b, higher_is_better=True), low=None, high=None, needs_more=1)
+    comparison = replace(comparison, outcome=Outcome.INCONCLUSIVE)
+    if stops:
+        comparison = not_comparable(comparison, stops)
+    ratio = Ratio("throughput", comparison, "")
+
+    summary, _, _ = render_to_string("reports/compare/ratio.html", {"ratio": ratio}).partition("</summary>")
+
+    assert word in summary
 
 
 def test_leader_at_common_rung_may_have_the_lower_maximum():

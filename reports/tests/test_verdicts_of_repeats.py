@@ -49,10 +49,13 @@ def test_a_small_difference_is_equivalent_however_certain():
 def test_no_difference_found_states_what_would_not_show():
     comparison = compare([97.0, 103.0, 100.0], [99.0, 104.0, 97.0])
     assert comparison.outcome is Outcome.INCONCLUSIVE
-    hidden = max(1 - comparison.low, comparison.high - 1)
-    assert comparison.hidden_difference == hidden and comparison.reason.startswith("No difference was found: ")
+    hidden = comparison.high / comparison.ratio - 1
+    assert comparison.hidden_difference == pytest.approx(hidden) and comparison.reason.startswith(
+        "No difference was found: "
+    )
     assert float(hidden_text(hidden).removesuffix(" %")) >= 100 * hidden
     assert compare(FAST, SLOW).hidden_difference is None and compare([1.0], [1.0]).hidden_difference is None
+    assert replace(comparison, low=0.0).hidden_difference is None
 
 
 def test_the_threshold_itself_counts():

@@ -214,6 +214,12 @@ def test_other_sweeps_of_the_plan_can_be_chosen(client_in, crossed):
     assert f'<option value="{first.pk}" selected>' in html
 
 
+def test_one_sweep_on_both_sides_is_a_sentence(client_in, crossed):
+    sweep = crossed["fast", "always"]
+    html = shown(client_in, sweep.pk, sweep.pk)
+    assert "Both sides are the same run." in html and "slow · off" in html
+
+
 def test_runs_lead_to_it(client_in, pair):
     run = get_run(pair[0])
     html = client_in.get(reverse("run", args=[run.pk])).content.decode()

@@ -118,10 +118,13 @@ class Comparison:
 
     @property
     def hidden_difference(self) -> float | None:
-        """Where the interval holds 1: the smallest difference, as a share, that would have shown; else None."""
-        if self.low is None or self.high is None or not self.low <= 1 <= self.high or not math.isfinite(self.high):
+        """Where the interval holds 1: the smallest difference, as a share, that would have shown; else None.
+
+        Half of the interval's width: it would have excluded 1 had its centre lain further away than that.
+        """
+        if not self.low or self.high is None or not self.low <= 1 <= self.high or not math.isfinite(self.high):
             return None
-        return max(1 - self.low, self.high - 1)
+        return math.sqrt(self.high / self.low) - 1
 
     @property
     def level(self) -> float:

@@ -104,6 +104,13 @@ class Ratio:
         return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
 
     @property
+    def has_few_runs(self) -> bool:
+        """Whether there is no interval because a side has a single run, and not because the sides are not compared."""
+        if self.comparison is None or self.comparison.outcome is Outcome.NOT_COMPARABLE:
+            return False
+        return bool(self.counts) and min(self.comparison.n_a, self.comparison.n_b) < 2
+
+    @property
     def effects(self) -> str:
         """How far the repeats lie apart without a unit, for those who hold the pointer still; empty where unknown."""
         comparison = self.comparison

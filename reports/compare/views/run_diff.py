@@ -234,7 +234,8 @@ class Chosen:
 @team_required("GET")
 def why(request: HttpRequest) -> HttpResponseBase:
     chosen = choose_runs(request)
-    context: dict[str, object] = {"chosen": chosen}
+    # The choice of other sweeps names them even where the two runs are one.
+    context: dict[str, object] = {"chosen": chosen, "labels": get_labels(chosen.sweeps)}
     if chosen.a and chosen.b:
         sides = run_sides(chosen.a, chosen.b)
         floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
@@ -242,7 +243,6 @@ def why(request: HttpRequest) -> HttpResponseBase:
         ceilings = chosen.ceilings
         siblings = [curve for curve in chosen.sweeps if curve not in (ceilings or ())]
         context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=ceilings, siblings=siblings)
-        context["labels"] = get_labels(chosen.sweeps)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
         if ceilings:
             context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id)

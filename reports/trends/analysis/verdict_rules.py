@@ -164,7 +164,8 @@ class Judgement:
     verdict: Verdict
     metrics: tuple[MetricVerdict, ...]
     reasons: tuple[str, ...]  # the first says what was found
-    needs_more: int | None = None  # sessions that the shorter side lacks; None: nothing is lacking, or no number helps
+    # Sessions, or repeats of one plan, that the shorter side lacks; None: nothing is lacking, or no number helps.
+    needs_more: int | None = None
     flagged: bool = False
     certainty: str = ""  # a sentence: how sure the verdict is
 
@@ -359,13 +360,14 @@ def _build_certainty(
         return ONLY_ALIKE
     if State.FLAGGED in states:
         return NEW_JOB_DECIDES
+    comparison = judged[0].comparison
+    unit = _get_unit(comparison)
     undecided = more = ""
     if verdict is not Verdict.INCONCLUSIVE and State.INCONCLUSIVE in states:
         undecided = UNDECIDED_METRICS.format(metrics=_name_metrics(judged, State.INCONCLUSIVE, 1))
     if needs_more:
-        more = MORE_MAY_DECIDE.format(sessions=counted(needs_more, "more session"))
-    comparison = judged[0].comparison
-    new = counted(comparison.n_a, _get_unit(comparison))
+        more = MORE_MAY_DECIDE.format(repeats=counted(needs_more, f"more {unit}"))
+    new = counted(comparison.n_a, unit)
     return COMPARED.format(new=new, base=comparison.n_b, undecided=undecided, more=more)
 
 
