@@ -389,11 +389,12 @@ class Conductor:
         """From now on: this host, where it runs the servers, and the counters of servers that can be asked."""
         duration_s = self._expected_end - time.monotonic()
         clock = Clock(database_now().timestamp() - time.time())
-        if self._sampler is None and self.standing.process_ids:
+        servers = self.standing.process_ids if self._sampler is None else []
+        if servers:
             self._sampler = HostSampler(
                 service=os.getpid(),
                 registry=settings.GUARDED_DIR,
-                servers=self.standing.process_ids,
+                servers=servers,
                 duration_s=duration_s,
                 clock=clock,
             )
