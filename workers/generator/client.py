@@ -181,6 +181,7 @@ class Client:
         self.started_epoch_s: float | None = None
         self.running: Guarded | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
+        self.servers: list[int] = []  # the main processes of those under test on this host
         self.sampler: HostSampler | None = None
         self.guard: ProgressGuard | None = None
         self.failure: tuple[Reason, str] | None = None  # why a guard stops the process
@@ -203,6 +204,9 @@ class Client:
                 if created.exit_code or created.stopped_because:
                     return self._conclude(created)
 
+            # Before the start: it asks name servers and reads every process.
+            if self.order.get("samples_host"):
+                self.servers = self._find_servers()
             if self.is_go and not self._await_start():
                 return ClientResult(Reason.CLIENT_FAILED, "The run ended before go-ycsb was started.")
 
@@ -283,7 +287,7 @@ class Client:
             self.sampler = HostSampler(
                 service=os.getppid(),
                 registry=settings.GUARDED_DIR,
-                servers=self._find_servers(),
+                servers=self.servers,
                 duration_s=self.order["duration_s"],
                 clock=self.clock,
             )

@@ -39,7 +39,7 @@ from workers.probe.client_checks import THREADS
 from workers.probe.seed_list import SeedListError, read_seed_list
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
-from workers.provision.listeners import find_listener, find_servers, list_programs
+from workers.provision.listeners import find_listener, find_servers, list_connections_once, list_programs
 
 RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
@@ -320,7 +320,8 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _list_hidden_nodes(cluster: Cluster) -> list[Node]:
     """Those on this machine of which nothing tells which process their server is."""
     nodes = cluster.nodes.filter(machine__host_key=host_key())
-    return [node for node in nodes if not find_servers([(*split_address(node.address, 0), node.program)])]
+    connections = list_connections_once()
+    return [node for node in nodes if not find_servers([(*split_address(node.address, 0), node.program)], connections)]
 
 
 def _data_target(database: Database, system: System) -> str:

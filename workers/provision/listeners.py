@@ -5,8 +5,9 @@ import ipaddress
 import os
 import re
 import struct
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ LISTEN, ESTABLISHED = "0A", "01"
 CONTAINER_PROXY: Final = "docker-proxy"
 
 Address = tuple[str, int]
+Listing = Callable[[], Collection[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +40,41 @@ class _Socket:
 
 def find_listener(host: str, port: int) -> int | None:
     """The main process behind host:port; None where that is another machine, or nothing tells which process it is."""
-    return next(iter(_find_candidates(host, port, psutil.net_connections(kind="tcp"))), None)
+    return next(iter(_find_candidates(_resolve(host, port), port, list_connections_once())), None)
 
 
-def _find_candidates(host: str, port: int, connections: Collection[Any]) -> list[int]:
-    """The main processes that may be behind host:port: mostly one, in the order of their starts.
+def list_connections_once() -> Listing:
+    """Lists the connections of all processes when it is called first: that reads the files of each of them."""
+
+    @cache
+    def list_connections() -> Collection[Any]:
+        with contextlib.suppress(psutil.AccessDenied):  # macOS lists them to root alone.
+            return psutil.net_connections(kind="tcp")
+        return []
+
+    return list_connections
+
+
+def _resolve(host: str, port: int) -> list[IPAddress]:
+    """None of a name that cannot be resolved."""
+    with contextlib.suppress(AddressRefused):
+        return resolve(host, port)
+    return []
+
+
+def _find_candidates(addresses: Sequence[IPAddress], port: int, list_connections: Listing) -> list[int]:
+    """The main processes that may be behind the port there: mostly one, in the order of their starts.
 
     The kernel names the process of a socket to root and to the process's own user. Of another user's socket it names
     the user: that user's first process may be it, and others of the same program, unless the user is root. An address
     that is none of this machine's own may be that of a container here.
     """
-    try:
-        addresses = resolve(host, port)
-    except AddressRefused:
+    if not addresses:
         return []
     if not any(map(is_own_address, addresses)):
         return _find_main_processes(_find_in_containers(str(addresses[0]), port))[:1]
     pids = set()
-    for socket in connections:
+    for socket in list_connections():
         if socket.status != psutil.CONN_LISTEN or not socket.laddr or not socket.pid:
             continue
         # Nodes of a cluster on one machine may have one port, each at an address of its own.
@@ -85,29 +104,32 @@ def _accepts(listener: str, addresses: Collection[IPAddress]) -> bool:
     return address.is_unspecified or address in addresses
 
 
-def find_servers(nodes: Iterable[tuple[str, int, str]]) -> list[int]:
+def find_servers(nodes: Iterable[tuple[str, int, str]], list_connections: Listing | None = None) -> list[int]:
     """The main processes behind these addresses, each followed by those of this machine to which it forwards
     connections as a proxy. A node is host, port, and the name of its program, by which it is found where nothing else
     tells. Where nothing tells which of several processes belongs to which node, each node gets another one.
     """
     servers: dict[int, None] = {}
-    connections = psutil.net_connections(kind="tcp")  # once: it reads the files of every process
+    list_connections = list_connections or list_connections_once()
     for host, port, program in nodes:
-        proxies = _find_container_proxies(port)
-        candidates = _find_candidates(host, port, connections) or list(proxies) or _find_by_name(program, port)
+        addresses = _resolve(host, port)
+        proxies = _find_container_proxies(addresses, port)
+        candidates = _find_candidates(addresses, port, list_connections) or list(proxies)
+        if program and not candidates:
+            candidates = _find_by_name(program, port)
         free = [pid for pid in candidates if pid not in servers]
         if free:
-            servers |= dict.fromkeys([free[0], *_find_behind(free[0], port, proxies, connections)])
+            servers |= dict.fromkeys([free[0], *_find_behind(free[0], port, proxies, list_connections)])
     return list(servers)
 
 
-def _find_behind(listener: int, port: int, proxies: dict[int, Address], connections: Collection[Any]) -> list[int]:
+def _find_behind(listener: int, port: int, proxies: dict[int, Address], list_connections: Listing) -> list[int]:
     """The processes to which a proxy and its children forward what reaches this port."""
     forwarding = {listener, *proxies}
     with contextlib.suppress(psutil.Error):
         forwarding |= {child.pid for child in psutil.Process(listener).children(recursive=True)}
     targets = set(proxies.values())
-    for connection in connections:
+    for connection in list_connections():
         local, remote = connection.laddr, connection.raddr
         if connection.pid in forwarding and local and remote and local.port != port:
             targets.add((remote.ip, remote.port))
@@ -119,7 +141,7 @@ def _find_behind(listener: int, port: int, proxies: dict[int, Address], connecti
             is_connected = socket.state == ESTABLISHED and socket.user in users
             if is_connected and port not in (local_port, remote_port):
                 targets.add(socket.remote)
-    behind = (_find_candidates(*target, connections)[:1] for target in targets)
+    behind = (_find_candidates(_resolve(*target), target[1], list_connections)[:1] for target in targets)
     return sorted(set(chain.from_iterable(behind)) - forwarding)
 
 
@@ -155,9 +177,13 @@ def _find_users(port: int) -> set[int]:
     return users - {0, os.geteuid()}
 
 
-def _find_container_proxies(port: int) -> dict[int, Address]:
-    """Docker's proxies of this port: their command lines, which everybody reads, name the container's address."""
-    proxies = {}
+def _find_container_proxies(addresses: Collection[IPAddress], port: int) -> dict[int, Address]:
+    """Docker's proxies of this port, where one of the addresses is this machine's: their command lines, which everybody
+    reads, name the container's address.
+    """
+    proxies: dict[int, Address] = {}
+    if not any(map(is_own_address, addresses)):
+        return proxies
     for process in psutil.process_iter(["name", "cmdline"]):
         if process.info["name"] == CONTAINER_PROXY:
             words = process.info["cmdline"] or []

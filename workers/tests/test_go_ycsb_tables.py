@@ -40,9 +40,16 @@ def calls(tmp_path, settings, monkeypatch):
     monkeypatch.setattr(Client, "_await_start", await_start)
     monkeypatch.setattr(Client, "_report", lambda client, **fields: None)
 
-    def carry_out(phase, **properties):
+    def find_servers(nodes):
+        note("finds servers")
+        return []
+
+    monkeypatch.setattr(client_module, "find_servers", find_servers)
+
+    def carry_out(phase, *, samples_host=False, **properties):
         order = {"binding": "go-ycsb-1.0.3/pg", "phase": phase, "threads": 1, "duration_s": None, "deadline_s": 30}
-        claimed = {"order": {**order, "properties": properties}, "label": "test"}
+        order |= {"properties": properties, "samples_host": samples_host}
+        claimed = {"order": order, "label": "test"}
         site = SimpleNamespace(clock_offset_s=lambda *_: 0.0)
         reporter = SimpleNamespace(run_ended=False, starts_at=None)
         result = Client(site, claimed, SimpleNamespace(path=tmp_path), reporter).carry_out()
@@ -59,6 +66,11 @@ def test_first_client_creates_the_table_before_it_is_ready(calls):
 def test_other_clients_create_nothing(calls, order):
     phase, properties = order
     assert calls(phase, **properties)[1] == ["ready", ""]
+
+
+def test_servers_are_found_before_the_start(calls):
+    """It takes a while, in which the clients of other generators measure already."""
+    assert calls("measure", samples_host=True)[1] == ["finds servers", "ready", ""]
 
 
 def test_refused_table_ends_the_client(calls, tmp_path):

@@ -236,6 +236,16 @@ def test_finds_nothing_elsewhere():
     assert find_listener("127.0.0.1", port) is None
 
 
+def test_a_proxy_here_is_no_server_of_another_machine(monkeypatch):
+    """Of which no process here is listed, either."""
+    monkeypatch.setattr("psutil.net_connections", lambda kind: pytest.fail("listed"))
+    front = free_port()
+    options = ("-proto", "tcp", "-host-ip", "0.0.0.0", "-host-port", front)
+    with started(CONTAINER_PROXY, *options, "-container-ip", CONTAINER_ADDRESS, "-container-port", 6379):
+        assert find_servers([("10.255.0.1", front, ""), ("nowhere.invalid", front, "")]) == []
+        assert find_listener("10.255.0.1", front) is None
+
+
 def test_its_work_is_that_of_a_server(tmp_path):
     with server() as (port, _):
         pid = find_listener("127.0.0.1", port)
