@@ -148,6 +148,11 @@ def test_headline_and_certainty_are_short_and_plain(environment, sides):
         assert word not in judgement.reasons[0]
 
 
+def test_equal_values_are_the_same():
+    finding = judge([throughput((1000.0,), (1000.0,))], ALIKE)
+    assert "throughput the same" in finding.reasons[0]
+
+
 def test_a_gain_that_may_be_small_is_no_loss():
     finding = judge([throughput((1020.0, 1080.0, 1055.0, 1030.0, 1065.0), BASE)], ALIKE)
     assert finding.metrics[0].state is State.HELD and finding.verdict == Verdict.PASS
