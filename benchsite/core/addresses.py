@@ -193,9 +193,14 @@ def resolve(host: str, port: int, timeout_s: float = LOOKUP_TIMEOUT_S) -> list[I
         raise AddressRefused(f"{port} is no port: write one between 1 and 65535.")
     if _is_literal(host):
         return _read_addresses(host, _look_up(host, port))
+    return _look_up_in_time(host, port, timeout_s, start_lookup())
+
+
+def start_lookup() -> Callable[[], None]:
+    """Takes one of MAX_LOOKUPS; call the answer when the name server has answered. Raises LookupTimedOut."""
     if not _lookups.acquire(blocking=False):
         raise LookupTimedOut("This site waits for name servers: try again in half a minute, or write an IP address.")
-    return _look_up_in_time(host, port, timeout_s, _lookups.release)
+    return _lookups.release
 
 
 def _is_literal(host: str) -> bool:

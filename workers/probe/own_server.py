@@ -49,6 +49,8 @@ MEASURE_S = 10
 DEFAULT_RECORDS = 10_000
 NEW_MACHINE = ""
 MAX_NAME_LENGTH = 80
+# A record TXT states no more, as for drivers: anybody may have written it, and a person gives credentials and CAs.
+SEED_LIST_FIELDS = frozenset({"auth_source", "replica_set"})
 AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
 
 
@@ -102,11 +104,13 @@ class ServerForm(SignInForm):
         if read.is_dns_record:
             try:
                 values["address"], query = read_seed_list(values["address"])
-            except SeedListError as error:
+            except (AddressRefused, SeedListError) as error:
                 self.seed_list_problem = str(error)
                 return {**data}
             options, ignored = read_options(self.systems[values["system"]], query)
-            values, self.ignored = {**options, **values}, (*self.ignored, *ignored)
+            refused = sorted(options.keys() - SEED_LIST_FIELDS)
+            options = {field: options[field] for field in options.keys() & SEED_LIST_FIELDS}
+            values, self.ignored = {**options, **values}, (*self.ignored, *ignored, *refused)
         return {**data, **values}
 
     def clean_address(self) -> str:

@@ -1,13 +1,13 @@
 """The servers and options that a mongodb+srv:// name stands for, by its records SRV and TXT."""
 
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import Any, Final
 
-if TYPE_CHECKING:  # It takes a sixth of a second of each process that imports it, and few ask for such a name.
-    from dns.resolver import Resolver
+from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, start_lookup
 
 SERVICE: Final = "_mongodb._tcp."
-TIMEOUT_S: Final = 3.0  # of each of the two questions
 MAX_SERVERS: Final = 50
+MIN_LABELS: Final = 3  # of a name whose domain is what follows its first label: two, and the root
 
 
 class SeedListError(Exception):
@@ -17,32 +17,49 @@ class SeedListError(Exception):
 def read_seed_list(name: str) -> tuple[str, str]:
     """The servers as comma-separated host:port, and the options as of a URL; both may come from anybody's name server.
 
-    Raises SeedListError.
+    Raises SeedListError, and LookupTimedOut where too many wait for name servers.
     """
-    from dns.resolver import get_default_resolver
-
-    resolver = get_default_resolver()
-    servers = _ask(resolver, SERVICE + name, "SRV")[:MAX_SERVERS]
+    end = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
+    done = start_lookup()
+    try:
+        servers = _ask(SERVICE + name, "SRV", end)[:MAX_SERVERS]
+        texts = _ask(name, "TXT", end) if servers else []
+    finally:
+        done()
     if not servers:
         raise SeedListError(f"The name server states no record SRV {SERVICE}{name[:200]}.")
     # Name servers turn the order of equal records with each answer.
     servers.sort(key=lambda record: (record.target, record.port))
+    _refuse_other_domains(name, servers)
     hosts = [record.target.to_text(omit_final_dot=True).lower() for record in servers]
-    # As drivers do: whoever answers for the name may send clients to servers of its own domain alone.
-    domain = name.rstrip(".").lower().partition(".")[2]
-    outside = [host for host in hosts if not host.endswith(f".{domain}")]
-    if outside:
-        raise SeedListError(f"The record SRV of {name} names {outside[0]}, which is not of the domain {domain}.")
     addresses = ", ".join(f"{host}:{record.port}" for host, record in zip(hosts, servers, strict=True))
-    options = [b"".join(record.strings).decode(errors="replace") for record in _ask(resolver, name, "TXT")]
+    options = [b"".join(record.strings).decode(errors="replace") for record in texts]
     return addresses, options[0] if len(options) == 1 else ""
 
 
-def _ask(resolver: "Resolver", name: str, kind: str) -> list[Any]:
-    """The records; none where the name server has none or is silent."""
+def _refuse_other_domains(name: str, servers: list[Any]) -> None:
+    """As drivers do: whoever answers for the name may send clients to servers of its own domain alone. The domain of a
+    name of two labels would be a top-level one, with everybody's servers.
+    """
+    from dns.name import from_text
+
+    domain = from_text(name)
+    if len(domain.labels) > MIN_LABELS:
+        domain = domain.parent()
+    for target in (record.target for record in servers):
+        if target == domain or not target.is_subdomain(domain):
+            outside, inside = (host.to_text(omit_final_dot=True).lower() for host in (target, domain))
+            raise SeedListError(f"The record SRV of {name} names {outside}, which is not of the domain {inside}.")
+
+
+def _ask(name: str, kind: str, end: float) -> list[Any]:
+    """The records; none where the name server has none, is silent until `end`, or is not there."""
+    # It takes a sixth of a second of each process that imports it, and few ask for such a name.
     from dns.exception import DNSException
+    from dns.resolver import get_default_resolver
 
     try:
-        return list(resolver.resolve(name, kind, lifetime=TIMEOUT_S, search=False))
+        resolver = get_default_resolver()
+        return list(resolver.resolve(name, kind, lifetime=end - time.monotonic(), search=False))
     except (DNSException, UnicodeError):
         return []
