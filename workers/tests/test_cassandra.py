@@ -185,6 +185,15 @@ def test_named_nodes_count_where_they_answer(server: Server, monkeypatch: pytest
     assert ["127.0.0.2" in problems[0], "169.254.169.254" in problems[1]] == [True, True]
 
 
+@pytest.mark.parametrize(("data_centre", "number"), [("datacenter1", 1), ("elsewhere", 0)])
+def test_nodes_of_other_data_centres_are_not_listed(server: Server, data_centre: str, number: int):
+    spec = dataclasses.replace(server.spec, binding_properties={"cassandra.local_dc": data_centre})
+    administration = dataclasses.replace(server, spec=spec).administration
+    nodes = administration.list_nodes()
+    administration.close()
+    assert len(nodes) == number
+
+
 @pytest.mark.long
 def test_planned_stop_keeps_the_data_without_commit_log(manifest: Manifest, servers: Servers, tmp_path: Path):
     provisioner = servers("cassandra", "no-commitlog")

@@ -86,6 +86,21 @@ def test_cache_of_all_shards_is_counted(study_server: Server):
         assert read_counters().counts == {"cache_hits": 1400.0, "cache_misses": 600.0}
 
 
+@pytest.mark.parametrize(("arguments", "data"), [([], [0] * 8 + [-1, -1]), (["RESTRICTED"], [])])
+def test_survey_is_short_and_needs_no_list(manifest: Manifest, arguments: list[str], data: list[int]):
+    with mongo_stand_in(*arguments) as port:
+        spec = ServerSpec(deployment="crowd", system=SYSTEM, mode=SYSTEM.mode("w1-j"), address=f"127.0.0.1:{port}")
+        provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
+        administration = provisioner.start().administration
+        if data:
+            for number in range(10):
+                administration.create_table(f"orders{number}", ["field0"], "{}")
+        survey = administration.survey(TABLE)
+        provisioner.stop()
+
+    assert sorted(survey.data.values(), reverse=True) == data[:8]
+
+
 def test_shard_without_a_secondary_waits_for_no_copy(manifest: Manifest):
     with mongo_stand_in("PRIMARY,SECONDARY,ARBITER", "PRIMARY,ARBITER,RECOVERING") as port:
         spec = ServerSpec(deployment="lame", system=SYSTEM, mode=SYSTEM.mode("w2"), address=f"127.0.0.1:{port}")

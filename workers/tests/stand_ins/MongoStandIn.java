@@ -15,14 +15,17 @@ import de.bwaldvogel.mongo.wire.message.MongoMessage;
  * stdin. Its journal is stated as that of mongod is, and does not exist.
  *
  * <p>With the states of members as arguments, one shard each ("PRIMARY,SECONDARY,ARBITER"), it is a mongos: the
- * documents are its own, and each shard is a further server that answers what the primary of such a set does.
+ * documents are its own, and each shard is a further server that answers what the primary of such a set does. With "RESTRICTED", its user may not list collections.
  */
 public final class MongoStandIn {
     private static final Document JOURNAL = new Document("journalCommitInterval", 100).append("ok", 1.0);
 
     public static void main(String[] args) throws Exception {
         Map<String, Document> answers = Map.of("getParameter", JOURNAL);
-        if (args.length > 0) {
+        if (List.of(args).equals(List.of("RESTRICTED"))) {
+            Document refusal = new Document("ok", 0.0).append("code", 13).append("errmsg", "not authorized");
+            answers = Map.of("listCollections", refusal);
+        } else if (args.length > 0) {
             List<Document> shards = new ArrayList<>();
             for (String states : args) {
                 String host = "rs" + shards.size() + "/127.0.0.1:" + serve(shard(states.split(",")));

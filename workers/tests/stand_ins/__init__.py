@@ -18,7 +18,9 @@ PASSWORD = "pass"
 
 @contextmanager
 def mongo_stand_in(*shards: str) -> Iterator[int]:
-    """mongo-java-server; its port. `shards`: a mongos, with the states of each shard's members."""
+    """mongo-java-server; its port. `shards`: a mongos, with the states of each shard's members; or
+    "RESTRICTED", whose user may not list collections.
+    """
     pom = HERE / "mongo-java-server.xml"
     manifest = fetch_servers(ROOT / "var" / "servers", [pom.stem], {pom.stem: pom})[pom.stem]
     with _running([*map(str, manifest.jars)], "MongoStandIn.java", *shards) as (port,):

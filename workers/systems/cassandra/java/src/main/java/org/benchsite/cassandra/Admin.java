@@ -34,6 +34,7 @@ import com.datastax.oss.driver.api.core.metadata.Node;
 import com.datastax.oss.driver.api.core.metadata.NodeState;
 import com.datastax.oss.driver.api.core.servererrors.ReadFailureException;
 import com.datastax.oss.driver.api.core.servererrors.ReadTimeoutException;
+import com.datastax.oss.driver.api.core.servererrors.UnauthorizedException;
 import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.Failure;
 
@@ -104,10 +105,14 @@ public final class Admin extends AdminProgram {
     @Override
     protected Survey survey(String table) {
         Map<String, Long> partitions = new HashMap<>();
-        session.execute(SimpleStatement.newInstance(
-            "SELECT table_name, partitions_count FROM system.size_estimates WHERE keyspace_name = ?", keyspace)
-            .setConsistencyLevel(ConsistencyLevel.ONE))
-            .forEach(row -> partitions.merge(row.getString(0), row.getLong(1), Long::sum));
+        try {
+            session.execute(SimpleStatement.newInstance(
+                "SELECT table_name, partitions_count FROM system.size_estimates WHERE keyspace_name = ?", keyspace)
+                .setConsistencyLevel(ConsistencyLevel.ONE))
+                .forEach(row -> partitions.merge(row.getString(0), row.getLong(1), Long::sum));
+        } catch (UnauthorizedException e) {
+            // Every role may read the names of tables, and not every one the estimates.
+        }
         Survey survey = new Survey();
         session.execute(SimpleStatement.newInstance(
             "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", keyspace)).forEach(row -> {
@@ -192,16 +197,36 @@ public final class Admin extends AdminProgram {
         return topology;
     }
 
-    /** Those of system.peers, and the one that names them. */
+    /** Those of the clients' data centre: their driver refuses contact points of several. */
     @Override
     protected List<String> listNodes() {
+        String dataCentre = dataCentre();
         List<String> addresses = new ArrayList<>();
         for (Node node : nodes()) {
-            InetSocketAddress address = (InetSocketAddress) node.getEndPoint().resolve();
-            String host = address.getAddress().getHostAddress();
-            addresses.add((host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort());
+            if (dataCentre.equals(node.getDatacenter())) {
+                InetSocketAddress address = socketAddress(node);
+                String host = address.getAddress().getHostAddress();
+                addresses.add((host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort());
+            }
         }
         return addresses;
+    }
+
+    /** The one that clients are told, else that of the first contact point which is a node by this address. */
+    private String dataCentre() {
+        Map<InetSocketAddress, String> dataCentres = new HashMap<>();
+        nodes().forEach(node -> dataCentres.put(socketAddress(node), String.valueOf(node.getDatacenter())));
+        String dataCentre = address.properties.getOrDefault("cassandra.local_dc", "");
+        for (String host : address.hosts.split(",")) {
+            if (dataCentre.isEmpty()) {
+                dataCentre = dataCentres.getOrDefault(new InetSocketAddress(host.trim(), address.port), "");
+            }
+        }
+        return dataCentre;
+    }
+
+    private static InetSocketAddress socketAddress(Node node) {
+        return (InetSocketAddress) node.getEndPoint().resolve();
     }
 
     private Row keyspaceRow() {

@@ -38,6 +38,7 @@ public class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
     private static final String MARKER = "marker";
     private static final int KEYS_PER_COMMAND = 1000;
+    private static final int MAX_ESTIMATED = 8;
     private static final int DUPLICATE_KEY = 11_000;
     private static final String PAGES_REQUESTED = "pages requested from the cache";
     private static final String PAGES_READ = "pages read into cache";
@@ -250,7 +251,7 @@ public class Admin extends AdminProgram {
         return answer(admin, "hello", "").filter(hello -> "isdbgrid".equals(hello.getString("msg"))).isPresent();
     }
 
-    /** A user without the role clusterMonitor may not ask for connections. */
+    /** Users without the role clusterMonitor may not ask for connections, and some may not list collections. */
     @Override
     protected Survey survey(String table) {
         Survey survey = new Survey();
@@ -259,12 +260,20 @@ public class Admin extends AdminProgram {
             long used = ((Number) connections.get("current")).longValue();
             survey.limitConnections(used, used + ((Number) connections.get("available")).longValue());
         }
-        for (String name : database.listCollectionNames()) {
+        for (String name : listCollections()) {
             if (!List.of(table, MARKERS).contains(name) && !name.startsWith("system.")) {
-                survey.data.put(name, estimate(name));
+                survey.data.put(name, survey.data.size() < MAX_ESTIMATED ? estimate(name) : Survey.UNCOUNTED);
             }
         }
         return survey;
+    }
+
+    private List<String> listCollections() {
+        try {
+            return database.listCollectionNames().into(new ArrayList<>());
+        } catch (MongoCommandException e) {
+            return List.of();
+        }
     }
 
     /** By the collection's metadata, which a view does not have. */
