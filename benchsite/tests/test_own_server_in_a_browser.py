@@ -120,7 +120,7 @@ def test_walk_from_address_to_curve(page: Page, redis_server: Server):
     expect(page.get_by_label("Password")).to_have_value(redis_server.password)
     click("button", "Check the server")
     expect(page.get_by_text("precious")).to_be_visible(timeout=CHECK_TIMEOUT_MS)
-    expect(page.get_by_text("32 threads connected and read.").first).to_be_visible()
+    expect(page.get_by_text("32 threads each connected and read.").first).to_be_visible()
     expect(page.get_by_role("button", name="Measure the first curve")).to_have_count(0)
     click("button", "Allow it and check again")
     expect(page.get_by_text("One record was written, updated and deleted again.")).to_be_visible(

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from benchsite.accounts.models import Team
 from runs.checks.profile import PROFILES
 from runs.checks.team_thresholds import get_thresholds
-from runs.models import Run, Verdict
+from runs.models import Phase, Run, Verdict
 
 
 def find_min_window_s(team: Team | uuid.UUID, purpose: str) -> int:
@@ -24,7 +24,8 @@ def select_too_short(runs: QuerySet[Run], team: Team | uuid.UUID) -> QuerySet[Ru
     for purpose in PROFILES:
         if least_s := find_min_window_s(team, purpose):
             is_short |= Q(purpose=purpose, spec__window__min_measure_s__lt=least_s)
-    return runs.filter(is_short, verdict=Verdict.REJECT, verdict_override="", source=Run.Source.SCHEDULED)
+    measured = runs.filter(phase=Phase.MEASURE, source=Run.Source.SCHEDULED, excluded_reason="")
+    return measured.filter(is_short, verdict=Verdict.REJECT, verdict_override="")
 
 
 def is_too_short(run: Run) -> bool:

@@ -306,10 +306,9 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             is_primed = True
             load = _plan_load(plan, draft, data, position)
             load_counts[load.sweep.key] += 1
+            yield replace(load, repeat=load_counts[load.sweep.key], expected_s=load.expected_s + start_s)
             # The next run waits for the background work that a load leaves, at most as long as its settling.
-            expected_s = load.expected_s + start_s + plan.settle_s
-            yield replace(load, repeat=load_counts[load.sweep.key], expected_s=expected_s)
-            start_s = 0.0
+            start_s = float(plan.settle_s)
             loaded[station], load_positions[station] = identity, position
             position += 1
         if is_primed:

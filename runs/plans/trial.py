@@ -23,7 +23,7 @@ MEASURE_S = 10
 TRIAL: dict[str, Any] = {
     "purpose": Purpose.SMOKE, "repeats": 1, "looks": [], "bracket": False, "search": None, "stops_early": False,
     "faults": [], "load_policy": Matrix.LoadPolicy.LOAD, "warmup_s": 0, "min_measure_s": MEASURE_S,
-    "max_measure_s": MEASURE_S, "min_operations": 0,
+    "max_measure_s": MEASURE_S, "min_operations": 0, "settle_s": 0,
 }  # fmt: skip
 
 

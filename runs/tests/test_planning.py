@@ -5,6 +5,7 @@ from django.db.models import Count
 
 from runs.models import Cluster, Database, LoadGenerator, Node, Run, RunEvent, Sweep
 from runs.plans import PlanError, expand, preview, stored_plan, submit
+from runs.plans.messages import NO_BLOCKS
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -154,7 +155,7 @@ def test_preview_states_the_cost_of_other_orders(study):
     ],
 )
 def test_preview_warns_of_repeats_without_blocks(study, fields, warns):
-    assert any("share no blocks" in warning for warning in preview(stored_plan(study(**fields))).warnings) is warns
+    assert (NO_BLOCKS in preview(stored_plan(study(**fields))).warnings) is warns
 
 
 def test_it_names_both_numbers_when_threads_are_too_few(study):

@@ -366,8 +366,20 @@ class ImportForm(StatedTestForm):
         return StatedWorkload(id=str(chosen.pk), name=chosen.name, short_name=chosen.short_name, properties=properties)
 
     def metadata(self) -> list[RunMetadata]:
-        """One for each test with a selected run. Raises pydantic's ValidationError."""
-        return [self._describe_test(data, form.kept) for form, data in self.stated_tests]
+        """One for each curve with a selected run: tests of which the same is stated, and which nothing in their files
+        tells apart, are one. Raises pydantic's ValidationError.
+        """
+        curves: list[tuple[int, RunMetadata]] = []
+        for form, data in self.stated_tests:
+            position, stated = form.kept[0].number, self._describe_test(data, form.kept)
+            for other, curve in curves:
+                is_same = curve.model_copy(update={"runs": stated.runs}) == stated
+                if is_same and not self.sets.find_difference(position, other):
+                    curve.runs.extend(stated.runs)
+                    break
+            else:
+                curves.append((position, stated))
+        return [curve for _, curve in curves]
 
     def _describe_test(self, data: Mapping[str, Any], rows: Sequence[FoundRunForm]) -> RunMetadata:
         system, _, mode = data["mode"].partition(":")

@@ -174,6 +174,7 @@ class WorkloadFieldsForm(WorkloadForm):
             self.add_error("recordsize", LONG_FIELDS.format(count=count))
         else:
             cleaned["fieldlength"] = size // count
+            self.errors.pop("fieldlength", None)
 
     def clean_properties(self) -> dict[str, str]:
         properties: dict[str, str] = self.cleaned_data["properties"]

@@ -216,7 +216,8 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
 
 
 def _find_too_short(matrix: Matrix, runs: Iterable[Run]) -> TooShort | None:
-    rejected = select_too_short(rejected_runs(matrix).filter(reruns__isnull=True), matrix.team_id).count()
+    runs_of_plan = rejected_runs(matrix).filter(reruns__isnull=True, is_bracket=False)
+    rejected = select_too_short(runs_of_plan, matrix.team_id).count()
     if not rejected:
         return None
     min_window_s = find_min_window_s(matrix.team_id, matrix.purpose)

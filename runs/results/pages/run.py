@@ -224,7 +224,10 @@ def _count_arrivals(run: Run) -> Count | None:
     """What the clients of an open load counted until the run ended without a result; None of other loads."""
     if "open" not in run.spec["load"]:
         return None
-    clients = read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts"))
+    try:
+        clients = read_client_arrivals(run.client_runs.filter(group="").prefetch_related("artifacts"))
+    except OSError:  # A file that is missing or damaged is no reason to show no page.
+        return None
     if not clients:
         return None
     offered, started, dropped = (
