@@ -75,6 +75,7 @@ LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not dra
 
 # --- figures/overlay.py ---
 
+STUDY_WITHOUT_RESULT = "Nothing is drawn of {studies}: no number was printed of this mix and these records"
 STUDY_WITHOUT_LATENCY = (
     "Not in the latency figure: {studies}, which printed no {operation} {statistic} beside a throughput"
 )

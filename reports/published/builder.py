@@ -21,7 +21,7 @@ from reports.compare.pages.tables import Item, collect_verdicts, list_published,
 from reports.compare.queries import build_key, get_or_compute
 from reports.published import method
 from reports.published.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
-from reports.published.drafts import Draft, DraftFootnote
+from reports.published.drafts import MAX_HEADLINE, Draft, DraftFootnote
 from reports.published.figures import cells, frozen_figure
 from reports.published.messages import FOOTNOTE_WITHOUT_CELL, LICENCE_UNKNOWN
 from reports.published.queries.sources import SourceRun, source_runs
@@ -103,7 +103,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
     missing = [name for name in draft.items if name not in items]
     if missing:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
-    headline = render_text(material.answer)
+    headline = render_text(material.answer, MAX_HEADLINE)
     tables = [_freeze_table(item) for name, item in items.items() if item.table and name in names]
     problems += _add_footnotes(tables, draft.footnotes, items)
     runs = source_runs(material.curves)

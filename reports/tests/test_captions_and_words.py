@@ -1,11 +1,12 @@
 """The lines that figures and pages make by themselves."""
 
+import uuid
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from reports.compare.analysis.differences import differences
+from reports.compare.analysis.differences import differences, split_differences
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import MachineFacts, Progress, Setup, Standing, describe_durability
 from reports.compare.figures.captions import MAX_WORDS, caption, collect_notes, list_conditions, machine_sentence
@@ -172,6 +173,17 @@ def test_equal_sides_differ_in_nothing():
     # What is not measured yet makes no difference; another plan does.
     assert differences([curve(rungs=(2, 4)), curve(rungs=(2, 4), points=[point(2, 1.0)])]) == []
     assert [difference.label for difference in differences([curve(rungs=(2, 4)), curve(rungs=(2, 8))])] == ["ladder"]
+
+
+def test_workload_and_commit_are_planned_only_within_a_plan():
+    plan = uuid.uuid4()
+    first = curve(matrix_id=plan, commit="aaaa", branch="main")
+    second = curve(matrix_id=plan, commit="bbbb", branch="next", workload="B", points=[point(2, 1.0)])
+    planned, rest = split_differences([first, second], {})
+    assert [difference.label for difference in planned] == ["workload", "commit"]
+    assert [difference.label for difference in rest] == ["branch"]
+    planned, rest = split_differences([first, replace(second, matrix_id=None)], {})
+    assert planned == [] and {"workload", "commit", "branch"} <= {difference.label for difference in rest}
 
 
 def test_points_without_throughput_are_counted():

@@ -47,6 +47,7 @@ SPEC: dict[str, Any] = {
     "generators": [{"id": "g", "name": "g1", "machine": {**MACHINE, "id": "m2", "name": "two"}}],
     "load_policy": "load", "resets": {"rung": "keep"}, "priming": None,
 }  # fmt: skip
+PLAN = SimpleNamespace(name="plan")
 
 
 def side(label="A", changes=(), **fields) -> RunSide:
@@ -164,7 +165,7 @@ def test_the_stated_order():
     }  # fmt: skip
     rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
     assert named(side("B", everything, findings=(rejected,)), 0.5) == [
-        "Durability mode", "Threads", "A number that is not to be believed", "Another workload", "Version", "Settings",
+        "A number that is not to be believed", "Durability mode", "Another workload", "Threads", "Version", "Settings",
         "Hardware", "Data set against memory", "Clients", "What came before", "Window", "Also different",
     ]  # fmt: skip
 
@@ -180,9 +181,26 @@ def test_what_points_the_other_way_comes_last():
 
 def test_planned_differences_come_first():
     weaker = {"mode.record": MEMORY, "mode.slug": "off", "load.threads": 16, "database.version": "7.4"}
-    planned = find_causes(side("B", weaker), -0.5)
+    planned = find_causes(side("B", weaker, matrix=PLAN), -0.5, side(matrix=PLAN))
     assert [cause.title for cause in planned] == ["Threads", "Durability mode", "Version"]
     assert [cause.is_planned for cause in planned] == [True, True, False] and planned[1].against
+
+
+@pytest.mark.parametrize(
+    ("plans", "at_ceilings", "planned"),
+    [
+        ((PLAN, PLAN), False, {"Workload", "Commit", "Threads"}),
+        ((PLAN, PLAN), True, {"Workload", "Commit"}),
+        ((PLAN, SimpleNamespace(name="other")), False, set()),
+        ((None, None), False, set()),
+    ],
+)
+def test_only_sides_of_one_plan_have_planned_causes(plans, at_ceilings, planned):
+    changes = {"workload.name": "B", "load.threads": 16, "database.version": "7.4"}
+    a, b = side(matrix=plans[0], commit="aaaa"), side("B", changes, matrix=plans[1], commit="bbbb")
+    found = causes(run_pair(a, b), -0.3, at_ceilings=at_ceilings)
+    assert {cause.title for cause in found if cause.is_planned} == planned
+    assert {"Workload", "Commit", "Threads", "Version"} <= {cause.title for cause in found}
 
 
 def test_ceilings_are_at_threads_of_their_own():

@@ -122,6 +122,13 @@ def test_planned_differences_are_named_first(client_in, team):
     assert 'durability mode <span class="chip">planned</span>' in html
 
 
+def test_chosen_study_without_a_result_is_named(client_in, team):
+    study(team)
+    html = " ".join(page(client_in, "?v=1&published=columbia-2016").split())  # It printed loads alone.
+    assert "Nothing is drawn of Columbia 2016: no number was printed of this mix" in html
+    assert "Grey and hollow" not in html
+
+
 def test_every_figure_of_the_page_answers(client_in, team):
     study(team)
     for url in sources(page(client_in)):
@@ -191,7 +198,9 @@ def test_what_the_sides_differ_in_is_said(client_in, team):
     second = make_sweep(team=team, workload=make_workload(team=team, name="Workload B", short_name="B"))
     for sweep in (first, second):
         make_run(sweep)
-    assert "these sides differ in workload" in page(client_in, f"?sweep={first.pk}&sweep={second.pk}")
+    html = " ".join(page(client_in, f"?sweep={first.pk}&sweep={second.pk}").split())
+    assert re.search(r"<summary> ?These sides differ in [^<]*workload", html)
+    assert '<span class="chip">planned</span>' not in html
 
 
 def test_what_speaks_against_comparing_is_said(client_in, team):

@@ -1,10 +1,10 @@
 """Everything that differs between two runs, and what of it may have made their numbers differ.
 
-What a plan varies (database, durability mode, workload, load, commit) comes first, as planned. The rest is in the order
-of `RULES`, the most likely cause first: a number that is not to be believed comes before everything that may explain
-it; then what makes it another test; then what changes a database's speed most. What points the other way than the
-numbers do (the side that promises more was faster) explains nothing, and comes last. What no rule is about ends the
-list.
+What the plan of both varies (database, durability mode, workload, commit, load) comes first, as planned; uploaded runs
+have no plan, and the load of a ceiling is a result. The rest is in the order of `RULES`, the most likely cause first: a
+number that is not to be believed comes before everything that may explain it; then what makes it another test; then
+what changes a database's speed most. What points the other way than the numbers do (the side that promises more was
+faster) explains nothing, and comes last. What no rule is about ends the list.
 """
 
 import math
@@ -31,6 +31,9 @@ from runs.checks import CheckResult
 from runs.checks.facts import parse_number
 from runs.checks.pairs import waits_for
 
+# What a plan varies, by title; the load among the runs of its sweeps.
+PLAN_AXES: Final = frozenset({"Database", "Durability mode", "Workload", "Commit"})
+PLAN_LOADS: Final = frozenset({"Threads", "Target", "Client groups"})
 BUSY: Final = 0.80  # of a load generator's CPU, as V03 has it
 FAILED: Final = 0.001  # of the operations, as V07 has it
 # Facts of a machine of which more is faster.
@@ -69,7 +72,7 @@ class Cause:
     finding: CheckResult | None = None
     favours: int = 0  # 1 where it should make B faster, -1 where A, 0 where nobody can say
     against: bool = False  # the numbers point the other way
-    is_planned: bool = False  # a plan varies it
+    is_planned: bool = False  # the plan of both varies it
     steps: Sequence[Step] = ()  # its effect, where it was measured
 
 
@@ -99,11 +102,19 @@ def run_pair(a: RunSide, b: RunSide) -> RunPair:
     return RunPair(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)))
 
 
-def causes(sides: RunPair, change: float | None, steps: Mapping[str, Sequence[Step]] | None = None) -> list[Cause]:
+def causes(
+    sides: RunPair,
+    change: float | None,
+    steps: Mapping[str, Sequence[Step]] | None = None,
+    *,
+    at_ceilings: bool = False,
+) -> list[Cause]:
     """The planned ones first, then the most likely.
 
     `change` is B's throughput over A's, minus 1; None where it is not known. `steps` are measured effects, by title.
+    `at_ceilings` where each run stands for the ceiling of its sweep.
     """
+    planned = _list_planned(sides, at_ceilings=at_ceilings)
     unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
     covered = set(chain.from_iterable(cause.lines for cause in unjudged))
     way = 0
@@ -114,12 +125,22 @@ def causes(sides: RunPair, change: float | None, steps: Mapping[str, Sequence[St
         replace(
             cause,
             against=bool(cause.favours and way and cause.favours != way),
+            is_planned=cause.title in planned,
             steps=measured.get(cause.title, ()),
         )
         for cause in unjudged
     ]
     leftovers = _named(LEFTOVERS, [line for line in sides.lines if line not in covered and line.label not in IMPLIED])
     return [*sorted(judged, key=lambda cause: (not cause.is_planned, cause.against)), *leftovers]
+
+
+def _list_planned(sides: RunPair, *, at_ceilings: bool) -> frozenset[str]:
+    """The titles of what the plan of both sides varies between them; none of sides without a common plan."""
+    if sides.a.run.matrix is None or sides.a.run.matrix != sides.b.run.matrix:
+        return frozenset()
+    if at_ceilings:
+        return PLAN_AXES
+    return PLAN_AXES | PLAN_LOADS
 
 
 def _named(title: str, lines: Sequence[Line], *, favours: int = 0) -> Iterator[Cause]:
@@ -152,7 +173,7 @@ def _workload(sides: RunPair) -> Iterator[Cause]:
     lines = [line for line in sides.differing(title) if line.label in properties]
     name = sides.line(title, "workload")
     if name:
-        yield Cause("Workload", [name, *lines], is_planned=True)
+        yield Cause("Workload", [name, *lines])
     else:
         yield from _named("Another workload", lines)
     hottest = (sides.line(title, label) for label in (HOTTEST_PERCENT, HOTTEST_TEN))
@@ -161,16 +182,16 @@ def _workload(sides: RunPair) -> Iterator[Cause]:
 
 def _load(sides: RunPair) -> Iterator[Cause]:
     for line in sides.differing("Load"):
-        yield Cause(line.label.capitalize(), [line], is_planned=True)
+        yield Cause(line.label.capitalize(), [line])
 
 
 def _database(sides: RunPair) -> Iterator[Cause]:
     names = (sides.line("Database", label) for label in ("database", "system"))
     lines = [line for line in names if line]
     if lines:
-        yield Cause("Database", lines, is_planned=True)
+        yield Cause("Database", lines)
     if line := sides.line("Database", "commit"):
-        yield Cause("Commit", [line], is_planned=True)
+        yield Cause("Commit", [line])
 
 
 def _durability(sides: RunPair) -> Iterator[Cause]:
@@ -179,7 +200,7 @@ def _durability(sides: RunPair) -> Iterator[Cause]:
     line = sides.line(title, "mode")
     if modes[0] is None or modes[1] is None:
         if line:
-            yield Cause(title, [line], is_planned=True)
+            yield Cause(title, [line])
         return
     x, y = waits_for(modes[0]), waits_for(modes[1])
     if x == y and not line:
@@ -191,7 +212,7 @@ def _durability(sides: RunPair) -> Iterator[Cause]:
         lines += [other for other in sides.differing(title) if other is not line]
         keys = [durability_key(side.spec["mode"]["record"]) for side in (sides.a, sides.b)]
         favours = 1 if keys[0] < keys[1] else -1
-    yield Cause(title, lines, a=x, b=y, favours=favours, is_planned=True)
+    yield Cause(title, lines, a=x, b=y, favours=favours)
 
 
 def _version(sides: RunPair) -> Iterator[Cause]:

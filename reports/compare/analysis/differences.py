@@ -1,10 +1,10 @@
-"""What the sides of a comparison differ in: as planned (database, durability mode, load), and beside the plan."""
+"""What the sides of a comparison differ in: what a plan varies (database, mode, workload, commit), and the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from benchsite.core.formatting import percent, throughput
+from benchsite.core.formatting import percent
 from reports.compare.curves import Curve
 from reports.compare.messages import HOTTEST_KEYS, NO_OWN_SETTINGS, WHOLE_RUN
 from runs.ycsb.key_shares import KeyShares
@@ -87,18 +87,12 @@ def _properties(curve: Curve) -> str:
     )
 
 
-def _ceiling_load(curve: Curve) -> str:
-    if not curve.ceiling:
-        return UNKNOWN
-    if curve.ceiling.target_ops_s:
-        return throughput(curve.ceiling.target_ops_s)
-    return str(curve.ceiling.threads)
-
-
+# What a plan varies between its sweeps.
 PLANNED: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("database", lambda curve: curve.database_name),
     ("durability mode", lambda curve: curve.mode),
-    ("load of the ceiling (threads or target)", _ceiling_load),
+    ("workload", lambda curve: curve.workload),
+    ("commit", lambda curve: curve.commit or UNKNOWN),
 )
 # Looked at over all sides together.
 EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
@@ -143,10 +137,18 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
     return [difference for difference in known if difference]
 
 
-def planned_differences(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> list[Difference]:
-    """What a plan varies between the sides, and the load at which each reached its ceiling."""
+def split_differences(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> tuple[list[Difference], list[Difference]]:
+    """What the plan of all sides varies, and the rest; without a common plan nothing is planned."""
     rows = [_difference(label, curves, value, labels) for label, value in PLANNED]
-    return [difference for difference in rows if difference]
+    axes = [difference for difference in rows if difference]
+    rest = [difference for difference in differences(curves, labels) if difference not in axes]
+    if are_of_one_plan(curves):
+        return axes, rest
+    return [], axes + rest
+
+
+def are_of_one_plan(curves: Sequence[Curve]) -> bool:
+    return all(curve.same_plan(curves[0]) for curve in curves)
 
 
 def _difference(

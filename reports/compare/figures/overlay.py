@@ -8,7 +8,7 @@ from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures import points as marks
 from reports.compare.figures.layout import Frame, Trace, escaped, rounded, scatter
-from reports.compare.messages import STUDY_WITHOUT_LATENCY
+from reports.compare.messages import STUDY_WITHOUT_LATENCY, STUDY_WITHOUT_RESULT
 from reports.compare.printed_conditions import list_alike
 from runs.plans.studies import Fact, Overlay, Study, studies
 
@@ -104,6 +104,16 @@ def published_missing(published: Sequence[Published], operation: str, statistic:
     return STUDY_WITHOUT_LATENCY.format(
         studies=formatting.enumerated(studies), operation=operation, statistic=STATISTICS[statistic]
     )
+
+
+def build_absence_sentence(slugs: Collection[str], *, phase: str, curves: Sequence[Curve]) -> str:
+    """Which chosen studies printed nothing of the mix and records of any side; empty where each printed something."""
+    drawn = {study.slug for study, _ in list_overlays(slugs, phase=phase, curves=curves)}
+    absent = [study for study in studies() if study.slug in slugs and study.slug not in drawn]
+    if not absent:
+        return ""
+    names = dict.fromkeys(f"{study.organisation} {study.year}" for study in absent)
+    return STUDY_WITHOUT_RESULT.format(studies=formatting.enumerated(list(names)))
 
 
 def published_points(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:

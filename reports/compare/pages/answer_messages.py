@@ -80,6 +80,9 @@ def certainty(answer: Answer) -> str:
     return plain_text("compare/certainty.txt", answer=answer)
 
 
-def render_text(answer: Answer) -> str:
-    """All findings and their certainty, for one line of plain text."""
-    return " ".join(filter(None, [*map(sentence, answer.findings), certainty(answer)]))
+def render_text(answer: Answer, longest: int) -> str:
+    """The findings and their certainty as one line of plain text: as many as fit into its length."""
+    sure = certainty(answer)
+    findings = [sentence(finding) for finding in answer.findings]
+    lines = [" ".join(filter(None, [*findings[:n], sure])) for n in range(len(findings) + 1)]
+    return max((line for line in lines if len(line) <= longest), key=len, default="")

@@ -16,7 +16,7 @@ from django_htmx.http import push_url
 
 from benchsite.accounts.models import Team
 from benchsite.accounts.permissions import get_team, team_required
-from reports.compare.analysis.differences import differences, planned_differences
+from reports.compare.analysis.differences import are_of_one_plan, split_differences
 from reports.compare.analysis.pairs import PairFinding, pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import (
@@ -30,7 +30,7 @@ from reports.compare.curves import (
 )
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.latency import points_table
-from reports.compare.figures.overlay import choices as studies, overlays, published_missing
+from reports.compare.figures.overlay import build_absence_sentence, choices as studies, overlays, published_missing
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
 from reports.compare.pages.answer import Answer, find_answer
@@ -379,6 +379,7 @@ def build_context(
     equal = build_equal_load(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
+    planned, unplanned = split_differences(curves, get_labels(curves))
     places = 2
     if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves):
         places = 0
@@ -413,11 +414,12 @@ def build_context(
         "labels": get_labels(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
-        "published_missing": find_missing_studies(selection, curves),
+        **describe_studies(selection, curves),
         "max_loss": max_loss,
         "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
-        "planned": planned_differences(curves, get_labels(curves)),
-        "differences": differences(curves, get_labels(curves)) if len(curves) > 1 else [],
+        "of_one_plan": are_of_one_plan(curves),
+        "planned": planned,
+        "differences": unplanned,
         **verdicts,
         "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
         "findings": list(map(sentence, verdicts["answer"].findings)),
@@ -429,14 +431,19 @@ def build_context(
     }
 
 
-def find_missing_studies(selection: Selection, curves: Sequence[Curve]) -> str:
-    """Which of the chosen studies the latency figure lacks, and why."""
-    operations = shown_operations(selection, curves)
-    if not selection.published or not operations:
-        return ""
+def describe_studies(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
+    """Whether the chosen studies have a result here, and which of them the figures lack, and why."""
+    if not selection.published:
+        return {"has_published": False, "study_notes": []}
     phase = "load" if selection.phase == "load" else ""
-    published = overlays(selection.published, phase=phase, operations=operations, statistic=selection.statistic)
-    return published_missing(published, operations[0], selection.statistic)
+    operations = shown_operations(selection, curves)
+    published = overlays(
+        selection.published, phase=phase, operations=operations, statistic=selection.statistic, curves=curves
+    )
+    notes = [build_absence_sentence(selection.published, phase=phase, curves=curves)]
+    if operations:
+        notes.append(published_missing(published, operations[0], selection.statistic))
+    return {"has_published": bool(published), "study_notes": [note for note in notes if note]}
 
 
 def pinned(selection: Selection, comparison: Compared) -> Selection:

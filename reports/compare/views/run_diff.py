@@ -90,7 +90,7 @@ def why_page(
         "low_n": comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n,
         "metrics": list(_metrics(a.point, b.point)),
         "kinds": " and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
-        "causes": causes(sides, change, steps),
+        "causes": causes(sides, change, steps, at_ceilings=ceilings is not None),
         "differing": [group for group in groups if group.differing],
         "unclear": [line.label for line in unclear],  # known of one side only
         "alike": [group for group in groups if group.alike],
