@@ -363,9 +363,9 @@ def test_machines_and_purpose_limit_an_answer():
     assert certainty(answered) == "5 runs each, one machine, short demo."
     first, second = replace(answered.findings[0], workload="E"), replace(answered.findings[0], workload="F")
     several = replace(answered, findings=(first, second))
-    one = f"{sentence(first)} {certainty(answered)}"
+    headline = f"{sentence(first)} {certainty(answered)}"
     assert render_text(several, 600) == f"{sentence(first)} {sentence(second)} {certainty(answered)}"
-    assert render_text(several, len(one)) == one and render_text(several, 5) == ""
+    assert render_text(several, len(headline)) == headline and render_text(several, 5) == ""
     assert render_text(answered, 600).endswith("ops/s. 5 runs each, one machine, short demo.")
 
 

@@ -198,9 +198,9 @@ def test_planned_differences_come_first():
 def test_only_sides_of_one_plan_have_planned_causes(plans, at_ceilings, planned):
     changes = {"workload.name": "B", "load.threads": 16, "database.version": "7.4"}
     a, b = side(matrix=plans[0], commit="aaaa"), side("B", changes, matrix=plans[1], commit="bbbb")
-    found = causes(run_pair(a, b), -0.3, at_ceilings=at_ceilings)
-    assert {cause.title for cause in found if cause.is_planned} == planned
-    assert {"Workload", "Commit", "Threads", "Version"} <= {cause.title for cause in found}
+    listed = causes(run_pair(a, b), -0.3, at_ceilings=at_ceilings)
+    assert {cause.title for cause in listed if cause.is_planned} == planned
+    assert {"Workload", "Commit", "Threads", "Version"} <= {cause.title for cause in listed}
 
 
 def test_ceilings_are_at_threads_of_their_own():

@@ -96,8 +96,8 @@ class Axis:
         """Numbers on the axis' own scale with their texts."""
         if "tickvals" in self.layout:
             texts = self.layout.get("ticktext") or map(str, self.layout["tickvals"])
-            given = zip(map(self.number, self.layout["tickvals"]), texts, strict=False)
-            return [(number, text) for number, text in given if number is not None]
+            labelled = zip(map(self.number, self.layout["tickvals"]), texts, strict=False)
+            return [(number, text) for number, text in labelled if number is not None]
         if self.names:
             return [(float(place), name) for place, name in enumerate(self.names)]
 
