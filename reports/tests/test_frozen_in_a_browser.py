@@ -165,7 +165,7 @@ def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
     frozen = reader(java_script_enabled=False, offline=True)
     page = frozen.open(file.as_uri(), figures=0)
     assert page.locator("#ceilings img").evaluate("image => image.naturalWidth") == 1200
-    page.locator("#ceilings details summary").click()
+    page.locator("#ceilings details summary").get_by_text("Table").click()
     assert page.locator("#ceilings table tbody tr").count() == 3
 
 
@@ -175,7 +175,7 @@ def test_the_page_is_read_without_javascript(team, reader, live_server):
     page = reader(java_script_enabled=False).open(f"{live_server.url}/r/{get_token(report)}", figures=0)
     page.locator("#ceilings img").scroll_into_view_if_needed()
     assert page.locator("#ceilings img").is_visible()
-    page.locator("#latency details summary").click()
+    page.locator("#latency details summary").get_by_text("Table").click()
     assert page.locator("#latency table tbody tr").count() > 5
     assert page.get_by_role("link", name="One HTML file").is_visible()
 
