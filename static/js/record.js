@@ -8,7 +8,7 @@
     const bytes = number * UNITS[unit?.toLowerCase()];
     if (typed === length) size.value = "";
     else if (bytes && bytes % count.value === 0) length.value = bytes / count.value;
-    const whole = (count.value * length.value).toLocaleString("en");
+    const whole = String(count.value * length.value).replace(/\B(?=(\d{3})+$)/g, ",");
     set.querySelector("output").textContent = `${count.value} × ${length.value} B = ${whole} B`;
   }
   document.addEventListener("input", (event) => event.target.closest("[data-record]") && record(event.target.closest("[data-record]"), event.target));
