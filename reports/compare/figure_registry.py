@@ -106,6 +106,6 @@ def build_figure(name: str, curves: Sequence[Curve], selection: Selection, optio
     """
     mix = options.get("mix")
     sides = [curve for curve in curves if mix in (None, curve.workload)]
-    figure = PICTURES[name](selection.shown(sides), curves, selection, options)
+    figure = PICTURES[name](selection.select_visible(sides), curves, selection, options)
     figure.among = curves
     return figure

@@ -110,7 +110,7 @@ class Selection:
         """The chosen kind of latency; where none is, the one that these curves are read by."""
         return self.kind or detect_kind(curves)
 
-    def shown(self, curves: Sequence[Curve]) -> list[Curve]:
+    def select_visible(self, curves: Sequence[Curve]) -> list[Curve]:
         """The sides that are drawn: all of few, of many the chosen ones, else those with the highest ceilings."""
         if chosen := [curve for curve in curves if str(curve.sweep_id) in self.sides]:
             return chosen

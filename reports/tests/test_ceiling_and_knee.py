@@ -136,9 +136,9 @@ def test_rung_past_highest_throughput_shows_knee_is_reached():
 
 
 def test_point_is_the_geometric_mean_of_its_repeats_with_band():
-    found = spread([4.0, 1.0, 2.0, math.nan])
-    assert found is not None and (found.low, found.high, found.n) == (1.0, 4.0, 3)
-    assert found.geomean == pytest.approx(2.0)
+    repeats = spread([4.0, 1.0, 2.0, math.nan])
+    assert repeats is not None and (repeats.low, repeats.high, repeats.n) == (1.0, 4.0, 3)
+    assert repeats.geomean == pytest.approx(2.0)
     assert spread([math.nan]) is None and spread([0.0, 1000.0]).geomean == 500.0
 
 

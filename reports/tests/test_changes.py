@@ -70,20 +70,20 @@ def test_a_point_within_its_level_asks_for_nothing():
 
 def test_a_confirmed_change_begins_a_baseline_of_its_own():
     values = steps((1000, 30), (900, 8))
-    course = detect_changes(values, THROUGHPUT, kept=[30])
-    assert [(change.index, change.kept) for change in course.changes] == [(30, True)]
+    course = detect_changes(values, THROUGHPUT, confirmed=[30])
+    assert [(change.index, change.confirmed) for change in course.changes] == [(30, True)]
     assert course.too_short
     # Whatever comes after is compared with nothing before it: back at 1000 it is a change against 900.
-    later = detect_changes(steps((1000, 30), (900, 20), (1000, 20)), THROUGHPUT, kept=[30])
-    assert [(change.index, change.kept, change.better) for change in later.changes] == [
+    later = detect_changes(steps((1000, 30), (900, 20), (1000, 20)), THROUGHPUT, confirmed=[30])
+    assert [(change.index, change.confirmed, change.better) for change in later.changes] == [
         (30, True, False),
         (50, False, True),
     ]
 
 
 def test_a_confirmed_change_stays_where_nothing_is_found():
-    (change,) = detect_changes(steps((1000, 40)), THROUGHPUT, kept=[20]).changes
-    assert (change.index, change.kept, change.counts) == (20, True, True)
+    (change,) = detect_changes(steps((1000, 40)), THROUGHPUT, confirmed=[20]).changes
+    assert (change.index, change.confirmed, change.counts) == (20, True, True)
 
 
 def test_dismissed_change_is_shown_and_ends_no_level():

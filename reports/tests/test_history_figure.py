@@ -97,7 +97,7 @@ def test_a_decision_stays_when_its_run_is_left_out():
     runs[15] = Measured(at, runs[15].at, "000000f", "main", None, 800.0, standing=Standing.EXCLUDED)
     history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(at, "confirmed", "seen")])
     (change,) = history.changes
-    assert (change.index, change.state, change.change.kept) == (16, "confirmed", True)
+    assert (change.index, change.state, change.change.confirmed) == (16, "confirmed", True)
 
 
 def test_a_decision_on_a_run_of_another_branch_is_passed_over():

@@ -34,7 +34,7 @@ METRIC = re.compile(r"(?P<operation>[^\x00-\x20]{1,60}) (?P<kind>service|respons
 SHORT_COMMIT: Final = 10  # characters
 # States of `reports.models.ChangePoint`.
 FALSE: Final = "false"
-KEPT: Final = frozenset({"confirmed", "accepted"})
+CONFIRMED: Final = frozenset({"confirmed", "accepted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def build_history(
     course = analyse(
         [point.value for point in points if point.value is not None],
         metric.rule,
-        kept=[index for index, decision in decisions.items() if decision.state in KEPT],
+        confirmed=[index for index, decision in decisions.items() if decision.state in CONFIRMED],
         dismissed=[index for index, decision in decisions.items() if decision.state == FALSE],
     )
     return History(

@@ -287,9 +287,9 @@ def test_tests_of_which_the_same_is_stated_are_one_curve(client_in):
     filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
     threads = {f"run-{number}-threads": str(2**number) for number in range(4)}
 
-    kept = {f"run-{number}-keep": "on" for number in range(4)}
+    ticked = {f"run-{number}-keep": "on" for number in range(4)}
     stated = {"mode": "redis:always", "database": "Redis"}
-    response = client_in.post(f"/import/{upload.pk}/", filled | threads | kept | stated)
+    response = client_in.post(f"/import/{upload.pk}/", filled | threads | ticked | stated)
 
     assert response.status_code == 302, read_refusal(response)
     assert sorted(sweep.runs.count() for sweep in Sweep.objects.all()) == [2, 2]

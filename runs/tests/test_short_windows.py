@@ -116,7 +116,7 @@ def test_short_windows_are_not_measured_again(client_in, short, user):
     assert Run.objects.filter(rerun_of=disturbed).exists() and not Run.objects.filter(rerun_of=short).exists()
 
 
-def test_repetition_of_a_short_plan_is_warned_of(client_in, short):
+def test_warns_of_repeating_a_short_plan(client_in, short):
     page = get_text(client_in.get(reverse("matrix-repeat", args=[short.matrix_id])))
     assert "The check V05 will reject every run" in page and f"/matrices/new/?from={short.matrix_id}" in page
 

@@ -31,17 +31,17 @@ IGNORED = ("loadBalanced", "ca", "password", "ssl")
 @pytest.fixture
 def records() -> Iterator[Records]:
     """What the name server that the site asks has, by name and type."""
-    held: Records = {("_mongodb._tcp." + NAME, "SRV"): SERVERS}
+    records: Records = {("_mongodb._tcp." + NAME, "SRV"): SERVERS}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
         server.settimeout(0.1)
         ended = threading.Event()
-        thread = threading.Thread(target=serve, args=[server, held, ended])
+        thread = threading.Thread(target=serve, args=[server, records, ended])
         thread.start()
         resolver = dns.resolver.Resolver(configure=False)
         resolver.nameservers, resolver.port = ["127.0.0.1"], server.getsockname()[1]
         earlier, dns.resolver.default_resolver = dns.resolver.default_resolver, resolver
-        yield held
+        yield records
         dns.resolver.default_resolver = earlier
         ended.set()
         thread.join()

@@ -169,8 +169,8 @@ def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = 0
     if picture.name == "ceilings":
-        shown = selection.shown(curves)
-        published = overlays(selection.published, phase=selection.phase, curves=shown, among=curves)
-        height_px = CeilingsFigure(shown, published=published).height_px
+        visible = selection.select_visible(curves)
+        published = overlays(selection.published, phase=selection.phase, curves=visible, among=curves)
+        height_px = CeilingsFigure(visible, published=published).height_px
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

@@ -421,7 +421,9 @@ def build_context(
         "planned": planned,
         "differences": unplanned,
         **verdicts,
-        "sides": table_rows(curves, equal, verdicts.get("against"), state.shown(curves), selection.kind_for(curves)),
+        "sides": table_rows(
+            curves, equal, verdicts.get("against"), state.select_visible(curves), selection.kind_for(curves)
+        ),
         "findings": list(map(sentence, verdicts["answer"].findings)),
         "certainty": certainty(verdicts["answer"]),
         "differing_pair": find_differing_pair(verdicts["answer"], verdicts.get("against")),
@@ -505,7 +507,7 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     """How many sides are drawn, and the addresses with all and with the highest; None where there are few."""
     if len(curves) <= MAX_SHOWN:
         return None
-    shown = len(state.shown(curves))
+    shown = len(state.select_visible(curves))
     rows = reverse("compare-sides") + state.query()
     all_sides, few = (reverse("compare") + replace(state, sides=sides).query() for sides in ((ALL,), ()))
     return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few, "rows": rows}

@@ -46,7 +46,7 @@ class Change:
     p: float
     better: bool
     weak: bool = False  # seen, but too uncertain or too small to count
-    kept: bool = False  # a person confirmed or accepted it: it stays, whatever is measured later
+    confirmed: bool = False  # a person confirmed or accepted it: it stays, whatever is measured later
     dismissed: bool = False  # a person called it a false alarm
 
     @property
@@ -96,12 +96,12 @@ class Course:
 
 
 def detect_changes(
-    values: Sequence[float] | Floats, rule: Rule, *, kept: Collection[int] = (), dismissed: Collection[int] = ()
+    values: Sequence[float] | Floats, rule: Rule, *, confirmed: Collection[int] = (), dismissed: Collection[int] = ()
 ) -> Course:
     """The changes and levels of a series of finite values.
 
-    `kept` are indices at which a person confirmed or accepted a change: each begins a baseline of its own, and what
-    comes after is compared with nothing before it. `dismissed` are those of false alarms; they are matched to the
+    `confirmed` are indices at which a person confirmed or accepted a change: each begins a baseline of its own, and
+    what comes after is compared with nothing before it. `dismissed` are those of false alarms; they are matched to the
     nearest change within two points, for a change moves a little as points are added.
     """
     raw = np.asarray(values, dtype=float)
@@ -113,7 +113,7 @@ def detect_changes(
     scaled = raw
     if rule.logarithms:
         scaled = np.log(raw)
-    starts = [0, *sorted({index for index in kept if 0 < index < raw.size})]
+    starts = [0, *sorted({index for index in confirmed if 0 < index < raw.size})]
     strong, weak = _search(scaled, starts, rule)
     false_alarms = _match_false_alarms(strong, dismissed)
     # Levels begin where a person accepted one, and at every change that counts.
@@ -124,7 +124,7 @@ def detect_changes(
             changes.append(_build_change(split, rule, dismissed=True))
     for before, index, after in with_ends(level_starts[1:], raw.size):
         # Of the whole levels on both sides: the search compared parts of them.
-        changes.append(_build_change(compared(scaled, before, index, after), rule, kept=index in starts))
+        changes.append(_build_change(compared(scaled, before, index, after), rule, confirmed=index in starts))
 
     levels = tuple(_build_level(raw, start, stop, rule) for start, stop in pairwise([*level_starts, raw.size]))
     return Course(
@@ -191,13 +191,13 @@ def _is_strong(part: Floats, split: Split) -> bool:
 
 
 def _build_change(
-    split: Split, rule: Rule, *, weak: bool = False, kept: bool = False, dismissed: bool = False
+    split: Split, rule: Rule, *, weak: bool = False, confirmed: bool = False, dismissed: bool = False
 ) -> Change:
     before, after = split.before, split.after
     if rule.logarithms:
         before, after = math.exp(before), math.exp(after)
     better = (after > before) == rule.higher_is_better
-    return Change(split.index, before, after, split.p, better, weak=weak, kept=kept, dismissed=dismissed)
+    return Change(split.index, before, after, split.p, better, weak=weak, confirmed=confirmed, dismissed=dismissed)
 
 
 def _build_level(raw: Floats, start: int, stop: int, rule: Rule) -> Level:

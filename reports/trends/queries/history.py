@@ -155,12 +155,12 @@ def _read_notes(row: HistoryRow) -> list[Note]:
 
 
 def _detect_changes_once(
-    row: HistoryRow, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
+    row: HistoryRow, values: Sequence[float], rule: Rule, *, confirmed: Collection[int], dismissed: Collection[int]
 ) -> Course:
     """`detect_changes`, from the cache for the same numbers and decisions."""
     digest = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
-    key = build_key(row.team_id, "course", ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), digest)
-    return get_or_compute(key, Course, lambda: detect_changes(values, rule, kept=kept, dismissed=dismissed))
+    key = build_key(row.team_id, "course", ALGORITHM_VERSION, rule, sorted(confirmed), sorted(dismissed), digest)
+    return get_or_compute(key, Course, lambda: detect_changes(values, rule, confirmed=confirmed, dismissed=dismissed))
 
 
 # --- On what runs were measured ---
