@@ -11,9 +11,14 @@ TOKEN = "34IE6X9yxxoCXBU9kMV9Rw"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("page", ["home", "runs", "members", "reports", "databases", "matrices"])
+@pytest.mark.parametrize("page", ["home", "runs", "reports", "databases", "matrices"])
 def test_pages_of_a_team_are_for_whoever_asked(client_in, page):
     assert client_in.get(reverse(page)).headers["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.django_db
+def test_page_of_members_is_not_stored_for_its_new_link(client_in):
+    assert "no-store" in client_in.get(reverse("members")).headers["Cache-Control"]
 
 
 @pytest.mark.django_db
