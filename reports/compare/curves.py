@@ -378,6 +378,11 @@ class Curve:
         return tuple(point for point in self.points if point.counts)
 
     @property
+    def counted_by_threads(self) -> dict[int, Point]:
+        """The counted points without a target."""
+        return {point.threads: point for point in self.counted if not point.target_ops_s}
+
+    @property
     def is_stand_in(self) -> bool:
         """Whether it has points, and none of them is of the product."""
         return bool(self.points) and all(point.standing is Standing.STAND_IN for point in self.points)

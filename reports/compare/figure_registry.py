@@ -9,7 +9,7 @@ from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.figure import CurvesFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.loss import LossFigure
-from reports.compare.figures.overlay import list_rates, overlays
+from reports.compare.figures.overlay import list_rates, list_throughputs
 from reports.compare.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
 from reports.compare.figures.scalability import ScalabilityFigure
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
@@ -25,7 +25,7 @@ MAX_OPERATION: Final = 60
 
 def ceilings(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
     """How much each sweep sustains."""
-    published = overlays(selection.published, phase=selection.phase, curves=curves, among=among)
+    published = list_throughputs(selection.choose_overlays(curves, among))
     return CeilingsFigure(curves, highlight=selection.highlight, published=published)
 
 
@@ -46,14 +46,7 @@ def latency(curves: Sequence[Curve], among: Sequence[Curve], selection: Selectio
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
     )
-    printed = overlays(
-        selection.published,
-        phase=selection.phase,
-        operations=choice.operations,
-        statistic=choice.statistic,
-        curves=curves,
-        among=among,
-    )
+    printed = list_throughputs(selection.choose_overlays(curves, among), choice.operations, choice.statistic)
     return LatencyFigure(curves, choice, printed)
 
 
@@ -78,7 +71,7 @@ def over_time(curves: Sequence[Curve], among: Sequence[Curve], selection: Select
     """One operation of every sweep, in the run at its ceiling."""
     operation = selection.operation or "READ"
     series = series_at_ceilings(curves, operation, selection.kind_for(curves))
-    rates = list_rates(selection.published, operation, phase=selection.phase, curves=curves, among=among)
+    rates = list_rates(selection.choose_overlays(curves, among), operation)
     return SweepsOverTimeFigure(curves, series, operation=operation, highlight=selection.highlight, published=rates)
 
 
@@ -86,7 +79,7 @@ def scalability(
     curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options
 ) -> CurvesFigure:
     """The ceilings of clusters of several sizes."""
-    published = overlays(selection.published, phase=selection.phase, curves=curves, among=among)
+    published = list_throughputs(selection.choose_overlays(curves, among))
     return ScalabilityFigure(curves, highlight=selection.highlight, published=published)
 
 

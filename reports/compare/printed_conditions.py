@@ -1,12 +1,11 @@
 """Which sides were measured under the conditions of a number that a study printed, and what they did of it. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from reports.compare.curves import COMPOSITE, Curve, Point
-from runs.checks.facts import parse_number
 from runs.plans.studies import Fact, Study
-from runs.ycsb.properties import DISTRIBUTION, PROPORTIONS
+from runs.ycsb.properties import DISTRIBUTION, read_shares
 
 MAX_DIFFERENCE_PERCENT: Final = 0.5
 
@@ -71,13 +70,6 @@ def _has_mix(fact: Fact, curve: Curve) -> bool:
     if not fact.reads_percent or "readproportion" not in properties:
         return True
     reads = float(fact.reads_percent)
-    shares = _compute_shares(properties)
-    difference = max(abs(shares["readproportion"] - reads), abs(shares["updateproportion"] - (100 - reads)))
-    return difference <= MAX_DIFFERENCE_PERCENT
-
-
-def _compute_shares(properties: Mapping[str, str]) -> dict[str, float]:
-    """Of each proportion, in percent of all."""
-    weights = {name: parse_number(properties.get(name)) or 0.0 for name in PROPORTIONS}
-    total = sum(weights.values()) or 1.0
-    return {name: 100 * weight / total for name, weight in weights.items()}
+    shares = read_shares(properties)
+    expected = {"READ": reads, "UPDATE": 100 - reads}
+    return all(abs(100 * shares.get(name, 0.0) - share) <= MAX_DIFFERENCE_PERCENT for name, share in expected.items())

@@ -17,6 +17,7 @@ from reports.compare.analysis.comparability import VARIES
 from reports.compare.curves import STATISTICS, Curve, detect_kind
 from reports.compare.figures.latency import SCALES
 from reports.compare.figures.latency_points import Choice
+from reports.compare.figures.overlay import StudyOverlay, choose_overlays
 from reports.compare.messages import LEFT_OUT, NO_CHOICE, NO_OPERATION, TOO_MANY_VALUES
 from runs.identifiers import parse_uuid
 
@@ -121,6 +122,10 @@ class Selection:
     def choice(self, operation: str, curves: Sequence[Curve]) -> Choice:
         """The choice for the latency figure of one operation."""
         return Choice(operation, self.statistic, self.kind_for(curves), self.scale, self.highlight)
+
+    def choose_overlays(self, curves: Sequence[Curve], among: Sequence[Curve] = ()) -> list[StudyOverlay]:
+        """What the chosen studies printed of the mix and records of the curves, told apart `among` all of the page."""
+        return choose_overlays(self.published, self.phase, curves, among)
 
     def facet(self, name: str) -> tuple[str, ...]:
         """The chosen values of one of the facets."""

@@ -6,6 +6,7 @@ A cost or a ratio needs two bracketed ceilings whose repeats decide; what is a b
 import datetime as dt
 from dataclasses import replace
 from itertools import chain
+from uuid import uuid4
 
 import pytest
 
@@ -316,7 +317,7 @@ def test_every_kind_of_finding_and_doubt_has_an_example():
 def test_long_names_leave_at_most_20_words(code, bound, is_of_one_database):
     database = "A database of a very long name which somebody chose to tell {} from the others"
     sides = tuple(
-        Side(name, f"mode {number} of many words", f"{name} · mode {number} of many words", 12_345.0, bound)
+        Side(name, f"mode {number} of many words", f"{name} · mode {number} of many words", 12_345.0, bound, uuid4())
         for number in range(5)
         for name in [database.format(0 if is_of_one_database else number)]
     )

@@ -15,7 +15,7 @@ from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.loss import LossFigure
-from reports.compare.figures.overlay import overlays
+from reports.compare.figures.overlay import choose_overlays, list_throughputs
 from reports.compare.figures.percentiles import PercentilesFigure, SweepsPercentilesFigure
 from reports.compare.figures.run_series import Event, RunSeriesFigure, Window
 from reports.compare.figures.scalability import ScalabilityFigure
@@ -213,9 +213,11 @@ DOUBTFUL = [
     for mode in ("off", "always")
 ]
 FIGURES = {
-    "ceilings": CeilingsFigure(DOUBTFUL, published=overlays(("thumbtack-2013",))),
+    "ceilings": CeilingsFigure(DOUBTFUL, published=list_throughputs(choose_overlays(("thumbtack-2013",)))),
     "ladder": LadderFigure(DOUBTFUL),
-    "latency": LatencyFigure(DOUBTFUL, Choice(load_ops_s=1e6, zoom=True), overlays(("thumbtack-2013",))),
+    "latency": LatencyFigure(
+        DOUBTFUL, Choice(load_ops_s=1e6, zoom=True), list_throughputs(choose_overlays(("thumbtack-2013",)))
+    ),
     "loss": LossFigure(DOUBTFUL),
     "percentiles of a run": PercentilesFigure.of("run", DOUBTFUL[0].points[0]),
     "percentiles": SweepsPercentilesFigure(DOUBTFUL),

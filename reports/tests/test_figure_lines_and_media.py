@@ -11,10 +11,9 @@ from reports.compare.analysis.points import Spread
 from reports.compare.curves import LeftOut, Standing
 from reports.compare.figures.ceilings import CeilingsFigure, best_sentence, build_bars, find_best
 from reports.compare.figures.export_size import scaled
-from reports.compare.figures.labels import coordinate
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
-from reports.compare.figures.layout import Frame
+from reports.compare.figures.layout import Frame, coordinate
 from reports.compare.figures.overlay import NAMED, Published
 from reports.compare.figures.theme import DARK, LIGHT, PAPER, looks
 from reports.tests.curves import DISK, MEMORY, curve, operation, point

@@ -6,7 +6,7 @@ from reports.compare.curves import Setup
 from reports.compare.figure_registry import build_figure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
-from reports.compare.figures.overlay import NAMED, list_rates, overlays, published_missing
+from reports.compare.figures.overlay import NAMED, choose_overlays, list_rates, list_throughputs, published_missing
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
 from reports.compare.pages.charts import ceilings_picture, picture_link
 from reports.compare.selection import Selection
@@ -26,11 +26,11 @@ def make_side(reads, distribution, records, nodes=None, **changes):
 
 
 def list_labels(slug, *curves, among=()):
-    return [result.label for result in overlays([slug], curves=curves, among=among)]
+    return [result.label for result in list_throughputs(choose_overlays([slug], curves=curves, among=among))]
 
 
 def test_overlays_are_throughputs_and_say_what_they_are():
-    published = overlays(["aerospike-2017"])
+    published = list_throughputs(choose_overlays(["aerospike-2017"]))
     assert [(overlay.throughput_ops_s, overlay.latency_us) for overlay in published] == [
         (820_000, 300.0),
         (103_600, 21_860.0),
@@ -43,30 +43,32 @@ def test_overlays_are_throughputs_and_say_what_they_are():
 
 
 def test_a_latency_is_laid_only_over_its_own_kind():
-    assert [overlay.latency_us for overlay in overlays(["vari-2013"], operations=["READ"], statistic="mean")] == [
+    assert [overlay.latency_us for overlay in list_throughputs(choose_overlays(["vari-2013"]), ["READ"], "mean")] == [
         400.0,
         401.87,
         None,
     ]
-    assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operations=["READ"], statistic="p99"))
-    assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operations=["UPDATE"], statistic="mean"))
+    assert not any(overlay.latency_us for overlay in list_throughputs(choose_overlays(["vari-2013"]), ["READ"], "p99"))
+    assert not any(
+        overlay.latency_us for overlay in list_throughputs(choose_overlays(["vari-2013"]), ["UPDATE"], "mean")
+    )
 
 
 def test_missing_study_says_why_it_has_no_point():
-    chosen = overlays(["vari-2013", "thumbtack-2014"], operations=["READ"], statistic="mean")
+    chosen = list_throughputs(choose_overlays(["vari-2013", "thumbtack-2014"]), ["READ"], "mean")
     sentence = published_missing(chosen, "READ", "mean")
     assert sentence == ("Not in the latency figure: Thumbtack 2014, which printed no READ mean beside a throughput")
     assert sentence in LatencyFigure([curve()], Choice(statistic="mean"), chosen).caption
-    assert published_missing(overlays(["vari-2013"], operations=["READ"], statistic="mean"), "READ", "mean") == ""
+    assert published_missing(list_throughputs(choose_overlays(["vari-2013"]), ["READ"], "mean"), "READ", "mean") == ""
 
 
 def test_load_overlays_are_loads_and_unknown_study_has_none():
-    assert not overlays(["columbia-2016"]) and len(overlays(["columbia-2016"], phase="load")) == 3
-    assert not overlays(["nobody-1999", ""])
+    assert not choose_overlays(["columbia-2016"]) and len(choose_overlays(["columbia-2016"], "load")) == 3
+    assert not choose_overlays(["nobody-1999", ""])
 
 
 def test_a_disputed_number_is_disputed_in_the_overlay_too():
-    published = {overlay.label: overlay for overlay in overlays(["thumbtack-2014"])}
+    published = {overlay.label: overlay for overlay in list_throughputs(choose_overlays(["thumbtack-2014"]))}
     assert "107.89 %" in published["Couchbase, 8 nodes, 95/5"].disputed
     assert not published["MongoDB, 8 nodes, 95/5"].disputed
     assert all(overlay.latency_us is None for overlay in published.values())
@@ -147,7 +149,7 @@ def test_scalability_stays_linear_beside_near_numbers():
 
 def test_rates_over_time_stand_beside_the_printed_rate():
     side = make_side(50, "uniform", 1_000_000_000)
-    rates = list_rates(["aerospike-2017"], "UPDATE", phase="", curves=[side], among=[side])
+    rates = list_rates(choose_overlays(["aerospike-2017"], "", [side]), "UPDATE")
 
     figure = SweepsOverTimeFigure([side], {side.sweep_id: series(10.0, 30.0)}, operation="UPDATE", published=rates)
 
@@ -157,4 +159,4 @@ def test_rates_over_time_stand_beside_the_printed_rate():
         ("published, not comparable: Couchbase, 1 billion uniform", [0, 1.0], [51_800] * 2),
     ]
     assert drawn["layout"]["yaxis"]["type"] == "log"
-    assert [rate.throughput_ops_s for rate in list_rates(["vari-2013"], "READ", phase="", curves=[], among=[])] == []
+    assert list_rates(choose_overlays(["vari-2013"], "", []), "READ") == []

@@ -15,7 +15,7 @@ from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.loss import LossFigure
-from reports.compare.figures.overlay import overlays
+from reports.compare.figures.overlay import choose_overlays, list_throughputs
 from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
 from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
 from reports.compare.figures.theme import DARK, LIGHT, PAPER
@@ -195,7 +195,7 @@ def test_a_wide_interval_is_cut_and_its_end_is_stated():
 
 def test_own_bars_begin_on_the_axis_beside_published_numbers():
     measured = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
-    printed = overlays(("thumbtack-2013",))
+    printed = list_throughputs(choose_overlays(("thumbtack-2013",)))
     drawn = CeilingsFigure([curve(points=[measured])], published=printed).draw(FRAMES[0])
     value = drawn["layout"]["xaxis"]
     bar = drawn["data"][0]

@@ -9,7 +9,6 @@ from runs.catalog import recognise
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.ycsb.grouping import name_family
 from runs.ycsb.operation import COMPOSITE
-from runs.ycsb.properties import PROPORTIONS, proportions
 
 # An operation's share of all may be off by as much as V08 rejects in a window, or by so many standard deviations.
 MAX_SHARE_OFF: Final = 0.05
@@ -26,14 +25,16 @@ class RunSets:
         self.systems = [find_system(run) for run in self.runs]
         self.counts = [count_operations(run) for run in self.runs]
 
-    def differ(self, position: int, other: int) -> bool:
-        """Whether program, system or workload say that these cannot be runs of one test."""
+    def find_difference(self, position: int, other: int) -> str:
+        """By what these cannot be runs of one test: `program`, `system` or `workload`; empty where nothing says so."""
         if self.families[position] != self.families[other]:
-            return True
+            return "program"
         systems = self.systems[position], self.systems[other]
         if all(systems) and systems[0] != systems[1]:
-            return True
-        return self.differs_from(position, get_shares(self.counts[other]))
+            return "system"
+        if self.differs_from(position, get_shares(self.counts[other])):
+            return "workload"
+        return ""
 
     def differs_from(self, position: int, shares: Mapping[str, float]) -> bool:
         """Whether the operations of the run are not those of a workload with these shares; empty: not known."""
@@ -51,7 +52,7 @@ class RunSets:
 
     def belong_together(self, position: int, other: int) -> bool:
         """Whether there is a reason to take both for runs of one test, and none against it."""
-        if self.differ(position, other):
+        if self.find_difference(position, other):
             return False
         names, other_names = _list_names(self.runs[position]), _list_names(self.runs[other])
         if not set(names).isdisjoint(other_names):
@@ -117,16 +118,6 @@ def get_shares(counts: Mapping[str, int]) -> dict[str, float]:
     """Each operation's share of all."""
     total = sum(counts.values())
     return {operation: count / total for operation, count in counts.items()}
-
-
-def read_shares(properties: Mapping[str, str]) -> dict[str, float]:
-    """The shares that properties ask for; empty where they name none."""
-    if not any(name in properties for name in PROPORTIONS):
-        return {}
-    try:
-        return proportions(properties)
-    except ValueError:  # of a file: nobody has checked it
-        return {}
 
 
 def list_shares(shares: Mapping[str, float]) -> str:

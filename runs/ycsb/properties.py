@@ -434,6 +434,16 @@ def proportions(properties: Mapping[str, str]) -> dict[str, float]:
     return {operation: weight / total for operation, weight in weights.items() if weight > 0}
 
 
+def read_shares(properties: Mapping[str, str]) -> dict[str, float]:
+    """The shares that unchecked properties ask for; empty where they name none."""
+    if not any(name in properties for name in PROPORTIONS):
+        return {}
+    try:
+        return proportions(properties)
+    except ValueError:
+        return {}
+
+
 def inserts(properties: Mapping[str, str]) -> bool:
     """Whether any of the checked workload's operations add records."""
     return float(properties.get("insertproportion", "0")) > 0

@@ -15,6 +15,7 @@ from typing import Final
 
 from benchsite.core.formatting import THIN
 from reports.compare.analysis.comparability import NO_MIX
+from reports.compare.analysis.differences import PLANNED
 from reports.compare.analysis.run_sides import (
     HOTTEST_PERCENT,
     HOTTEST_TEN,
@@ -32,7 +33,7 @@ from runs.checks.facts import parse_number
 from runs.checks.pairs import waits_for
 
 # What a plan varies, by title; the load among the runs of its sweeps.
-PLAN_AXES: Final = frozenset({"Database", "Durability mode", "Workload", "Commit"})
+PLAN_AXES: Final = frozenset(label.capitalize() for label in PLANNED)
 PLAN_LOADS: Final = frozenset({"Threads", "Target", "Client groups"})
 BUSY: Final = 0.80  # of a load generator's CPU, as V03 has it
 FAILED: Final = 0.001  # of the operations, as V07 has it

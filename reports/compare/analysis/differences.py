@@ -87,43 +87,44 @@ def _properties(curve: Curve) -> str:
     )
 
 
+Read = Callable[[Curve], str]
 # What a plan varies between its sweeps.
-PLANNED: tuple[tuple[str, Callable[[Curve], str]], ...] = (
-    ("database", lambda curve: curve.database_name),
-    ("durability mode", lambda curve: curve.mode),
-    ("workload", lambda curve: curve.workload),
-    ("commit", lambda curve: curve.commit or UNKNOWN),
-)
+PLANNED: Mapping[str, Read] = {
+    "database": lambda curve: curve.database_name,
+    "durability mode": lambda curve: curve.mode,
+    "workload": lambda curve: curve.workload,
+    "commit": lambda curve: curve.commit or UNKNOWN,
+}
 # Looked at over all sides together.
-EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
-    ("workload", lambda curve: curve.workload),
-    ("data set", _data_set),
-    ("ladder", _rungs),
-    ("client groups", _groups),
-    ("measured window", _window),
-    ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})"),
-    ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN),
-    ("replication factor", lambda curve: str(curve.setup.replication_factor or UNKNOWN)),
-    ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}"),
-    ("commit", lambda curve: curve.commit or UNKNOWN),
-    ("branch", lambda curve: curve.branch or UNKNOWN),
-    ("build", lambda curve: curve.build or UNKNOWN),
-    ("label", lambda curve: ", ".join(curve.tags) or "none"),
-    ("purpose", lambda curve: curve.purpose),
-    ("how it was run", lambda curve: SOURCE_SAYS[curve.source]),
-)
+EVERYWHERE: Mapping[str, Read] = {
+    "workload": PLANNED["workload"],
+    "data set": _data_set,
+    "ladder": _rungs,
+    "client groups": _groups,
+    "measured window": _window,
+    "clients": lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})",
+    "cluster": lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN,
+    "replication factor": lambda curve: str(curve.setup.replication_factor or UNKNOWN),
+    "YCSB": lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}",
+    "commit": PLANNED["commit"],
+    "branch": lambda curve: curve.branch or UNKNOWN,
+    "build": lambda curve: curve.build or UNKNOWN,
+    "label": lambda curve: ", ".join(curve.tags) or "none",
+    "purpose": lambda curve: curve.purpose,
+    "how it was run": lambda curve: SOURCE_SAYS[curve.source],
+}
 # Looked at among the sides of one system only: another system has others by nature.
-WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
-    ("version", lambda curve: curve.setup.version or UNKNOWN),
-    ("settings", _settings),
-    ("binding", lambda curve: curve.setup.client_digest[:12] or UNKNOWN),
-)
+WITHIN_A_SYSTEM: Mapping[str, Read] = {
+    "version": lambda curve: curve.setup.version or UNKNOWN,
+    "settings": _settings,
+    "binding": lambda curve: curve.setup.client_digest[:12] or UNKNOWN,
+}
 
 
 def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[Difference]:
     """In the order of how much they matter; empty for fewer than two sides. `labels`: what the sides are called."""
     names = labels or {}
-    known = [_difference(label, curves, value, names) for label, value in EVERYWHERE]
+    known = [_difference(label, curves, value, names) for label, value in EVERYWHERE.items()]
     if known[0] is None:  # the workloads' names are the same
         known.insert(0, _difference("workload properties", curves, _properties, names))
     if not have_close_key_shares([_get_key_shares(curve) for curve in curves]):
@@ -131,7 +132,8 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
     for system in sorted({curve.system for curve in curves}):
         same = [curve for curve in curves if curve.system == system]
         known += [
-            _difference(f"{label} of {same[0].system_name}", same, value, names) for label, value in WITHIN_A_SYSTEM
+            _difference(f"{label} of {same[0].system_name}", same, value, names)
+            for label, value in WITHIN_A_SYSTEM.items()
         ]
 
     return [difference for difference in known if difference]
@@ -139,7 +141,7 @@ def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = Non
 
 def split_differences(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> tuple[list[Difference], list[Difference]]:
     """What the plan of all sides varies, and the rest; without a common plan nothing is planned."""
-    rows = [_difference(label, curves, value, labels) for label, value in PLANNED]
+    rows = [_difference(label, curves, value, labels) for label, value in PLANNED.items()]
     axes = [difference for difference in rows if difference]
     rest = [difference for difference in differences(curves, labels) if difference not in axes]
     if are_of_one_plan(curves):
@@ -151,9 +153,7 @@ def are_of_one_plan(curves: Sequence[Curve]) -> bool:
     return all(curve.same_plan(curves[0]) for curve in curves)
 
 
-def _difference(
-    label: str, curves: Sequence[Curve], value: Callable[[Curve], str], names: Mapping[UUID, str]
-) -> Difference | None:
+def _difference(label: str, curves: Sequence[Curve], value: Read, names: Mapping[UUID, str]) -> Difference | None:
     sides: dict[str, list[str]] = {}
     for curve in curves:
         sides.setdefault(value(curve), []).append(names.get(curve.sweep_id, curve.label))

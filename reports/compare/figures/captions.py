@@ -184,8 +184,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[Remark]:
         return []
 
     conditions = [
-        (REPEATS, _repeats(points)),
-        ("Window", _window(points)),
+        *list_basics(curves),
         ("Latency", KIND_HELP[kind]),
         ("Clients", _clients(points)),
         ("Load generators", f"{_generators(points)}. {BUSY_GENERATOR}"),

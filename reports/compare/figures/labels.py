@@ -14,7 +14,7 @@ from benchsite.core import formatting
 from reports.compare.analysis.equal_load import How, latency_at, throughput_within
 from reports.compare.curves import STATISTICS
 from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn
-from reports.compare.figures.layout import Frame, Layout, Trace, annotation, cut, escaped, rounded, straight
+from reports.compare.figures.layout import Frame, Layout, Trace, annotation, coordinate, cut, escaped, rounded, straight
 from reports.compare.figures.points import MAX_WITH_RINGS, MAX_WITH_RUNG_LABELS, Drawn, beside
 
 Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
@@ -132,13 +132,6 @@ def _covered(boxes: Boxes, taken: Boxes) -> Boxes:
     height = np.minimum(boxes[:, None, 3], taken[None, :, 3]) - np.maximum(boxes[:, None, 1], taken[None, :, 1])
     area: Boxes = (np.clip(width, 0, None) * np.clip(height, 0, None)).sum(axis=1)
     return area
-
-
-def coordinate(axis_: Mapping[str, Any], value: float) -> float:
-    """A value as annotations want it: its logarithm on a log axis."""
-    if axis_.get("type") == "log":
-        return rounded(math.log10(value))
-    return value
 
 
 def share(axis_: Mapping[str, Any], value: float) -> float:

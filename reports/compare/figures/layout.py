@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, TypedDict
@@ -217,6 +217,13 @@ def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:
 def rounded(value: float) -> float:
     """A coordinate without digits that nobody can see, which keeps the JSON small."""
     return float(f"{value:.6g}")
+
+
+def coordinate(axis_: Mapping[str, Any], value: float) -> float:
+    """A value as annotations want it: its logarithm on a log axis."""
+    if axis_.get("type") == "log":
+        return rounded(math.log10(value))
+    return value
 
 
 def coordinates(values: Iterable[float]) -> list[float | None]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 
 from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Curve
@@ -17,6 +16,7 @@ SYMBOLS = ("circle-cross-open", "square-cross-open")  # of the first and the sec
 # So many times the greatest measured number, printed ones leave slivers of it on a linear axis.
 TOWERING = 5.0
 ADDED = "sum of the printed rates of its operations"
+StudyOverlay = tuple[Study, Overlay]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,13 @@ def published_missing(published: Sequence[Published], operation: str, statistic:
     )
 
 
-def build_absence_sentence(slugs: Collection[str], *, phase: str, curves: Sequence[Curve]) -> str:
-    """Which chosen studies printed nothing of the mix and records of any side; empty where each printed something."""
-    drawn = {study.slug for study, _ in list_overlays(slugs, phase=phase, curves=curves)}
-    absent = [study for study in studies() if study.slug in slugs and study.slug not in drawn]
+def build_absence_sentence(slugs: Collection[str], chosen: Sequence[StudyOverlay]) -> str:
+    """Which of these studies have no chosen overlay; empty where each has one."""
+    drawn = {study.slug for study, _ in chosen}
+    absent = [study.name for study in studies() if study.slug in slugs and study.slug not in drawn]
     if not absent:
         return ""
-    names = dict.fromkeys(f"{study.organisation} {study.year}" for study in absent)
-    return STUDY_WITHOUT_RESULT.format(studies=formatting.enumerated(list(names)))
+    return STUDY_WITHOUT_RESULT.format(studies=formatting.enumerated(absent))
 
 
 def published_points(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:
@@ -135,45 +134,39 @@ def published_points(published: Sequence[Published], frame: Frame) -> Iterator[T
         )
 
 
-def overlays(
-    slugs: Collection[str],
-    *,
-    phase: str = "",
-    operations: Sequence[str] = (),
-    statistic: str = "",
-    curves: Sequence[Curve] | None = None,
-    among: Sequence[Curve] = (),
-) -> list[Published]:
-    """The printed throughputs of the studies of these slugs; a slug that names no study adds nothing.
+def choose_overlays(
+    slugs: Collection[str], phase: str = "", curves: Sequence[Curve] | None = None, among: Sequence[Curve] = ()
+) -> list[StudyOverlay]:
+    """Those of the studies of these slugs, of the phase ("" or "load"); a slug that names no study adds nothing.
 
-    `phase` is "" or "load". With `operations` and `statistic` (READ, "p95") there is a result of each operation, whose
-    latency is handed out only where the study printed that very one; without them whatever latency was printed first.
     With `curves` only what was printed of their mix and records, which are told apart `among` all of a comparison.
     """
+    chosen = []
+    for study in [study for study in studies() if study.slug in slugs]:
+        for overlay in study.overlays:
+            alike = list_alike(overlay.throughputs[0], study, among or curves or ())
+            if overlay.phase == phase and (curves is None or any(curve in alike for curve in curves)):
+                chosen.append((study, overlay))
+    return chosen
+
+
+def list_throughputs(
+    chosen: Sequence[StudyOverlay], operations: Sequence[str] = ("",), statistic: str = ""
+) -> list[Published]:
+    """With `operations` and `statistic` (READ, "p95") there is a result of each operation, whose latency is handed out
+    only where the study printed that very one; without them whatever latency was printed first.
+    """
     results = []
-    for study, overlay in list_overlays(slugs, phase=phase, curves=curves, among=among):
-        for operation in operations or ("",):
+    for study, overlay in chosen:
+        for operation in operations:
             results.append(build_published_result(study, overlay, _latency(overlay, operation, statistic)))
     return results
 
 
-def list_overlays(
-    slugs: Collection[str], *, phase: str, curves: Sequence[Curve] | None, among: Sequence[Curve] = ()
-) -> Iterator[tuple[Study, Overlay]]:
-    """What `overlays` draws, with its study."""
-    chosen = [study for study in studies() if study.slug in slugs]
-    for study, overlay in chain.from_iterable(zip(repeat(study), study.overlays) for study in chosen):
-        alike = list_alike(overlay.throughputs[0], study, among or curves or ())
-        if overlay.phase == phase and (curves is None or any(curve in alike for curve in curves)):
-            yield study, overlay
-
-
-def list_rates(
-    slugs: Collection[str], operation: str, *, phase: str, curves: Sequence[Curve], among: Sequence[Curve]
-) -> list[Published]:
-    """The printed throughputs of one operation, chosen as for `overlays`."""
+def list_rates(chosen: Sequence[StudyOverlay], operation: str) -> list[Published]:
+    """The printed throughputs of one operation."""
     results = []
-    for study, overlay in list_overlays(slugs, phase=phase, curves=curves, among=among):
+    for study, overlay in chosen:
         facts = [fact for fact in overlay.throughputs if operation in (fact.operation, _name_only_operation(fact))]
         for fact in facts:
             result = build_published_result(study, Overlay((fact,), ()), None)

@@ -16,7 +16,17 @@ from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import CurvesFigure, named
-from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.compare.figures.layout import (
+    Frame,
+    PlotlyFigure,
+    Trace,
+    axis,
+    base_layout,
+    coordinate,
+    escaped,
+    rounded,
+    scatter,
+)
 from reports.compare.figures.overlay import (
     NAMED,
     SYMBOLS,
@@ -149,9 +159,8 @@ class ScalabilityFigure(CurvesFigure):
         # No ideal line ends before its last size.
         top = max([highest * 1.25, find_highest(self.published) * 1.25, *(end * 1.05 for end in ideal)])
         ranges = [0, max(nodes, default=1) * 1.06], [0, top]
-        log = bool(sizes) and highest * TOWERING < find_highest(self.published)
         kinds: dict[str, str] = {}
-        if log:
+        if sizes and highest * TOWERING < find_highest(self.published):
             # The ideal is straight here too.
             lowest = min(size.ceiling.throughput_ops_s for size in sizes)
             ranges = _log_range(min(nodes), max(nodes)), _log_range(lowest, top)
@@ -168,7 +177,7 @@ class ScalabilityFigure(CurvesFigure):
             ends = [
                 End(
                     f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
-                    _place(scaling.sizes[-1].ceiling.throughput_ops_s, log=log),
+                    coordinate(layout["yaxis"], scaling.sizes[-1].ceiling.throughput_ops_s),
                     appearance[scaling.label].colour,
                 )
                 for scaling in ordered
@@ -226,13 +235,6 @@ class ScalabilityFigure(CurvesFigure):
 def _log_range(low: float, high: float) -> list[float]:
     """Of a logarithmic axis, with room for the points at its ends."""
     return [math.log10(low * 0.8), math.log10(high * 1.1)]
-
-
-def _place(throughput_ops_s: float, *, log: bool) -> float:
-    """On the axis of throughput, as ranges and annotations are given."""
-    if log:
-        return math.log10(throughput_ops_s)
-    return throughput_ops_s
 
 
 def _published_lines(published: Sequence[Published], frame: Frame) -> Iterator[Trace]:

@@ -17,7 +17,7 @@ from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.compare.curves import Curve, Standing, durability_key
 from reports.compare.durability_costs import list_trades
-from reports.compare.pages.baseline_ratios import Judging, against, choose_baseline
+from reports.compare.pages.baseline_ratios import Against, Judging, against, choose_baseline
 
 MAX_FINDINGS: Final = 3
 GetLabels = Callable[[Sequence[Curve]], Mapping[UUID, str]]
@@ -66,7 +66,7 @@ class Side:
     label: str  # differs from that of every other side
     ops_s: float
     is_bound: bool  # it may be higher
-    sweep_id: UUID | None = None
+    sweep_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,15 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: Ge
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
     findings = tuple(_findings(measured, judging, get_labels))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
+
+
+def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UUID] | None:
+    """The two sweeps of the first finding, the reference or the slower one first; None where it is about one."""
+    sides = answer.findings[0].sides[:2]
+    if table is None or len(sides) < 2:
+        return None
+    first, second = sorted(sides, key=lambda side: (side.sweep_id != table.baseline.sweep_id, side.ops_s))
+    return first.sweep_id, second.sweep_id
 
 
 def _findings(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Iterator[Finding]:

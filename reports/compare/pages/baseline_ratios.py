@@ -86,11 +86,10 @@ class Ratio:
     @property
     def hidden(self) -> str:
         """The difference that would not show, where none was found: "6.4 %"; else empty."""
-        if not self.comparison or self.comparison.outcome is not Outcome.INCONCLUSIVE:
-            return ""
-        if not self.comparison.hidden_difference:
-            return ""
-        return hidden_text(self.comparison.hidden_difference)
+        comparison = self.comparison
+        if comparison and comparison.outcome is Outcome.INCONCLUSIVE and comparison.hidden_difference:
+            return hidden_text(comparison.hidden_difference)
+        return ""
 
     @property
     def counts(self) -> str:
@@ -367,14 +366,12 @@ def throughput_ratio(
     why = f"ceilings are not compared: {_open_says(curve, baseline, names)}"
     # The points of both sides at the highest number of threads that both measured without a target. A target that both
     # sustained compares nothing: both do what they are asked to.
-    points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (curve, baseline)]
+    points = curve.counted_by_threads, baseline.counted_by_threads
     threads = max(points[0].keys() & points[1].keys(), default=None)
-    common = None
-    if threads is not None:
-        common = (points[0][threads], points[1][threads])
-    if common is None:
+    if threads is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
 
+    common = (points[0][threads], points[1][threads])
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
     own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
     comparison = compare_values(
@@ -521,16 +518,13 @@ def states_reason(comparison: Comparison) -> bool:
 
 def outcome_words(comparison: Comparison) -> str:
     """The verdict in a few words."""
-    match comparison.outcome:
-        case Outcome.INCONCLUSIVE if comparison.hidden_difference:
-            if not comparison.needs_more:
-                return f"{comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
-            text = NO_DIFFERENCE_FOUND.format(share=hidden_text(comparison.hidden_difference))
-            return f"{text}: needs {formatting.counted(comparison.needs_more, 'more run')}"
-        case Outcome.INCONCLUSIVE if comparison.needs_more:
-            return f"inconclusive: needs {formatting.counted(comparison.needs_more, 'more run')}"
-        case Outcome.INCONCLUSIVE:
-            return f"inconclusive: {comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
-        case Outcome.NOT_COMPARABLE:
-            return "not comparable"
-    return str(comparison.outcome.value)
+    text = str(comparison.outcome.value)
+    if comparison.outcome is not Outcome.INCONCLUSIVE:
+        return text
+    hidden = comparison.hidden_difference
+    if not comparison.needs_more:
+        reason = f"{comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
+        return reason if hidden else f"{text}: {reason}"
+    if hidden:
+        text = NO_DIFFERENCE_FOUND.format(share=hidden_text(hidden))
+    return f"{text}: needs {formatting.counted(comparison.needs_more, 'more run')}"

@@ -9,7 +9,7 @@ from django.utils.text import slugify
 
 from reports.compare.curves import STATISTICS, Curve, collect_operations, collect_points
 from reports.compare.figures.ceilings import CeilingsFigure
-from reports.compare.figures.overlay import overlays
+from reports.compare.figures.overlay import list_throughputs
 from reports.compare.selection import BOTH, VERSION, Selection
 
 MAX_OPERATIONS = 2  # whose numbers stand side by side without anybody's asking
@@ -170,7 +170,7 @@ def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
     height_px = 0
     if picture.name == "ceilings":
         visible = selection.select_visible(curves)
-        published = overlays(selection.published, phase=selection.phase, curves=visible, among=curves)
+        published = list_throughputs(selection.choose_overlays(visible, curves))
         height_px = CeilingsFigure(visible, published=published).height_px
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

@@ -98,13 +98,6 @@ class Repeat:
         return self.run["verdict"] == "reject" and not self.overridden and not self.run["stand_in"]
 
     @property
-    def excluded_by_people(self) -> str:
-        """The written reason."""
-        if self.run["stand_in"]:
-            return ""
-        return str(self.run["excluded_reason"])
-
-    @property
     def overridden(self) -> str:
         """The written reason for which it counts although it was rejected; empty where that is not so."""
         reason: str = self.run["verdict_override"]
@@ -406,7 +399,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         warmup_s=float(max(repeat.cut["warmup_s"] for repeat in used)),
         mode_verified=all(repeat.run["mode_verified"] for repeat in used),
         run_ids=tuple(repeat.run["id"] for repeat in used),
-        excluded=tuple(repeat.excluded_by_people for repeat in repeats if repeat.excluded_by_people),
+        excluded=tuple(repeat.run["excluded_reason"] for repeat in repeats if repeat.standing is Standing.EXCLUDED),
         rejected=sum(repeat.rejected for repeat in repeats),
         overridden=tuple(repeat.overridden for repeat in repeats if repeat.counts and repeat.overridden),
         worst_finding=worst_finding,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
-from uuid import UUID
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -30,10 +29,15 @@ from reports.compare.curves import (
 )
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.latency import points_table
-from reports.compare.figures.overlay import build_absence_sentence, choices as studies, overlays, published_missing
+from reports.compare.figures.overlay import (
+    build_absence_sentence,
+    choices as studies,
+    list_throughputs,
+    published_missing,
+)
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
-from reports.compare.pages.answer import Answer, find_answer
+from reports.compare.pages.answer import Answer, find_answer, find_differing_pair
 from reports.compare.pages.answer_messages import certainty, sentence
 from reports.compare.pages.baseline_ratios import Against, Judging, against, collect_comparisons
 from reports.compare.pages.charts import (
@@ -334,17 +338,6 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
     )
 
 
-def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UUID] | None:
-    """The two sweeps of the first finding, the reference or the slower one first; None where it is about one."""
-    sides = answer.findings[0].sides[:2]
-    if table is None or len(sides) < 2:
-        return None
-    first, second = sorted(sides, key=lambda side: (side.sweep_id != table.baseline.sweep_id, side.ops_s))
-    if first.sweep_id is None or second.sweep_id is None:
-        return None
-    return first.sweep_id, second.sweep_id
-
-
 def is_going(curves: Sequence[Curve]) -> bool:
     """Whether runs of these sweeps are queued or running."""
     return any(curve.progress.going for curve in curves)
@@ -437,15 +430,13 @@ def describe_studies(selection: Selection, curves: Sequence[Curve]) -> dict[str,
     """Whether the chosen studies have a result here, and which of them the figures lack, and why."""
     if not selection.published:
         return {"has_published": False, "study_notes": []}
-    phase = "load" if selection.phase == "load" else ""
+    chosen = selection.choose_overlays(curves)
     operations = shown_operations(selection, curves)
-    published = overlays(
-        selection.published, phase=phase, operations=operations, statistic=selection.statistic, curves=curves
-    )
-    notes = [build_absence_sentence(selection.published, phase=phase, curves=curves)]
+    notes = [build_absence_sentence(selection.published, chosen)]
     if operations:
+        published = list_throughputs(chosen, operations, selection.statistic)
         notes.append(published_missing(published, operations[0], selection.statistic))
-    return {"has_published": bool(published), "study_notes": [note for note in notes if note]}
+    return {"has_published": bool(chosen), "study_notes": [note for note in notes if note]}
 
 
 def pinned(selection: Selection, comparison: Compared) -> Selection:

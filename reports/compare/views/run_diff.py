@@ -49,6 +49,7 @@ def why_page(
     *,
     ceilings: tuple[Curve, Curve] | None,
     siblings: Sequence[Curve] = (),
+    labels: Mapping[uuid.UUID, str],
 ) -> dict[str, object]:
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep, `siblings` the other
     sweeps of their plan.
@@ -71,7 +72,7 @@ def why_page(
     if ceilings and all(throughputs):
         throughputs = [curve.ceiling_ops_s for curve in ceilings]
     change = _change(*throughputs)
-    steps = measure_steps(*ceilings, siblings, get_labels([*ceilings, *siblings])) if ceilings else {}
+    steps = measure_steps(*ceilings, siblings, labels) if ceilings else {}
     groups, machines = sides.groups, sides.machines
     unclear = list(chain.from_iterable(group.unclear for group in groups))
 
@@ -235,14 +236,15 @@ class Chosen:
 def why(request: HttpRequest) -> HttpResponseBase:
     chosen = choose_runs(request)
     # The choice of other sweeps names them even where the two runs are one.
-    context: dict[str, object] = {"chosen": chosen, "labels": get_labels(chosen.sweeps)}
+    labels = get_labels(chosen.sweeps)
+    context: dict[str, object] = {"chosen": chosen, "labels": labels}
     if chosen.a and chosen.b:
         sides = run_sides(chosen.a, chosen.b)
         floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
         profile = get_profile(get_team(request), [side.curve for side in sides if side.curve])
         ceilings = chosen.ceilings
         siblings = [curve for curve in chosen.sweeps if curve not in (ceilings or ())]
-        context["page"] = why_page(sides[0], sides[1], floors, profile, ceilings=ceilings, siblings=siblings)
+        context["page"] = why_page(*sides, floors, profile, ceilings=ceilings, siblings=siblings, labels=labels)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
         if ceilings:
             context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id)

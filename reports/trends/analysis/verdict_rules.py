@@ -395,20 +395,15 @@ def _describe_change(judgement: MetricVerdict) -> str:
     if judgement.comparison.ratio is None:
         return f"{judgement.metric.name} unknown"
     change = _compute_relative_change(judgement.metric, judgement.comparison)
-    if _is_unchanged(change):
-        return f"{judgement.metric.name} the same"
-    return f"{judgement.metric.name} {significant(100 * abs(change), 2)} % {_name_direction(change)}"
+    return f"{judgement.metric.name} {_describe_move(change, f'{significant(100 * abs(change), 2)} %')}"
 
 
-def _is_unchanged(change: float) -> bool:
+def _describe_move(change: float, size: str) -> str:
     """What rounds to nothing went nowhere."""
-    return abs(change) < 5e-5
-
-
-def _name_direction(change: float) -> str:
-    if change > 0:
-        return "higher"
-    return "lower"
+    if abs(change) < 5e-5:
+        return "the same"
+    direction = "higher" if change > 0 else "lower"
+    return f"{size} {direction}"
 
 
 def _compute_relative_change(metric: Metric, comparison: Comparison) -> float:
@@ -429,9 +424,7 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
         return f"{name}: {comparison.reason}"
 
     change = _compute_relative_change(metric, comparison)
-    moved = "the same"
-    if not _is_unchanged(change):
-        moved = f"{plain_percent(abs(change))} {_name_direction(change)}"
+    moved = _describe_move(change, plain_percent(abs(change)))
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
         reason = comparison.reason

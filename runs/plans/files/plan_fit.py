@@ -1,9 +1,8 @@
 """What of a plan no longer fits the clusters and load generators that somebody chose for its roles."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
-from uuid import UUID
 
 from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
@@ -27,11 +26,6 @@ class Chosen:
     generators: Mapping[str, LoadGenerator]
     secrets: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
-    @property
-    def team_id(self) -> UUID | None:
-        """Whose clusters these are; None where none is chosen yet."""
-        return next((cluster.team_id for cluster in self.clusters.values()), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
@@ -45,18 +39,17 @@ class Misfit:
 
 def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     """Everything at once, those that stop it first."""
-    runs = _expand_runs(file)
     all_misfits = [
         *_check_roles(file, chosen),
-        *_check_clusters(file, chosen, runs),
+        *_check_clusters(file, chosen),
         *_check_databases(file, chosen),
         *_check_site(file, chosen),
     ]
     if not any(misfit.tone == "stop" for misfit in all_misfits):
         planned_here = preview(plan_on(file, chosen))
         all_misfits += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
-        all_misfits += [Misfit("note", "", check.message, check.code) for check in planned_here.rejections]
-        twice = twice_the_same(runs)
+        all_misfits += [Misfit("note", "", check.message, check.check_id) for check in planned_here.rejections]
+        twice = twice_the_same(_expand_runs(file))
         if twice:
             all_misfits.append(Misfit("stop", "", twice))
     return tuple(sorted(all_misfits, key=lambda misfit: misfit.tone != "stop"))
@@ -76,8 +69,8 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
         )
         entries.append(Entry(placed, entry.mode))
     min_window_s = 0
-    if chosen.team_id:
-        min_window_s = find_min_window_s(chosen.team_id, file.matrix.purpose)
+    for cluster in chosen.clusters.values():
+        min_window_s = find_min_window_s(cluster.team_id, file.matrix.purpose)
     generators = tuple(replace(read_generator(chosen.generators[role]), name=role) for role in file.generators)
     changes = {"entries": tuple(entries), "generators": generators, "min_window_s": min_window_s}
     return plan.model_copy(update=changes)
@@ -100,7 +93,7 @@ def _check_roles(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         yield from _compare_cores(role, name, file.generators[role].facts, generator.machine)
 
 
-def _check_clusters(file: PlanFile, chosen: Chosen, runs: Sequence[PlannedRun]) -> Iterator[Misfit]:
+def _check_clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     for role, cluster in chosen.clusters.items():
         stated, nodes = file.clusters[role], list(cluster.nodes.all())
         if len(nodes) != len(stated.nodes):
@@ -118,7 +111,7 @@ def _check_clusters(file: PlanFile, chosen: Chosen, runs: Sequence[PlannedRun]) 
             yield Misfit("note", role, f"{text}; those of {cluster.name} {cluster_state}: the numbers will differ.")
         for node, facts in zip(nodes, stated.nodes, strict=False):
             yield from _compare_cores(role, f"Node {node.position + 1} of {cluster.name}", facts, node.machine)
-        yield from _check_memory(file, role, cluster, runs)
+        yield from _check_memory(file, role, cluster)
         machines = {node.machine_id for node in nodes}
         for name, generator in chosen.generators.items():
             if generator.machine_id in machines and role not in file.generators[name].shares:
@@ -136,11 +129,11 @@ def _compare_cores(role: str, name: str, facts: Facts, machine: Machine) -> Iter
         yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts.cores}.")
 
 
-def _check_memory(file: PlanFile, role: str, cluster: Cluster, runs: Sequence[PlannedRun]) -> Iterator[Misfit]:
+def _check_memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
     """The data set against the memory of the nodes that hold it."""
     sizes = [node.machine.facts.get("memory_bytes", {}).get("value") for node in cluster.nodes.all()]
     needed = 0.0
-    for run in runs:
+    for run in _expand_runs(file):
         database = run.sweep.entry.database
         if database.cluster_id == role:
             stored = run.dataset.records * run.dataset.record_bytes * database.stored_copies
@@ -160,7 +153,7 @@ def _check_memory(file: PlanFile, role: str, cluster: Cluster, runs: Sequence[Pl
 def _expand_runs(file: PlanFile) -> tuple[PlannedRun, ...]:
     try:
         return expand(planned(file)).runs
-    except (PropertyError, UnknownSystem):
+    except PropertyError:
         return ()
 
 
@@ -190,8 +183,9 @@ def _check_site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
     default = team_profile = profile(file.matrix.purpose)
-    if chosen.team_id:
-        team_profile = get_thresholds(chosen.team_id, file.matrix.purpose)
+    team = next((cluster.team_id for cluster in chosen.clusters.values()), None)
+    if team:
+        team_profile = get_thresholds(team, file.matrix.purpose)
     for name in sorted(THRESHOLDS):
         stated = file.thresholds.get(name, getattr(default, name))
         limit = getattr(team_profile, name)
