@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Q
+from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Q, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -143,11 +143,9 @@ def latest_sweeps() -> tuple[Sweep, ...]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
 
-    rejected = Q(runs__verdict="reject", runs__verdict_override="")
-    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
-    highest = Max("runs__throughput_ops_s", filter=counting)
+    highest = Run.objects.filter(COUNTS, sweep=OuterRef("pk")).order_by("-throughput_ops_s").values("throughput_ops_s")
     sweeps = Sweep.objects.filter(pk__in=newest).select_related("matrix")
-    rows = sweeps.annotate(highest=highest, commit=Max("runs__commit")).in_bulk()
+    rows = sweeps.annotate(highest=Subquery(highest[:1]), commit=Max("runs__commit")).in_bulk()
     by_age = [rows[key] for key in newest if key in rows]
     return tuple(sorted(by_age, key=lambda sweep: sweep.highest is None)[:LATEST])
 

@@ -8,6 +8,7 @@ import pytest
 
 from benchsite.accounts.models import Role
 from benchsite.tests.live_site import LiveSite, shared_site as site
+from benchsite.tests.needs import need
 from benchsite.tests.test_external_clients import external_database, submitted
 from runs.models import Matrix, Run
 from runs.models.run import Status
@@ -41,6 +42,7 @@ def loopback() -> Iterator[None]:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A Redis that demands TLS and a password."""
+    need("redis")
     port = free_port()
     (tmp_path / "others").mkdir()
     pems, others = make_certificates(tmp_path), make_certificates(tmp_path / "others")

@@ -244,7 +244,7 @@ class ClientOrder(TypedDict):
     deadline_s: float
     properties: dict[str, str]  # the whole property file
     samples_host: NotRequired[bool]  # this client samples the host that it runs on
-    servers: NotRequired[list[tuple[str, int]]]  # host and port of each external node: some may run on that host
+    servers: NotRequired[list[tuple[str, int]]]  # host and port of each node: some may run on that host
     site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name
     cpus: NotRequired[list[int]]  # that it may use; empty: all
     has_faults: NotRequired[bool]  # planned ones: stalls and errors end nothing

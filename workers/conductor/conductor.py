@@ -494,8 +494,9 @@ class Conductor:
 
     def _notice(self) -> None:
         self.heartbeat.check()
-        if self._sampler is not None:
+        if self._sampler is not None and self._faults is not None:  # Nothing else starts servers again.
             self._sampler.follow(self.standing.process_ids)
+        if self._sampler is not None:
             self._sampler.tick()
         if self._standing is not None:
             self._standing.check_disk()

@@ -1,7 +1,7 @@
 """In which fields of a form the failure of a client is corrected, by what servers and drivers say of it.
 
-Their texts have no common codes; the phrases are those that the servers send in English. Where none fits, the caller's
-own answer holds.
+Their texts have no common codes; the phrases are those that the servers send in English. Benchsite's own are "no answer
+within" and "has no" of a database, keyspace or namespace. Where none fits, the caller's own answer holds.
 """
 
 import re
@@ -26,10 +26,9 @@ _PHRASES: Final = (
     # A server that expects TLS, or does not know it, waits or hangs up.
     (("address", "ssl"), "[Tt]imeout|[Tt]imed out|no answer within|[Cc]onnection closed|reset by peer"),
 )
-_KNOWN: Final = tuple((fields, re.compile(phrases)) for fields, phrases in _PHRASES)
 
 
 def find_fields(text: str, offered: Iterable[str], otherwise: Iterable[str] = ()) -> tuple[str, ...]:
     """The address and those of the `offered` fields that belong to the failure; of `otherwise` where nothing tells."""
-    belonging: Iterable[str] = next((fields for fields, pattern in _KNOWN if pattern.search(text)), otherwise)
+    belonging: Iterable[str] = next((fields for fields, phrases in _PHRASES if re.search(phrases, text)), otherwise)
     return tuple(name for name in belonging if name in (*offered, "address"))

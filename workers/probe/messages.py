@@ -5,6 +5,11 @@
 
 NOTHING_PUSHED = "Nothing was pushed for {timeout_s:g} s."
 
+# --- seed_list.py ---
+
+NO_SEED_LIST = "The name server states no record SRV {record}."
+SERVER_OUTSIDE = "The record SRV of {name} names {outside}, which is not of the domain {inside}."
+
 # --- conformance.py ---
 
 NO_VERSION = "The server did not state its version."

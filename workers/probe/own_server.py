@@ -30,12 +30,11 @@ from runs.catalog.forms.sign_in import SignInForm, drop_defaults_of_another
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Machine, Matrix, Node, Provisioner, Purpose, Workload
 from runs.plans import Draft, PlanError, submit
-from runs.plans.forms.matrices import generators_for
 from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
 from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
-from workers.probe.client_checks import THREADS
+from workers.probe.client_checks import THREADS, find_generators
 from workers.probe.seed_list import SeedListError, read_seed_list
 from workers.probe.server_checks import CheckRefused, read_check, start_check
 from workers.probe.target_checks import TargetChecks
@@ -214,8 +213,7 @@ class FirstMatrixForm(DescribedForm):
                     "properties": {**CORE_WORKLOADS[letter], "recordcount": str(records)},
                 },
             )
-            binding = load_catalog().system(database.system, database.flavour).binding.name
-            generators = [row for row in generators_for(team) if binding in row.bindings]
+            generators = find_generators(team, load_catalog().system(database.system, database.flavour))
             rungs = [threads * max(len(generators), 1) for threads in RUNGS]
             matrix = Matrix(
                 team=team, purpose=Purpose.TUNING, rungs=rungs, warmup_s=WARMUP_S, settle_s=SETTLE_S,

@@ -1,9 +1,10 @@
 """The servers and options that a mongodb+srv:// name stands for, by its records SRV and TXT."""
 
-import time
 from typing import Any, Final
 
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, start_lookup
+from workers.probe.messages import NO_SEED_LIST, SERVER_OUTSIDE
+from workers.provision.deadline import Deadline
 
 SERVICE: Final = "_mongodb._tcp."
 MAX_SERVERS: Final = 50
@@ -19,15 +20,15 @@ def read_seed_list(name: str) -> tuple[str, str]:
 
     Raises SeedListError, and LookupTimedOut where too many wait for name servers.
     """
-    end = time.monotonic() + REQUEST_LOOKUP_TIMEOUT_S
+    deadline = Deadline(REQUEST_LOOKUP_TIMEOUT_S)
     done = start_lookup()
     try:
-        servers = _ask(SERVICE + name, "SRV", end)[:MAX_SERVERS]
-        texts = _ask(name, "TXT", end) if servers else []
+        servers = _ask(SERVICE + name, "SRV", deadline)[:MAX_SERVERS]
+        texts = _ask(name, "TXT", deadline) if servers else []
     finally:
         done()
     if not servers:
-        raise SeedListError(f"The name server states no record SRV {SERVICE}{name[:200]}.")
+        raise SeedListError(NO_SEED_LIST.format(record=SERVICE + name[:200]))
     # Name servers turn the order of equal records with each answer.
     servers.sort(key=lambda record: (record.target, record.port))
     _refuse_other_domains(name, servers)
@@ -49,17 +50,17 @@ def _refuse_other_domains(name: str, servers: list[Any]) -> None:
     for target in (record.target for record in servers):
         if target == domain or not target.is_subdomain(domain):
             outside, inside = (host.to_text(omit_final_dot=True).lower() for host in (target, domain))
-            raise SeedListError(f"The record SRV of {name} names {outside}, which is not of the domain {inside}.")
+            raise SeedListError(SERVER_OUTSIDE.format(name=name, outside=outside, inside=inside))
 
 
-def _ask(name: str, kind: str, end: float) -> list[Any]:
-    """The records; none where the name server has none, is silent until `end`, or is not there."""
+def _ask(name: str, kind: str, deadline: Deadline) -> list[Any]:
+    """The records; none where the name server has none, is silent until the `deadline`, or is not there."""
     # It takes a sixth of a second of each process that imports it, and few ask for such a name.
     from dns.exception import DNSException
     from dns.resolver import get_default_resolver
 
     try:
         resolver = get_default_resolver()
-        return list(resolver.resolve(name, kind, lifetime=end - time.monotonic(), search=False))
+        return list(resolver.resolve(name, kind, lifetime=deadline.left_s, search=False))
     except (DNSException, UnicodeError):
         return []

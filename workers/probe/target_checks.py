@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from statistics import median
 from time import perf_counter
 from typing import Literal, Protocol
@@ -21,7 +22,7 @@ from runs.catalog import System
 from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.probe.failure_fields import find_fields
 from workers.provision.administration import Administration, AdministrationError
-from workers.provision.administration.base import plain_text
+from workers.provision.administration.base import Connections, plain_text
 from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import Marker
@@ -52,15 +53,16 @@ class TargetCheck:
 
     `name` is one of STEPS, an obstacle of `Survey`, connections, nodes, lost_nodes, or interrupted or fault of a check
     without a result. `detail` is a value, or what the server or its driver says; `fields` are those of a form in which
-    it is corrected. That of clients which passed is what they did: read, write, or table where Benchsite made and
-    dropped it; no_table of those that wait until Benchsite may make the table that they read.
+    it is corrected. That of connections is how many the first ladder needs. That of clients which passed is what they
+    did: read, write, or table where Benchsite made and dropped it; no_table of those that wait until Benchsite may make
+    the table that they read.
     """
 
     name: str
     outcome: Literal["pass", "warn", "reject"]
     detail: str = ""
     fields: tuple[str, ...] = ()
-    generator: str = ""  # whose clients were checked; comma-separated
+    generators: tuple[str, ...] = ()  # whose clients were checked
     is_refused: bool = False  # by the site, as operators do not allow the address
 
 
@@ -77,8 +79,7 @@ class TargetChecks:
     foreign_data: str = ""  # an example of what the target holds and Benchsite did not write
     nodes: tuple[str, ...] = ()  # host:port of those that the server names beside the addresses, and that answer
     data: dict[str, int] = field(default_factory=dict)  # `Survey.data`
-    # Where the server allows too few: used, the limit, and how many the first ladder needs.
-    connections: tuple[int, int, int] | None = None
+    connections: Connections | None = None  # `Survey.connections`
     may_write: bool = False  # whether clients may: the target is empty, holds the own data set, or was confirmed
 
     @property
@@ -236,9 +237,7 @@ def _check_server(
         foreign = _read_content(server.administration, record) or (text and OTHER_DATA_SET)
     survey = server.administration.survey(TABLE)
     may_write = confirmed or not (foreign or survey.data)
-    short = None
-    if survey.connections and survey.connections.free < connections:
-        short = (survey.connections.used, survey.connections.limit, connections)
+    is_short = survey.connections is not None and survey.connections.free < connections
     return TargetChecks(
         checks=(
             *passed,
@@ -246,7 +245,7 @@ def _check_server(
             TargetCheck("latency", "pass", str(round(latency_s * 1e6))),
             TargetCheck("data", "pass" if may_write else "warn", foreign),
             *(TargetCheck(plain_text(name), "reject", fields=CORRECTED_BY.get(name, ())) for name in survey.obstacles),
-            *((TargetCheck("connections", "reject"),) if short else ()),
+            *((TargetCheck("connections", "reject", str(connections)),) if is_short else ()),
         ),
         version=server.version,
         copies=_read_copies(read[nearest]),
@@ -255,7 +254,7 @@ def _check_server(
         differences=_list_differences(read[nearest]),
         foreign_data=foreign,
         data=dict(survey.data),
-        connections=short,
+        connections=survey.connections,
         may_write=may_write,
     )
 
@@ -311,8 +310,8 @@ def judge_clients(results: Sequence[ClientResult], system: System, *, is_new: bo
         text = NUMBER.sub("0", check.detail)
         alike.setdefault((check.outcome, text, check.fields), []).append(check)
     return [
-        dataclasses.replace(first, generator=", ".join([first.generator, *(check.generator for check in others)]))
-        for first, *others in alike.values()
+        dataclasses.replace(checks[0], generators=tuple(chain.from_iterable(check.generators for check in checks)))
+        for checks in alike.values()
     ]
 
 
@@ -336,15 +335,15 @@ def _remove_record(administration: Administration, key: str) -> None:
 def _judge(result: ClientResult, system: System, is_new: bool) -> TargetCheck:
     match result.outcome:
         case "passed" if result.writes and is_new:
-            return TargetCheck("clients", "pass", "table", generator=result.generator)
+            return TargetCheck("clients", "pass", "table", generators=(result.generator,))
         case "passed":
-            return TargetCheck("clients", "pass", "write" if result.writes else "read", generator=result.generator)
+            return TargetCheck("clients", "pass", "write" if result.writes else "read", generators=(result.generator,))
         case "failed":
             # The administration signed in as they do: where nothing tells, no field is known to be amiss.
             fields = find_fields(result.detail, system.binding.endpoint.sign_in)
-            return TargetCheck("clients", "reject", plain_text(result.detail), fields, result.generator)
+            return TargetCheck("clients", "reject", plain_text(result.detail), fields, (result.generator,))
         case outcome:
-            return TargetCheck("clients", "warn", plain_text(result.detail or outcome), generator=result.generator)
+            return TargetCheck("clients", "warn", plain_text(result.detail or outcome), generators=(result.generator,))
 
 
 def _list_differences(answer: ReadBack) -> dict[str, tuple[str, str]]:

@@ -3,12 +3,12 @@
 import contextlib
 import dataclasses
 import socket
-import time
 from collections.abc import Iterable, Sequence
 
 from benchsite.core.addresses import AddressRefused, join_address, refuse_address, split_address
 from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import AdministrationError
+from workers.provision.deadline import Deadline
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 
 VERIFIES_NAME = "verify-full"  # of the choices of TLS, in every system
@@ -95,12 +95,12 @@ class ExternalProvisioner:
         except AddressRefused as error:  # A name may no longer be resolved, or lead elsewhere by now.
             return [], [str(error)]
         others, problems = [], []
-        end = time.monotonic() + MAX_NODES_S
+        deadline = Deadline(MAX_NODES_S)
         for node in named:
             if node in stated:
                 continue
             try:
-                _connect(self._refuse(*node), node[1], max(MIN_CONNECT_TIMEOUT_S, end - time.monotonic()))
+                _connect(self._refuse(*node), node[1], max(MIN_CONNECT_TIMEOUT_S, deadline.left_s))
                 others.append(join_address(*node))
             except (AddressRefused, OSError) as error:
                 problems.append(str(error))

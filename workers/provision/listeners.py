@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,9 +38,10 @@ class _Socket:
         return self.state == LISTEN and local_port == port
 
 
-def find_listener(host: str, port: int) -> int | None:
+def find_listener(host: str, port: int, list_connections: Listing | None = None) -> int | None:
     """The main process behind host:port; None where that is another machine, or nothing tells which process it is."""
-    return next(iter(_find_candidates(_resolve(host, port), port, list_connections_once())), None)
+    candidates = _find_candidates(_resolve(host, port), port, list_connections or list_connections_once())
+    return next(iter(candidates), None)
 
 
 def list_connections_once() -> Listing:
@@ -82,7 +83,7 @@ def _find_candidates(addresses: Sequence[IPAddress], port: int, list_connections
             pids.add(socket.pid)
     if pids:
         return _find_main_processes(pids)[:1]
-    users = _find_users(port)
+    users = _find_users(_list_sockets(), addresses, port)
     return _find_of_users(users, port) if users else []
 
 
@@ -93,7 +94,7 @@ def _find_of_users(users: Collection[int], port: int) -> list[int]:
         has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
         if process.info["uids"].effective in users and not has_ended:
             pids.add(process.pid)
-    names = {pid: _read_name(pid) for pid in _find_main_processes(pids)}
+    names = {pid: _read(pid, psutil.Process.name) for pid in _find_main_processes(pids)}
     first = next(iter(names.values()), "")
     return _prefer_named([pid for pid, name in names.items() if name == first], port)
 
@@ -119,11 +120,17 @@ def find_servers(nodes: Iterable[tuple[str, int, str]], list_connections: Listin
             candidates = _find_by_name(program, port)
         free = [pid for pid in candidates if pid not in servers]
         if free:
-            servers |= dict.fromkeys([free[0], *_find_behind(free[0], port, proxies, list_connections)])
+            servers |= dict.fromkeys([free[0], *_find_behind(free[0], addresses, port, proxies, list_connections)])
     return list(servers)
 
 
-def _find_behind(listener: int, port: int, proxies: dict[int, Address], list_connections: Listing) -> list[int]:
+def _find_behind(
+    listener: int,
+    addresses: Collection[IPAddress],
+    port: int,
+    proxies: dict[int, Address],
+    list_connections: Listing,
+) -> list[int]:
     """The processes to which a proxy and its children forward what reaches this port."""
     forwarding = {listener, *proxies}
     with contextlib.suppress(psutil.Error):
@@ -133,47 +140,47 @@ def _find_behind(listener: int, port: int, proxies: dict[int, Address], list_con
         local, remote = connection.laddr, connection.raddr
         if connection.pid in forwarding and local and remote and local.port != port:
             targets.add((remote.ip, remote.port))
-    users = _find_users(port)
-    if users:
-        for socket in _list_sockets():
-            _, local_port = socket.local
-            _, remote_port = socket.remote
-            is_connected = socket.state == ESTABLISHED and socket.user in users
-            if is_connected and port not in (local_port, remote_port):
-                targets.add(socket.remote)
-    behind = (_find_candidates(_resolve(*target), target[1], list_connections)[:1] for target in targets)
-    return sorted(set(chain.from_iterable(behind)) - forwarding)
+    sockets = list(_list_sockets())
+    users = _find_users(sockets, addresses, port)
+    for socket in sockets:
+        _, local_port = socket.local
+        _, remote_port = socket.remote
+        is_connected = socket.state == ESTABLISHED and socket.user in users
+        if is_connected and port not in (local_port, remote_port):
+            targets.add(socket.remote)
+    behind = (find_listener(*target, list_connections) for target in targets)
+    return sorted(set(filter(None, behind)) - forwarding)
 
 
 def list_programs(usual: str = "") -> list[str]:
     """The names of the programs that other users run, the `usual` one first."""
-    names = {name for _, name, _ in _list_processes_of_others()}
+    names = {name for _, name in _list_processes_of_others()}
     return sorted(names, key=lambda name: (name != usual, name.lower()))
 
 
 def _find_by_name(program: str, port: int) -> list[int]:
     """The main processes of a program of other users."""
-    named = {pid for pid, name, _ in _list_processes_of_others() if name == program}
+    named = {pid for pid, name in _list_processes_of_others() if name == program}
     return _prefer_named(_find_main_processes(named), port)
 
 
 def _prefer_named(pids: list[int], port: int) -> list[int]:
     """Of several processes those whose command lines name the port, if any do."""
-    commands = {pid: command for pid, _, command in _list_processes_of_others()}
-    naming = [pid for pid in pids if re.search(rf"\b{port}\b", commands.get(pid, ""))]
+    naming = [pid for pid in pids if re.search(rf"\b{port}\b", " ".join(_read(pid, psutil.Process.cmdline)))]
     return naming or pids
 
 
-def _list_processes_of_others() -> Iterator[tuple[int, str, str]]:
-    """Process, name and command line, without threads of the kernel, which have none."""
+def _list_processes_of_others() -> Iterator[tuple[int, str]]:
+    """Process and name, without threads of the kernel, which have no command lines."""
     for process in psutil.process_iter(["name", "uids", "cmdline"]):
         if process.info["cmdline"] and process.info["uids"].effective != os.geteuid():
-            yield process.pid, process.info["name"], " ".join(process.info["cmdline"])
+            yield process.pid, process.info["name"]
 
 
-def _find_users(port: int) -> set[int]:
+def _find_users(sockets: Iterable[_Socket], addresses: Collection[IPAddress], port: int) -> set[int]:
     """The users whose programs listen there, but for root and the user of this process."""
-    users = {socket.user for socket in _list_sockets() if socket.listens_on(port)}
+    listening = (socket for socket in sockets if socket.listens_on(port))
+    users = {socket.user for socket in listening if _accepts(socket.local[0], addresses)}
     return users - {0, os.geteuid()}
 
 
@@ -241,8 +248,8 @@ def _find_main_processes(pids: Collection[int]) -> list[int]:
     return [pid for _, pid in sorted(started)]
 
 
-def _read_name(pid: int) -> str:
+def _read(pid: int, attribute: Callable[[psutil.Process], Sequence[str]]) -> Sequence[str]:
     """Empty where it has ended."""
     with contextlib.suppress(psutil.Error):
-        return psutil.Process(pid).name()
+        return attribute(psutil.Process(pid))
     return ""

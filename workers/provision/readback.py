@@ -101,15 +101,12 @@ def read_back_modes(
 
 def _compare_stated(system: System, stated: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, StatedSetting]:
     """Of the settings that the server says."""
-    answers = {name: plain_text(settings[name]) for name in stated if name in settings}
-    return {
-        name: {
-            "stated": stated[name],
-            "answer": answer,
-            "is_equal": same_value(system.settings[name], stated[name], answer),
-        }
-        for name, answer in answers.items()
-    }
+    compared: dict[str, StatedSetting] = {}
+    for name in filter(settings.__contains__, stated):
+        answer = plain_text(settings[name])
+        is_equal = same_value(system.settings[name], stated[name], answer)
+        compared[name] = {"stated": stated[name], "answer": answer, "is_equal": is_equal}
+    return compared
 
 
 def _judge(

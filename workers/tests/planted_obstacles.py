@@ -506,3 +506,4 @@ FIELDS = {
     "mariadb user may only read": {"user"},
     "memcached takes small values only": set(),
 }
+assert FIELDS.keys() <= {case.name for case in CASES}

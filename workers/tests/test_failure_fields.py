@@ -51,5 +51,5 @@ def test_one_failure_of_all_generators_stands_once():
 
     failure, silence = judge_clients(results, POSTGRESQL, is_new=False)
 
-    assert (failure.generator, failure.fields, failure.outcome) == ("load-1, load-2", (), "reject")
-    assert (silence.generator, silence.detail) == ("load-3", "silent")
+    assert (failure.generators, failure.fields, failure.outcome) == (("load-1", "load-2"), (), "reject")
+    assert (silence.generators, silence.detail) == (("load-3",), "silent")

@@ -1,7 +1,7 @@
 """The team's own pages: members, invitations, what happened."""
 
-import time
 import uuid
+from datetime import timedelta
 
 from django.contrib import messages
 from django.contrib.auth import login
@@ -11,6 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -24,8 +25,8 @@ from benchsite.core.encryption import INVITATIONS, CannotOpen, seal, unseal
 from benchsite.core.responses import form_status, get_posted
 
 ENTRIES_PER_PAGE = 100
-NEW_LINK = "new_invitation"  # of the session
-LINK_SHOWN_S = 3600
+NEW_LINK = "new_link"  # of the session
+NEW_LINK_LIFE = timedelta(hours=1)
 
 
 @require_http_methods(["GET", "POST"])
@@ -71,7 +72,7 @@ def _join(token: str, me: User | None, form: SignUpForm) -> tuple[User, Team]:
 @team_required("GET")
 @never_cache
 def members(request: HttpRequest) -> HttpResponse:
-    return _list_members(request, InvitationForm())
+    return _render_members(request, InvitationForm())
 
 
 @team_required("GET", "POST", role=Role.ADMIN)
@@ -82,33 +83,35 @@ def invite(request: HttpRequest) -> HttpResponse:
         return redirect("members")
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _list_members(request, form)
+        return _render_members(request, form)
     data = form.cleaned_data
     try:
         token = membership.invite(get_team(request), get_user(request), role=data["role"], note=data["note"])
     except membership.MembershipRefused as refused:
         form.add_error(None, str(refused))
-        return _list_members(request, form)
-    request.session[NEW_LINK] = {"token": seal(token, INVITATIONS), "until": time.time() + LINK_SHOWN_S}
+        return _render_members(request, form)
+    request.session[NEW_LINK] = seal(token, INVITATIONS)
     return redirect("members")
 
 
 def _find_new_link(request: HttpRequest) -> str:
     """The link that this person made within the last hour, while it lets somebody in; only a sealed copy is stored."""
     stored = request.session.get(NEW_LINK)
-    if not stored or stored["until"] < time.time() or not has_role(request, Role.ADMIN):
+    if not stored or not has_role(request, Role.ADMIN):
         return ""
     try:
-        token = unseal(stored["token"], INVITATIONS)
+        token = unseal(stored, INVITATIONS)
     except CannotOpen:
         return ""
     invitation = membership.find_invitation(token)
     if invitation is None or invitation.team != get_team(request):
         return ""
+    if timezone.now() - invitation.created_at > NEW_LINK_LIFE:
+        return ""
     return request.build_absolute_uri(reverse("invited", args=[token]))
 
 
-def _list_members(request: HttpRequest, form: InvitationForm) -> HttpResponse:
+def _render_members(request: HttpRequest, form: InvitationForm) -> HttpResponse:
     team = get_team(request)
     context = {
         "team": team,

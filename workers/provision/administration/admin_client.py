@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -316,7 +317,7 @@ class ProgramAdministration(Administration):
             connections = None
             if stated := answer.get("connections"):
                 connections = Connections(int(stated["used"]), int(stated["limit"]))
-            largest = sorted(data.items(), key=lambda table: -table[1])[:MAX_SURVEYED]
+            largest = Counter(data).most_common(MAX_SURVEYED)
             return Survey(dict(largest), tuple(map(str, answer["obstacles"])), connections)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise AdministrationError(f"{self._where} states data that cannot be understood.") from error

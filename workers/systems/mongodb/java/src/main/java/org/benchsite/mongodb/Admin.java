@@ -38,7 +38,7 @@ public class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
     private static final String MARKER = "marker";
     private static final int KEYS_PER_COMMAND = 1000;
-    private static final int MAX_ESTIMATED = 8;
+    private static final int MAX_SURVEYED = 8;
     private static final int DUPLICATE_KEY = 11_000;
     private static final String PAGES_REQUESTED = "pages requested from the cache";
     private static final String PAGES_READ = "pages read into cache";
@@ -261,8 +261,9 @@ public class Admin extends AdminProgram {
             survey.limitConnections(used, used + ((Number) connections.get("available")).longValue());
         }
         for (String name : listCollections()) {
-            if (!List.of(table, MARKERS).contains(name) && !name.startsWith("system.")) {
-                survey.data.put(name, survey.data.size() < MAX_ESTIMATED ? estimate(name) : Survey.UNCOUNTED);
+            boolean isOther = !List.of(table, MARKERS).contains(name) && !name.startsWith("system.");
+            if (isOther && survey.data.size() < MAX_SURVEYED) {
+                survey.data.put(name, estimate(name));
             }
         }
         return survey;
