@@ -351,6 +351,13 @@ def dropping_firewall(lab: Lab) -> Iterator[Target]:
 @contextmanager
 def slow_proxy(port: int, delay_s: float, way_s: float = 0.0) -> Iterator[int]:
     """A port that forwards each connection after a delay, and all that is sent over it, either way, after another."""
+    ended = threading.Event()
+
+    def forward_late(client: socket.socket) -> None:
+        with client:
+            if not ended.wait(delay_s):
+                forward(client, port, way_s)
+
     with socket.create_server((HOST, 0), backlog=128) as listener:
 
         def accept() -> None:
@@ -359,11 +366,12 @@ def slow_proxy(port: int, delay_s: float, way_s: float = 0.0) -> Iterator[int]:
                     client, _ = listener.accept()
                 except OSError:
                     return
-                threading.Thread(target=forward, args=[client, port, delay_s, way_s], daemon=True).start()
+                threading.Thread(target=forward_late, args=[client], daemon=True).start()
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
         yield listener.getsockname()[1]
+        ended.set()
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 
@@ -381,8 +389,7 @@ def silent_to_clients(port: int) -> Iterator[HostileServer]:
         yield server
 
 
-def forward(client: socket.socket, port: int, delay_s: float = 0.0, way_s: float = 0.0) -> None:
-    time.sleep(delay_s)
+def forward(client: socket.socket, port: int, way_s: float = 0.0) -> None:
     with contextlib.suppress(OSError), client, socket.create_connection((HOST, port)) as server:
         back = threading.Thread(target=pump, args=[server, client, way_s], daemon=True)
         back.start()
