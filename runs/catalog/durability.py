@@ -16,6 +16,7 @@ from runs.catalog.messages import (
     SLOW_DISK_LOSES_MORE,
     SLOW_DISK_LOSS,
 )
+from runs.ycsb.property_schema import PropertyError
 
 Ack = Literal["none", "memory", "os_buffer", "disk"]
 Reads = Literal["any_copy", "primary", "quorum", "linearizable"]
@@ -45,14 +46,6 @@ _READS: dict[Reads, str] = {
 }
 
 
-class RecordRefused(ValueError):
-    """No such promise can be kept; `field` is the one to change, and the message names it in words."""
-
-    def __init__(self, field: str, message: str) -> None:
-        self.field = field
-        super().__init__(message)
-
-
 class Durability(BaseModel):
     """How far a write has come when it is acknowledged.
 
@@ -74,18 +67,18 @@ class Durability(BaseModel):
     @classmethod
     def _check_replicas(cls, replicas: object) -> object:
         if replicas not in ("quorum", "all") and type(replicas) is not int:
-            raise RecordRefused("replicas_acked", NO_NUMBER_OF_COPIES)
+            raise PropertyError({"replicas_acked": NO_NUMBER_OF_COPIES})
         return replicas
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.replicas_acked == 0 and self.replica_ack != "none":
-            raise RecordRefused("replica_ack", COPIES_ANSWER_NOTHING)
+            raise PropertyError({"replica_ack": COPIES_ANSWER_NOTHING})
         worst = self.worst_loss_window_s
         if worst is not None and not (self.loss_window_s and self.loss_window_s < worst):
-            raise RecordRefused("worst_loss_window_s", SLOW_DISK_LOSES_MORE)
+            raise PropertyError({"worst_loss_window_s": SLOW_DISK_LOSES_MORE})
         if self.loss_window_s == 0 and self.ack != "disk" and not self._elsewhere:
-            raise RecordRefused("loss_window_s", LOSS_WITHOUT_COPY)
+            raise PropertyError({"loss_window_s": LOSS_WITHOUT_COPY})
         return self
 
     @property
@@ -116,7 +109,7 @@ class Durability(BaseModel):
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Durability":
-        """The record that `as_dict` wrote. Raises RecordRefused for anything else."""
+        """The record that `as_dict` wrote. Raises PropertyError for anything else."""
         try:
             return cls.model_validate({name: value for name, value in record.items() if name != "survives"})
         except ValidationError as error:
@@ -124,7 +117,7 @@ class Durability(BaseModel):
             if fault["type"] == "value_error":
                 raise fault["ctx"]["error"] from None
             field = str(fault["loc"][0])
-            raise RecordRefused(field, f"{field}: {fault['msg']}") from None
+            raise PropertyError({field: f"{field}: {fault['msg']}."}) from None
 
     def sentence(self) -> str:
         """The record in plain words, for pages."""

@@ -15,14 +15,14 @@ HADOOP_VARIABLE = "{name} must not contain ${{: Hadoop replaces ${{NAME}} by var
 
 # --- durability.py ---
 
-NO_NUMBER_OF_COPIES = "other copies that have answered are a number, quorum or all"
-COPIES_ANSWER_NOTHING = "no other copy has answered, so none has the write: choose nothing, or state how many answer"
+NO_NUMBER_OF_COPIES = "Other copies that have answered are a number, quorum or all."
+COPIES_ANSWER_NOTHING = "No other copy has answered, so none has the write: choose nothing, or state how many answer."
 SLOW_DISK_LOSES_MORE = (
-    "a slow disk loses more than a usual one, where that loses some seconds: state more of them, or leave it empty"
+    "A slow disk loses more than a usual one, where that loses some seconds: state more of them, or leave it empty."
 )
 LOSS_WITHOUT_COPY = (
-    "a power failure loses writes that neither the disk nor another copy has: state how many seconds, or leave it "
-    "empty for any number"
+    "A power failure loses writes that neither the disk nor another copy has: state how many seconds, or leave it "
+    "empty for any number."
 )
 LOSES_ANY_NUMBER = "A power failure of one node may lose any number of acknowledged writes."
 LOSES_NOTHING = "A power failure of one node loses no acknowledged write."

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
-from runs.catalog.durability import Durability, RecordRefused
+from runs.catalog.durability import Durability
 from runs.catalog.messages import (
     ALWAYS_FIXED,
     BINDING_CANNOT_DRIVE,
@@ -490,8 +490,8 @@ class System(Record):
         checked = own.copy()
         try:
             checked["durability"] = Durability.from_dict(own["durability"]).model_dump()
-        except RecordRefused as error:
-            problems[error.field] = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        except PropertyError as error:
+            problems |= error.problems
         binding, endpoint = self.binding, self.binding.endpoint
         secret = {name for name, declared in binding.properties.items() if declared.secret}
         kept = {*endpoint.addresses, *endpoint.parts, *binding.fixed, *secret}

@@ -3,6 +3,6 @@
 from runs.plans.drafts import Draft
 from runs.plans.expansion import PlannedRun, expand
 from runs.plans.plan import Plan, PlanError, Problem, build_plan, next_look, stored_plan
-from runs.plans.preview import Preview, Rejection, preview
+from runs.plans.preview import Preview, preview
 from runs.plans.submission import submit
 from runs.plans.trial import start_trial

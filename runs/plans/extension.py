@@ -100,7 +100,7 @@ def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
 @transaction.atomic
 def extend(sweep: Sweep, user: User) -> list[Run]:
     """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
-    locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
+    locked = Sweep.lock(sweep.pk)
     matrix = locked.matrix
     if matrix is None:
         _, rungs = next_rungs(locked)

@@ -48,10 +48,15 @@ NODE_FACTS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that keeps a plan from being run: the form field it belongs to, and a sentence that says what to do."""
+    """One thing that keeps a plan from being run: the form field it belongs to, and a sentence that says what to do.
+
+    Or a check, `code`, that will reject its runs whatever they measure; the field with `remedy` as its value mends it.
+    """
 
     field: str
     message: str
+    code: str = "plan"
+    remedy: int = 0
 
 
 class PlanError(Exception):

@@ -96,19 +96,9 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejection:
-    """A check that will reject runs of the plan, whatever they measure; `field` with `remedy` as its value mends it."""
-
-    check_id: str
-    field: str
-    message: str
-    remedy: int
-
-
-@dataclass(frozen=True, slots=True)
 class Preview:
     problems: tuple[Problem, ...]
-    rejections: tuple[Rejection, ...]
+    rejections: tuple[Problem, ...]
     warnings: tuple[str, ...]
     cells: tuple[Cell, ...]
     runs: int  # measured runs, without the bracket
@@ -153,11 +143,11 @@ def preview(plan: Plan) -> Preview:
             else:
                 node_warnings.append(message)
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
-    loads = sum(run.phase == "load" for run in expansion.runs)
     trials = max_trials(plan)
     # Each further trial costs what the first does, with a load of its own where it changes the data.
     repeated = [run for run in expansion.runs if run in measured or _reloads(plan, run)]
     all_runs = [*expansion.runs, *repeated * (trials - 1)]
+    loads = sum(run.phase == "load" for run in all_runs)
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     orders = ""
@@ -175,10 +165,10 @@ def preview(plan: Plan) -> Preview:
         ),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured) * trials,
-        loads=sum(run.phase == "load" for run in all_runs),
-        brackets=len(expansion.runs) - len(measured) - loads,
+        loads=loads,
+        brackets=sum(run.is_bracket for run in expansion.runs),
         seconds=sum(run.expected_s for run in all_runs),
-        settling_s=plan.settle_s * sum(run.phase == "load" for run in all_runs),
+        settling_s=plan.settle_s * loads,
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
@@ -581,7 +571,7 @@ def _profile_warnings(plan: Plan) -> Iterator[str]:
         )
 
 
-def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Rejection]:
+def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Problem]:
     short = [run for run in runs if measure_s(plan, run.target_ops_s) < plan.min_window_s]
     if not short:
         return
@@ -590,7 +580,7 @@ def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Rejection]:
         which = f"{len(short)} of {counted(len(runs), 'run')}"
     least, measured = duration(plan.min_window_s), duration(plan.min_measure_s)
     message = WINDOW_TOO_SHORT.format(which=which, measured=measured, least=least)
-    yield Rejection("V05", "min_measure_s", message, plan.min_window_s)
+    yield Problem("min_measure_s", message, "V05", plan.min_window_s)
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:

@@ -44,7 +44,7 @@ def plan(**fields):
 )
 def test_preview_foresees_what_the_purpose_rejects(purpose, seconds, is_rejected):
     rejections = plan(purpose=purpose, min_measure_s=seconds).rejections
-    assert [(row.check_id, row.field, row.remedy) for row in rejections] == [("V05", "min_measure_s", 30)] * is_rejected
+    assert [(row.code, row.field, row.remedy) for row in rejections] == [("V05", "min_measure_s", 30)] * is_rejected
 
 
 def test_threshold_of_the_team_decides(team, user):

@@ -18,7 +18,7 @@ from django.utils import timezone
 from benchsite.accounts.models import Team, User
 from runs.models import Run, Upload, UploadKey
 from runs.queue.team_usage import refuse_full_storage
-from runs.results.recording.uploaded_runs import UploadedRun, judged_runs, save_runs
+from runs.results.recording.uploaded_runs import UploadedRun, judged_runs, keep_files, save_runs
 from runs.uploads import keys, upload_lifecycle
 from runs.uploads.form_data import Arrived
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
@@ -119,6 +119,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
                 )
                 return stored
 
+            keep_files(judged.reads, judged.runs)
             save_runs(row, judged.metadata, judged.runs, judged.reads, before=([row], files), after=build_key)
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])

@@ -84,7 +84,7 @@ class GroupingForm(DescribedForm):
 
 
 class FoundRunForm(DescribedForm):
-    """One run that was recognised: whether to save it, and how much load it was. One that is not kept is not bound."""
+    """One run that was recognised: whether to save it, and how much load it was. It is bound where it is selected."""
 
     keep = forms.BooleanField(required=False)
     phase = forms.ChoiceField(choices=Phase.choices)
@@ -101,14 +101,14 @@ class FoundRunForm(DescribedForm):
         self.run, self.number, self.test = run, number, test
         self.is_beyond = test >= MAX_TESTS
         prefix, hints = f"run-{number}", run["hints"]
-        is_kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
+        is_selected = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": is_kept and not self.is_beyond and not run.get("is_doubtful"),
+            "keep": is_selected and not self.is_beyond and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
         }
-        super().__init__(posted if is_kept else None, prefix=prefix, initial=initial)
+        super().__init__(posted if is_selected else None, prefix=prefix, initial=initial)
         for name, label in (("keep", "Save"), ("phase", "Phase of"), ("threads", "Threads of"), ("target", "Target of"),
                             ("repeat", "Repeat of")):  # fmt: skip
             self.fields[name].widget.attrs["aria-label"] = f"{label} run {number + 1}"
@@ -127,6 +127,8 @@ class FoundRunForm(DescribedForm):
 
 class StatedTestForm(DescribedForm):
     """System, durability mode and workload of a test."""
+
+    states_mix = True  # whether a mix of operations is stated, not YCSB's default one
 
     mode = forms.ChoiceField(
         label="Database system and durability mode",
@@ -175,16 +177,12 @@ class OwnTestForm(StatedTestForm):
         workloads: Sequence[Workload],
     ) -> None:
         self.number, self.rows = number, rows
-        is_kept = any(row.is_bound for row in rows)
-        super().__init__(posted if is_kept else None, prefix=f"test-{number}", initial=initial)
+        self.selected = [row for row in rows if row.is_bound]
+        super().__init__(posted if self.selected else None, prefix=f"test-{number}", initial=initial)
         self.make_optional()
         self.offer_choices(workloads, "as for all tests")
         for name, field in self.fields.items():
             field.widget.attrs["aria-label"] = f"{field.label or name.capitalize()}, test {number + 1}"
-
-    @property
-    def kept(self) -> list[FoundRunForm]:
-        return [row for row in self.rows if row.is_bound]
 
     @property
     def has_workload(self) -> bool:
@@ -251,6 +249,7 @@ class ImportForm(StatedTestForm):
             FoundRunForm(posted, run=run, number=number, test=test_of_run.get(number, 0))
             for number, run in enumerate(recognised["runs"])
         ]
+        self.selected = [row for row in self.runs if row.is_bound]
         super().__init__(posted, initial=_initial(self.sets, list(test_of_run)))
         self.workloads = list(Workload.objects.filter(team=self.team))
         of_commits = Run.objects.filter(sweep=OuterRef("pk")).exclude(commit="")
@@ -259,6 +258,7 @@ class ImportForm(StatedTestForm):
         self.offer_choices(self.workloads)
         self.offer("sweep", [(NEW, "a new one"), *((str(sweep.pk), _name_sweep(sweep)) for sweep in self.sweeps)])
         self.tests = self._build_tests(posted, tests) if len(tests) > 1 else []
+        self.selected_tests = [test for test in self.tests if test.is_bound]
         if self.tests:
             self.make_optional()
             del self.fields["sweep"]
@@ -280,55 +280,47 @@ class ImportForm(StatedTestForm):
         ]
 
     def is_valid(self) -> bool:
-        # Every form is asked, so that every one shows what is wrong with it.
-        rows = [row.is_valid() for row in self.kept]
-        is_valid = super().is_valid()
-        return is_valid and all(rows) and not any(test.errors for test in self.kept_tests)
+        return self.is_bound and not self._has_faults()
 
-    @property
-    def kept(self) -> list[FoundRunForm]:
-        return [row for row in self.runs if row.is_bound]
-
-    @property
-    def kept_tests(self) -> list[OwnTestForm]:
-        return [test for test in self.tests if test.is_bound]
+    def _has_faults(self) -> bool:
+        return any(form.errors for form in (self, *self.selected, *self.selected_tests))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if not self.kept:
+        if not self.selected:
             raise ValidationError("Select at least one run to save.")
-        missing = [row for row in self.kept if row.has_error("threads", "required")]
+        missing = [row for row in self.selected if row.has_error("threads", "required")]
         if missing and "unstated_threads" in self.fields:
             self.add_error("unstated_threads", UNSTATED_THREADS.format(runs=counted(len(missing), "selected run")))
-        self.stated_tests = [(test, test.merge(cleaned)) for test in self.kept_tests if test.is_valid()]
+        self.stated_tests = [(test, test.merge(cleaned)) for test in self.selected_tests if test.is_valid()]
         if not self.tests:
             self.stated_tests = [(self, cleaned)]
-        elif any(row.is_beyond for row in self.kept):
+        elif any(row.is_beyond for row in self.selected):
             raise ValidationError(TOO_MANY_TESTS.format(limit=MAX_TESTS))
-        mixes = [_clean_test(form, data) for form, data in self.stated_tests]
-        has_faults = self.errors or not all(row.is_valid() for row in self.kept)
-        if not has_faults and not any(test.errors for test in self.kept_tests):
+        for form, data in self.stated_tests:
+            _clean_test(form, data)
+        if not self._has_faults():
             common_shares: dict[str, float] = {}
-            for (form, data), states_mix in zip(self.stated_tests, mixes, strict=True):
+            for form, data in self.stated_tests:
                 is_own = isinstance(form, OwnTestForm) and form.has_workload
-                shares = self._clean_runs(form, data, {} if is_own else common_shares, states_mix=states_mix)
+                shares = self._clean_runs(form, data, {} if is_own else common_shares)
                 common_shares = common_shares if is_own else shares
-            contradicting = sum("keep" in row.errors for row in self.kept)
+            contradicting = sum("keep" in row.errors for row in self.selected)
             if contradicting:
                 self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
             self._clean_metadata(cleaned)
         return cleaned
 
     def _clean_runs(
-        self, form: "ImportForm | OwnTestForm", data: Mapping[str, Any], shares: dict[str, float], *, states_mix: bool
+        self, form: "ImportForm | OwnTestForm", data: Mapping[str, Any], shares: dict[str, float]
     ) -> dict[str, float]:
         """The shares of the test's operations, as stated or as its first run shows them; `shares` are those of tests
         with the same workload. What the files themselves show must not contradict them.
         """
         shares = read_shares(self._workload(data).properties) or shares
-        other_workload = OTHER_WORKLOAD if states_mix else OTHER_DEFAULT_WORKLOAD
+        other_workload = OTHER_WORKLOAD if form.states_mix else OTHER_DEFAULT_WORKLOAD
         system, _, _ = data["mode"].partition(":")
-        for row in form.kept:
+        for row in form.selected:
             row_system, counts = self.sets.systems[row.number], self.sets.counts[row.number]
             if row.cleaned_data["phase"] == Phase.MEASURE and counts:
                 done = get_shares(counts)
@@ -372,10 +364,10 @@ class ImportForm(StatedTestForm):
         """
         curves: list[tuple[int, RunMetadata]] = []
         for form, data in self.stated_tests:
-            position, stated = form.kept[0].number, self._describe_test(data, form.kept)
+            position, stated = form.selected[0].number, self._describe_test(data, form.selected)
             for other, curve in curves:
                 is_same = curve.model_copy(update={"runs": stated.runs}) == stated
-                if is_same and not self.sets.find_difference(position, other):
+                if is_same and not self.sets.differ(position, other):
                     curve.runs.extend(stated.runs)
                     break
             else:
@@ -398,25 +390,24 @@ class ImportForm(StatedTestForm):
         return RunMetadata(**fields)
 
 
-def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> bool:
-    """Check what is stated of a test, with the faults in its form; whether a mix of operations is stated."""
+def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> None:
+    """Check what is stated of a test, with the faults in its form."""
     if not data.get("mode") and not form.has_error("mode"):
         form.add_error("mode", CHOOSE_MODE)
     if (data.get("mode") or "").startswith(f"{OTHER_SYSTEM}:") and not data.get("system_name"):
         form.add_error("system_name", WRITE_SYSTEM)
-    if data.get("workload") or "workload" not in data:
-        return True
-    return _clean_description(form, data)
+    if "workload" in data and not data["workload"]:
+        _clean_description(form, data)
 
 
-def _clean_description(form: StatedTestForm, data: dict[str, Any]) -> bool:
+def _clean_description(form: StatedTestForm, data: dict[str, Any]) -> None:
     """A described workload need not be complete; what is written must be right."""
     if not data.get("workload_name"):
         form.add_error("workload_name", NAME_WORKLOAD)
     # People paste whole workload files, which name classes and the work of a client too.
     of_clients = {*CLIENT_PROPERTIES, *REFUSED_PROPERTIES}
     properties = {name: text for name, text in (data.get("properties") or {}).items() if name not in of_clients}
-    states_mix = bool(read_shares(properties))
+    form.states_mix = bool(read_shares(properties))
     if data.get("records"):
         properties["recordcount"] = str(data["records"])
     try:
@@ -426,7 +417,6 @@ def _clean_description(form: StatedTestForm, data: dict[str, Any]) -> bool:
         for text in problems.values():
             form.add_error("properties", text)
         data["properties"] = properties
-    return states_mix
 
 
 def _name_sweep(sweep: Any) -> str:

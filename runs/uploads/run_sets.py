@@ -25,16 +25,14 @@ class RunSets:
         self.systems = [find_system(run) for run in self.runs]
         self.counts = [count_operations(run) for run in self.runs]
 
-    def find_difference(self, position: int, other: int) -> str:
-        """By what these cannot be runs of one test: `program`, `system` or `workload`; empty where nothing says so."""
+    def differ(self, position: int, other: int) -> bool:
+        """Whether program, system or workload say that these cannot be runs of one test."""
         if self.families[position] != self.families[other]:
-            return "program"
+            return True
         systems = self.systems[position], self.systems[other]
         if all(systems) and systems[0] != systems[1]:
-            return "system"
-        if self.differs_from(position, get_shares(self.counts[other])):
-            return "workload"
-        return ""
+            return True
+        return self.differs_from(position, get_shares(self.counts[other]))
 
     def differs_from(self, position: int, shares: Mapping[str, float]) -> bool:
         """Whether the operations of the run are not those of a workload with these shares; empty: not known."""
@@ -52,7 +50,7 @@ class RunSets:
 
     def belong_together(self, position: int, other: int) -> bool:
         """Whether there is a reason to take both for runs of one test, and none against it."""
-        if self.find_difference(position, other):
+        if self.differ(position, other):
             return False
         names, other_names = _list_names(self.runs[position]), _list_names(self.runs[other])
         if not set(names).isdisjoint(other_names):

@@ -80,6 +80,13 @@ def split(total: int, parts: int, *, noun: str = "threads") -> list[int]:
     return [share + (1 if part < rest else 0) for part in range(parts)]
 
 
+def split_target(target_ops_s: int | None, clients: int) -> Sequence[int | None]:
+    """The target of each client; None without a target. Raises SplitError."""
+    if not target_ops_s:
+        return [None] * clients
+    return split(target_ops_s, clients, noun="operations per second")
+
+
 def client_properties_for_run(
     workload: Mapping[str, str],
     *,

@@ -22,6 +22,7 @@ from runs.ycsb.command import (
     number_inserting,
     open_load_properties,
     split,
+    split_target,
 )
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
@@ -133,9 +134,7 @@ def client_orders(
     load, window, flavour = spec["load"], spec["window"], spec["client"]["flavour"]
     clients = list(product(spec["generators"], range(load["processes"])))
     threads = split(load["threads"], len(clients), noun="threads")
-    targets: Sequence[int | None] = [None] * len(clients)
-    if load["target_ops_s"]:
-        targets = split(load["target_ops_s"], len(clients), noun="operations per second")
+    targets = split_target(load["target_ops_s"], len(clients))
     system = load_catalog().system(spec["system"], flavour)
     site = site_files(system, binding_properties)
     measure_s, records = window["min_measure_s"], spec["dataset"]["records"]

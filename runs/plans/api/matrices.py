@@ -18,7 +18,7 @@ from runs.api.routers import matrices
 from runs.api.schemas import ROOT, OnPage, page_address
 from runs.models import Matrix
 from runs.plans import PlanError, Preview, preview, start_trial, submit
-from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, list_rejections, read_draft, require_build_scope
+from runs.plans.api.plans import NAMES, MatrixPlan, list_faults, read_draft, require_build_scope
 from runs.plans.drafts import Draft
 from runs.plans.messages import NO_TRIAL
 from runs.plans.pages.trial import get_newest_trial
@@ -311,7 +311,7 @@ def preview_draft(draft: Draft) -> dict[str, object]:
     return {
         "can_be_submitted": not planned.problems,
         "problems": list_faults(planned.problems),
-        "rejections": list_rejections(planned.rejections),
+        "rejections": list_faults(planned.rejections),
         "warnings": planned.warnings,
         "cells": planned.cells,
         "hours": round(planned.seconds / 3600, 4),

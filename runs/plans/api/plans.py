@@ -15,7 +15,7 @@ from runs.builds import has_own_builds
 from runs.catalog import UnknownName, load_catalog
 from runs.identifiers import parse_uuid
 from runs.models import Database, LoadGenerator, Workload
-from runs.plans import Problem, Rejection
+from runs.plans import Problem
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.forms.exclusions import Exclusion, problem_with
 from runs.plans.forms.matrices import database_choice, generators_for, select_entries
@@ -201,16 +201,8 @@ def require_build_scope(bearer: Bearer, builds: Sequence[Mapping[str, Any]]) -> 
 
 
 def list_faults(problems: Iterable[Problem]) -> list[Fault]:
-    """The problems that keep a plan from being run, as errors of the request."""
+    """What keeps a plan from being run, or will reject its runs, as errors of the request."""
     return [
-        {"pointer": f"#/{NAMES.get(problem.field, problem.field)}", "detail": problem.message, "code": "plan"}
+        {"pointer": f"#/{NAMES.get(problem.field, problem.field)}", "detail": problem.message, "code": problem.code}
         for problem in problems
-    ]
-
-
-def list_rejections(rejections: Iterable[Rejection]) -> list[Fault]:
-    """The checks that will reject runs of a plan, at the fields that make them."""
-    return [
-        {"pointer": f"#/{NAMES.get(row.field, row.field)}", "detail": row.message, "code": row.check_id}
-        for row in rejections
     ]

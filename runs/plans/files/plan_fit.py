@@ -1,8 +1,9 @@
 """What of a plan no longer fits the clusters and load generators that somebody chose for its roles."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
+from uuid import UUID
 
 from benchsite.core.formatting import counted, exact, size
 from runs.catalog import UnknownSystem, load_catalog
@@ -26,6 +27,11 @@ class Chosen:
     generators: Mapping[str, LoadGenerator]
     secrets: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
+    @property
+    def team_id(self) -> UUID | None:
+        """Whose clusters these are; None where none is chosen yet."""
+        return next((cluster.team_id for cluster in self.clusters.values()), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
@@ -39,17 +45,18 @@ class Misfit:
 
 def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     """Everything at once, those that stop it first."""
+    runs = _expand_runs(file)
     all_misfits = [
         *_check_roles(file, chosen),
-        *_check_clusters(file, chosen),
+        *_check_clusters(file, chosen, runs),
         *_check_databases(file, chosen),
         *_check_site(file, chosen),
     ]
     if not any(misfit.tone == "stop" for misfit in all_misfits):
         planned_here = preview(plan_on(file, chosen))
         all_misfits += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
-        all_misfits += [Misfit("note", "", check.message, check.check_id) for check in planned_here.rejections]
-        twice = twice_the_same(_expand_runs(file))
+        all_misfits += [Misfit("note", "", check.message, check.code) for check in planned_here.rejections]
+        twice = twice_the_same(runs)
         if twice:
             all_misfits.append(Misfit("stop", "", twice))
     return tuple(sorted(all_misfits, key=lambda misfit: misfit.tone != "stop"))
@@ -69,8 +76,8 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
         )
         entries.append(Entry(placed, entry.mode))
     min_window_s = 0
-    for cluster in chosen.clusters.values():
-        min_window_s = find_min_window_s(cluster.team_id, file.matrix.purpose)
+    if chosen.team_id:
+        min_window_s = find_min_window_s(chosen.team_id, file.matrix.purpose)
     generators = tuple(replace(read_generator(chosen.generators[role]), name=role) for role in file.generators)
     changes = {"entries": tuple(entries), "generators": generators, "min_window_s": min_window_s}
     return plan.model_copy(update=changes)
@@ -93,7 +100,7 @@ def _check_roles(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         yield from _compare_cores(role, name, file.generators[role].facts, generator.machine)
 
 
-def _check_clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
+def _check_clusters(file: PlanFile, chosen: Chosen, runs: Sequence[PlannedRun]) -> Iterator[Misfit]:
     for role, cluster in chosen.clusters.items():
         stated, nodes = file.clusters[role], list(cluster.nodes.all())
         if len(nodes) != len(stated.nodes):
@@ -111,7 +118,7 @@ def _check_clusters(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
             yield Misfit("note", role, f"{text}; those of {cluster.name} {cluster_state}: the numbers will differ.")
         for node, facts in zip(nodes, stated.nodes, strict=False):
             yield from _compare_cores(role, f"Node {node.position + 1} of {cluster.name}", facts, node.machine)
-        yield from _check_memory(file, role, cluster)
+        yield from _check_memory(file, role, cluster, runs)
         machines = {node.machine_id for node in nodes}
         for name, generator in chosen.generators.items():
             if generator.machine_id in machines and role not in file.generators[name].shares:
@@ -129,11 +136,11 @@ def _compare_cores(role: str, name: str, facts: Facts, machine: Machine) -> Iter
         yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts.cores}.")
 
 
-def _check_memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
+def _check_memory(file: PlanFile, role: str, cluster: Cluster, runs: Sequence[PlannedRun]) -> Iterator[Misfit]:
     """The data set against the memory of the nodes that hold it."""
     sizes = [node.machine.facts.get("memory_bytes", {}).get("value") for node in cluster.nodes.all()]
     needed = 0.0
-    for run in _expand_runs(file):
+    for run in runs:
         database = run.sweep.entry.database
         if database.cluster_id == role:
             stored = run.dataset.records * run.dataset.record_bytes * database.stored_copies
@@ -153,7 +160,7 @@ def _check_memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfi
 def _expand_runs(file: PlanFile) -> tuple[PlannedRun, ...]:
     try:
         return expand(planned(file)).runs
-    except PropertyError:
+    except (PropertyError, UnknownSystem):
         return ()
 
 
@@ -183,9 +190,8 @@ def _check_site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
     default = team_profile = profile(file.matrix.purpose)
-    team = next((cluster.team_id for cluster in chosen.clusters.values()), None)
-    if team:
-        team_profile = get_thresholds(team, file.matrix.purpose)
+    if chosen.team_id:
+        team_profile = get_thresholds(chosen.team_id, file.matrix.purpose)
     for name in sorted(THRESHOLDS):
         stated = file.thresholds.get(name, getattr(default, name))
         limit = getattr(team_profile, name)

@@ -46,6 +46,7 @@ from runs.ycsb.command import (
     number_inserting,
     open_load_properties,
     split,
+    split_target,
 )
 from runs.ycsb.errors import SplitError
 from runs.ycsb.properties import CLIENT_COUNT, list_own_properties, render_properties
@@ -195,7 +196,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
         seconds = duration_s(plan.matrix, run.target_ops_s)
 
     clients = []
-    loads = zip(split(run.threads, count, noun="threads"), _split_target(run.target_ops_s, count), strict=True)
+    loads = zip(split(run.threads, count, noun="threads"), split_target(run.target_ops_s, count), strict=True)
     for number, (threads, target_ops_s) in enumerate(loads):
         properties = client_properties_for_run(
             run.properties,
@@ -213,12 +214,6 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
         )
         clients.append(properties)
     return tuple(clients)
-
-
-def _split_target(target_ops_s: int | None, clients: int) -> Sequence[int | None]:
-    if not target_ops_s:
-        return [None] * clients
-    return split(target_ops_s, clients, noun="operations per second")
 
 
 def _number_inserting(run: PlannedRun) -> list[tuple[int, int]]:
@@ -253,7 +248,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
             start_s = warmup_s + plan.matrix.settle_s + group.start_s
             warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
 
-        targets = _split_target(group.target_ops_s, count)
+        targets = split_target(group.target_ops_s, count)
         loads = zip(split(group.threads, count, noun="threads"), targets, strict=True)
         for number, (threads, target_ops_s) in enumerate(loads):
             properties = client_properties_for_run(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django import forms
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from benchsite.accounts.models import Team, User
@@ -186,14 +186,14 @@ class MatrixForm(GeneratorsForm):
 
     def _choose_elsewhere(self, source: Matrix) -> dict[str, Any]:
         """The load generators on machines without servers or clients of the plan, where there are any."""
-        servers = Machine.objects.filter(nodes__cluster__databases__in=source.entries.values("database"))
-        clients = Machine.objects.filter(load_generators__in=source.load_generators.all())
-        taken = {*servers.values_list("pk", flat=True), *clients.values_list("pk", flat=True)}
-        unusable_ids = set(unusable().values_list("pk", flat=True))
-        others = [row for row in self.generators if row.machine_id not in taken and row.pk not in unusable_ids]
-        if not others:
+        servers = Q(nodes__cluster__databases__in=source.entries.values("database"))
+        clients = Q(load_generators__in=source.load_generators.all())
+        taken = Machine.objects.filter(servers | clients)
+        others = generators_for(self.team).exclude(Q(machine__in=taken) | Q(pk__in=unusable()))
+        load_generators = [str(pk) for pk in others.values_list("pk", flat=True)]
+        if not load_generators:
             return {}
-        return {"load_generators": [str(row.pk) for row in others], "generator_counts": []}
+        return {"load_generators": load_generators, "generator_counts": []}
 
     def _press_buttons(self) -> QueryDict:
         """What was sent, with what the pressed button fills in."""
@@ -231,17 +231,6 @@ class MatrixForm(GeneratorsForm):
     def folded_needs_attention(self) -> bool:
         """Whether a field of the folded part was refused."""
         return any(field.errors for field in self.folded)
-
-    @property
-    def labelled_errors(self) -> list[tuple[str, str]]:
-        """Each with the label of its field; empty for those of the whole form."""
-        labelled: list[tuple[str, str]] = []
-        for name, messages in self.errors.items():
-            label = ""
-            if name in self.fields:
-                label = str(self[name].label)
-            labelled += [(label, str(message)) for message in messages]
-        return labelled
 
     @property
     def entry_options(self) -> list[tuple[str, str]]:

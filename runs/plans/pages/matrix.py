@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class GridCell:
 
     @property
     def counting(self) -> list[Run]:
-        return [run for run in self.runs if run.status == Status.SUCCEEDED and counts(run)]
+        return [run for run in self.runs if run.counts]
 
     @property
     def is_rejected(self) -> bool:
@@ -78,7 +78,7 @@ class GridCell:
         counting = len(self.counting)
         verb = "counts" if counting == 1 else "count"
         text = f"{counting} of {expected} repeats {verb}"
-        if rejected := sum(mark.word == Verdict.REJECT for mark in self.marks):
+        if rejected := sum(map(_is_rejected, self.runs)):
             text = f"{text}, {rejected} rejected"
         return text
 
@@ -93,9 +93,9 @@ class GridCell:
         return self.runs[0]
 
 
-def counts(run: Run) -> bool:
-    """Whether the points of a figure may use the run once it has succeeded."""
-    return not run.excluded_reason and (run.verdict != Verdict.REJECT or run.counts_although_rejected)
+def _is_rejected(run: Run) -> bool:
+    """Whether nothing but a check keeps it from counting."""
+    return run.status == Status.SUCCEEDED and not run.excluded_reason and not run.counts
 
 
 def _mean(runs: Iterable[Run]) -> float | None:
@@ -174,14 +174,12 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     rungs = tuple(sorted({run.load for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
-    succeeded = [run for run in measured if run.status == Status.SUCCEEDED and not run.excluded_reason]
-    counted = [run for run in succeeded if counts(run)]
-    rejected = {run.pk for run in succeeded} - {run.pk for run in counted} - again
+    rejected = {run.pk for run in measured if _is_rejected(run)} - again
     rejections: Sequence[Any] = ()
     too_short = None
     if rejected:
         rejections = count_rejections(rejected_runs(matrix).filter(reruns__isnull=True))
-        too_short = _find_too_short(matrix, runs)
+        too_short = _find_too_short(matrix, runs, rejected)
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = chain.from_iterable(row.cells for row in rows)
     return MatrixPage(
@@ -209,22 +207,21 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         saved_s=sum(run.expected_s for run in skipped),
         rejected=len(rejected),
         too_short=too_short,
-        nothing_counts=not counted,
+        nothing_counts=not any(run.counts for run in measured),
         rejections=rejections,
         stand_in=next((run.stand_in for run in measured if run.stand_in), ""),
     )
 
 
-def _find_too_short(matrix: Matrix, runs: Iterable[Run]) -> TooShort | None:
-    runs_of_plan = rejected_runs(matrix).filter(reruns__isnull=True, is_bracket=False)
-    rejected = select_too_short(runs_of_plan, matrix.team_id).count()
-    if not rejected:
+def _find_too_short(matrix: Matrix, runs: Iterable[Run], rejected: Collection[UUID]) -> TooShort | None:
+    too_short = select_too_short(Run.objects.filter(pk__in=rejected), matrix.team_id).count()
+    if not too_short:
         return None
     min_window_s = find_min_window_s(matrix.team_id, matrix.purpose)
     planned = [run for run in runs if run.rerun_of_id is None]
     measured = sum(run.phase == Phase.MEASURE for run in planned)
     longer_s = measured * (min_window_s - matrix.min_measure_s)
-    return TooShort(rejected, min_window_s, sum(run.expected_s for run in planned) + longer_s)
+    return TooShort(too_short, min_window_s, sum(run.expected_s for run in planned) + longer_s)
 
 
 def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -276,7 +273,7 @@ def _rows(
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
         reasons[_axes(left_out)][left_out.rung] = left_out.reason
-    highest = max((run.throughput_ops_s or 0 for run in measured if counts(run)), default=0)
+    highest = max((run.throughput_ops_s or 0 for run in measured if run.counts), default=0)
     order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
         database = sweep.database.name if sweep.database else sweep.database_name

@@ -38,7 +38,7 @@ from runs.results.pages.window import window_panel
 from runs.results.recording.arrivals import read_client_arrivals
 from runs.results.recording.intervals import INTERVALS
 from runs.results.recording.server_samples import read_host_samples
-from runs.ycsb.arrivals import Count
+from runs.ycsb.arrivals import Count, sum_by_second
 from runs.ycsb.redact import HIDDEN, allow_names, is_secret, redact
 from runs.ycsb.summary_counts import SUCCESSES
 
@@ -230,10 +230,7 @@ def _count_arrivals(run: Run) -> Count | None:
         return None
     if not clients:
         return None
-    offered, started, dropped = (
-        sum(int(getattr(client, name).sum()) for client in clients) for name in ("offered", "started", "dropped")
-    )
-    return Count(offered, started, dropped)
+    return sum(sum_by_second(clients).values(), Count())
 
 
 def _list_groups(run: Run, cut: MeasurementSet | None) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -50,18 +50,8 @@ class UploadedRun:
     findings: tuple[CheckResult, ...]
 
 
-def insert_runs(
-    upload: Upload,
-    metadata: RunMetadata,
-    runs: Sequence[UploadedRun],
-    sweeps: Mapping[str, Sweep],
-    reads: Reads,
-    before: Sequence[Sequence[Model]],
-    after: Callable[[Sequence[Run]], Sequence[Model]],
-) -> list[Run]:
-    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
-    them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.
-    """
+def keep_files(reads: Reads, runs: Iterable[UploadedRun]) -> None:
+    """Hold what these runs of an upload have as artifacts until the transaction ends, and keep the upload's files."""
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in reads.members.values() if member.sha256]
     intervals = chain.from_iterable(run.collected.intervals.values() for run in runs)
@@ -76,6 +66,19 @@ def insert_runs(
             with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
 
+
+def insert_runs(
+    upload: Upload,
+    metadata: RunMetadata,
+    runs: Sequence[UploadedRun],
+    sweeps: Mapping[str, Sweep],
+    reads: Reads,
+    before: Sequence[Sequence[Model]],
+    after: Callable[[Sequence[Run]], Sequence[Model]],
+) -> list[Run]:
+    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
+    them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.
+    """
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
     rows, ends = [], []
@@ -230,6 +233,7 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         upload_lifecycle.saved(upload.pk, claim)
+        keep_files(reads, chain.from_iterable(judged))
         saved: list[Run] = []
         for metadata, runs in zip(tests, judged, strict=True):
             saved += save_runs(upload, metadata, runs, reads)
@@ -252,7 +256,7 @@ def save_runs(
 ) -> list[Run]:
     """Their rows, curves and artifacts, between the rows `before` and those that `after` makes.
 
-    The caller holds the transaction.
+    The caller holds the transaction, and has kept the files.
     """
     by_phase: defaultdict[str, list[UploadedRun]] = defaultdict(list)
     for run in runs:

@@ -254,17 +254,17 @@ def _convert_from_milliseconds(operation: ReadOperation) -> ReadOperation:
     """Latencies that were printed as microseconds and are milliseconds."""
     buckets = []
     for bucket in operation.buckets:
-        buckets.append(Bucket(bucket.from_us * 1000.0, _multiply(bucket.to_us), bucket.count))
+        buckets.append(Bucket(bucket.from_us * 1000.0, _to_microseconds(bucket.to_us), bucket.count))
     return replace(
         operation,
-        mean_us=_multiply(operation.mean_us),
-        min_us=_multiply(operation.min_us),
-        max_us=_multiply(operation.max_us),
+        mean_us=_to_microseconds(operation.mean_us),
+        min_us=_to_microseconds(operation.min_us),
+        max_us=_to_microseconds(operation.max_us),
         percentiles_us={name: value * 1000.0 for name, value in operation.percentiles_us.items()},
-        resolution_us=_multiply(operation.resolution_us),
+        resolution_us=_to_microseconds(operation.resolution_us),
         buckets=tuple(buckets),
     )
 
 
-def _multiply(value: float | None) -> float | None:
+def _to_microseconds(value: float | None) -> float | None:
     return None if value is None else value * 1000.0
