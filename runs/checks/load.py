@@ -23,13 +23,13 @@ def _mix_limits(facts: RunFacts, profile: Profile) -> str:
 def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
     """The operations that were done are those the workload asks for.
 
-    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. A stall
-    at an edge of a window moves the shares in it by a few points more; those of whole runs have no such edge.
+    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. At an edge
+    of a window each of m threads is in an operation, all of them in operations of one kind where these stall: m/n more.
 
     Formula: each operation's share of n against its proportion p
-    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)), or
+    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)) + m/n, or
         missing; more than {mix_reject:points} percentage points off YCSB's file of a workload that a command line names
-    Rejects: the same over whole runs; in a window off by more than {mix_reject:points} percentage points
+    Rejects: the same over whole runs, m/n = 0; in a window also off by more than {mix_reject:points} percentage points
     Not assessed without: counts, the workload's proportions
     """
     if facts.proportions is None:
@@ -45,13 +45,17 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
             missing = "The counts of its operations are not known."
         return not_assessed(missing)
 
+    at_edges = 0.0
+    if not facts.whole_runs:
+        at_edges = (facts.threads or 0) / total
     complaints: list[str] = []
     severities: list[Severity] = []
     shares = {operation: number / total for operation, number in sorted(done.items())}
     for operation in sorted({*facts.proportions, *shares}):
         expected, share = facts.proportions.get(operation, 0.0), shares.get(operation, 0.0)
         deviation = abs(share - expected)
-        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(expected * (1 - expected) / total))
+        by_chance = profile.mix_sigmas * math.sqrt(expected * (1 - expected) / total)
+        allowed = max(profile.mix_points, by_chance) + at_edges
         if not share and expected * total >= profile.mix_expected_least:
             complaints.append(f"{operation} is missing")
         elif deviation > allowed + ROUNDING:

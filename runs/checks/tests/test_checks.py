@@ -403,6 +403,18 @@ def test_it_counts_read_modify_writes_once_in_the_mix():
     assert (outcome.severity, outcome.measured) == ("pass", f"READ 50{THIN}%, READ-MODIFY-WRITE 50{THIN}%")
 
 
+@pytest.mark.parametrize(
+    ("threads", "whole_runs", "severity"), [(16, False, "reject"), (128, False, "pass"), (128, True, "reject")]
+)
+def test_threads_in_a_stalled_operation_are_no_other_mix(threads: int, whole_runs: bool, severity: str):
+    """Of 2,000 operations 120 more reads and 120 fewer updates: as many as a stall of all threads at an edge moves."""
+    operations = (OperationFacts("READ", ok=1_120), OperationFacts("UPDATE", ok=880))
+    stalled = facts(operations=operations, total_operations=2_000, threads=threads, whole_runs=whole_runs)
+    outcome = result("V08", replace(stalled, proportions={"READ": 0.5, "UPDATE": 0.5}))
+    assert outcome is not None
+    assert outcome.severity == severity
+
+
 def test_it_does_not_miss_what_was_hardly_expected():
     rare = facts(total_operations=580_000, proportions={"READ": 0.5, "UPDATE": 0.49999, "SCAN": 0.00001})
     assert severity("V08", rare) == "pass"
