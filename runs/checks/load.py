@@ -23,12 +23,13 @@ def _mix_limits(facts: RunFacts, profile: Profile) -> str:
 def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
     """The operations that were done are those the workload asks for.
 
-    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. At an edge
-    of a window each of m threads is in an operation, all of them in operations of one kind where these stall: m/n more.
+    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. At the
+    edges of a window each of m threads is in an operation, all in operations of one kind where these stall: m/n more.
 
     Formula: each operation's share of n against its proportion p
-    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)) + m/n, or
-        missing; more than {mix_reject:points} percentage points off YCSB's file of a workload that a command line names
+    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)) + m/n,
+        or missing; more than {mix_reject:points} percentage points off YCSB's file of a workload that a command line
+        names
     Rejects: the same over whole runs, m/n = 0; in a window also off by more than {mix_reject:points} percentage points
     Not assessed without: counts, the workload's proportions
     """

@@ -173,8 +173,9 @@ def compare_values(
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
     number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
     of sessions, where each side was measured in a session of its own. `blocks` are the same repeats where one plan
-    interleaves those of both sides, used where it lost none of them; higher is better there. `noises` are those of the sides where more runs tell of
-    them than these. `look` is that of the plan that measured both: the values are those of the repeats up to it.
+    interleaves those of both sides, used where it lost none of them; higher is better there. `noises` are those of the
+    sides where more runs tell of them than these. `look` is that of the plan that measured both: the values are those
+    of the repeats up to it.
     """
     base = Comparison(
         None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread,
