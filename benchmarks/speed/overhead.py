@@ -23,10 +23,10 @@ from reports.compare.analysis.ratios import CONFIDENCE
 from runs.models import ClientRun, Run
 from runs.queue import lifecycle
 from runs.results import artifacts
+from runs.timeouts import CLIENT_READY_TIMEOUT_S
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers.conductor import scheduling
-from workers.generator.client_commands import READY_DEADLINE_S
 
 # With fewer pairs the width itself is too uncertain to stop by.
 MIN_PAIRS, MAX_PAIRS = 10, 60
@@ -190,7 +190,7 @@ def _driven(site: Site, run: Run) -> float:
     """Operations a second of one client run, by its own summary."""
     _dispatch(site, run)
     has_begun = Run.objects.filter(pk=run.pk).exclude(starts_at=None).exists
-    until(site, has_begun, READY_DEADLINE_S, f"{run} to begin", poll_s=WATCH_S)
+    until(site, has_begun, CLIENT_READY_TIMEOUT_S, f"{run} to begin", poll_s=WATCH_S)
     time.sleep(run.spec["window"]["warmup_s"] + MEASURE_S)
     until_succeeded(site, run, poll_s=WATCH_S)
     summary = run.artifacts.get(kind="summary")

@@ -14,7 +14,7 @@ from benchsite.tests.live_site import get_clients, get_servers, shared_site
 from runs.models import Database, Deployment, Run, Workload
 from runs.models.run import Phase, Status
 from runs.queue.reasons import Reason
-from workers.generator.guards import MAX_ERROR_S, MAX_STALL_S
+from runs.timeouts import CLIENT_ERRORS_TIMEOUT_S, CLIENT_STALL_TIMEOUT_S
 
 __all__ = ["shared_site"]
 pytestmark = [
@@ -41,7 +41,7 @@ def site(small_disk, shared_site):
     return shared_site
 
 
-def measuring_run(site, *, measure_s=MAX_STALL_S + 30, before=lambda matrix: None):
+def measuring_run(site, *, measure_s=CLIENT_STALL_TIMEOUT_S + 30, before=lambda matrix: None):
     """A run on Redis of which a client has written its first second."""
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=round(measure_s), before=before)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
@@ -86,7 +86,7 @@ def test_most_operations_fail(site):
         workload.properties |= {"readproportion": "0", "updateproportion": "1"}
         workload.save()
 
-    run = measuring_run(site, measure_s=MAX_ERROR_S + 30, before=updates_only)
+    run = measuring_run(site, measure_s=CLIENT_ERRORS_TIMEOUT_S + 30, before=updates_only)
     deployment = Deployment.objects.get(matrix=run.matrix)
     password = (settings.TARGETS_DIR / str(deployment.pk) / "password").read_text().strip()
     with redis.Redis(deployment.host, deployment.port, password=password) as admin:

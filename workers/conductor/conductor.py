@@ -38,7 +38,13 @@ from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, KIND
 from runs.results.recording import scheduled_runs as recording
 from runs.results.recording.client_merge import Collected
-from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER
+from runs.timeouts import (
+    CLIENT_SILENT_AFTER,
+    CLIENT_STOP_TIMEOUT_S,
+    CLIENT_UNCLAIMED_AFTER,
+    OUTPUT_TIMEOUT_S,
+    SERVER_FILES_TIMEOUT_S,
+)
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import inserts
 from workers.conductor import scheduling
@@ -69,12 +75,6 @@ MAX_NAMED_CLIENTS = 8
 START_LEAD = timedelta(seconds=0.6)
 # A message to a load generator may be lost with Redis: it is sent again while its client is not claimed.
 HINT_INTERVAL_S = 3.0
-# After an end that was not planned, the clients get this long to stop before the machines are given back.
-STOP_DEADLINE_S = 12
-# Clients give up before that: their output then stays on their machine and is stored later.
-STORING_DEADLINE_S = 20 * 60
-# The server's configuration and log are stored within this time, or the run goes on without them.
-KEEP_FILES_TIMEOUT_S = 60.0
 PHASE_STAGES: dict[str, Stage] = {Phase.LOAD: Stage.LOADING, Phase.MEASURE: Stage.PREPARING}
 # The first key of the advisory locks under which runs are completed.
 COMPLETION_LOCKS = 7305067
@@ -478,7 +478,7 @@ class Conductor:
         self._wait(
             lambda: not unfinished.exists(),
             FINISH_POLL_S,
-            STORING_DEADLINE_S,
+            OUTPUT_TIMEOUT_S,
             "to store their output",
             Reason.OUTPUT_NOT_STORED,
         )
@@ -550,7 +550,7 @@ class Conductor:
         retry(lambda: lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail))
 
     def _wait_until_stopped(self) -> None:
-        end = time.monotonic() + STOP_DEADLINE_S
+        end = time.monotonic() + CLIENT_STOP_TIMEOUT_S
         running = self._select_clients().filter(claimed_at__isnull=False, output_stored_at__isnull=True)
         alive = Q(load_generator__last_seen_at__gt=generators.silent_before("load_generator__"))
         while running.filter(alive).exists() and time.monotonic() < end:
@@ -561,7 +561,9 @@ class Conductor:
         without them the run goes on.
         """
         try:
-            retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+            retry(
+                lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=SERVER_FILES_TIMEOUT_S
+            )
             exporters = [
                 (EXPORTER_KIND, f"exporter-{number}.csv", exporter)
                 for number, exporter in enumerate(self._exporters, 1)
@@ -574,7 +576,7 @@ class Conductor:
             for kind, name, sampler in samplers:
                 if sampler is not None and sampler.text:
                     store = partial(artifacts.store, self.run, kind, name, sampler.text.encode())
-                    retry(store, errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+                    retry(store, errors=STORAGE_ERRORS, timeout_s=SERVER_FILES_TIMEOUT_S)
         except Exception as error:
             log.exception("The server's files of run %s could not be stored.", self.run.pk)
             problem = f"The server's configuration and log, or its samples, could not be stored: {error}."

@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from runs.models import Conductor, Run, Status
 from runs.plans.submission import CONDUCTOR_CHANNEL
 from runs.queue.database_retries import DATABASE_ERRORS
+from runs.timeouts import CONDUCTOR_STOP_TIMEOUT_S
 from runs.uploads import upload_lifecycle
 from workers.conductor import conductor_identity, deployment
 from workers.conductor.conductor import complete_run, conduct_claimed_run
@@ -30,8 +31,6 @@ WAIT_S = 1.0
 CHECK_INTERVAL_S = 5.0
 # The free disk of this host, and which faults it can apply, are noted this often while nothing is measured on it.
 DISK_INTERVAL_S = 60.0
-# When the process is told to stop, its runs get this long to end.
-STOP_TIMEOUT_S = 25.0
 
 
 class ConductorService:
@@ -53,7 +52,7 @@ class ConductorService:
                 connection.close()
                 stopping.wait(WAIT_S)
 
-        end = time.monotonic() + STOP_TIMEOUT_S
+        end = time.monotonic() + CONDUCTOR_STOP_TIMEOUT_S
         for kind, key in self._jobs:
             if kind == "run":  # What else goes on is done again by the next conductor.
                 self._jobs[kind, key].join(max(0.0, end - time.monotonic()))

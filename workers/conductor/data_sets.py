@@ -15,6 +15,9 @@ from workers.provision.ownership import DataTarget, StatedTarget
 from workers.provision.provisioner_factory import check_records, site_marks
 from workers.provision.servers import Server
 
+# Counting looks for every key of the data set: a larger one is loaded again after a crash.
+MAX_COUNTED_RECORDS = 10_000_000
+
 
 def deployments_of_target(deployment: Deployment) -> QuerySet[Deployment]:
     """This deployment, and on an external server all that load their data sets into the same database there."""

@@ -24,7 +24,7 @@ from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec, list_workload_properties
 from runs.results import artifacts
 from runs.ycsb.properties import inserts, writes
-from workers.conductor.data_sets import deployments_of_target, get_target
+from workers.conductor.data_sets import MAX_COUNTED_RECORDS, deployments_of_target, get_target
 from workers.errors import RunFailed
 from workers.generator.cpu_sets import available_cpus, divide_cpus
 from workers.generator.guards import disk_problem
@@ -41,9 +41,6 @@ from workers.provision.process import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner, ProvisionError, Server, ServerSpec
-
-# Counting looks for every key of the data set.
-MAX_COUNTED_RECORDS = 10_000_000
 
 log = logging.getLogger(__name__)
 State = Deployment.State

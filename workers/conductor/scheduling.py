@@ -23,12 +23,12 @@ from runs.queue.bindings import Capacity
 from runs.queue.conductor_slots import find_conductors, free_times
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.queue.reasons import Reason
+from runs.timeouts import CALIBRATION_TIMEOUT
 from workers.conductor.run_selection import Candidate, choose, take_slot
 from workers.models import Lease
 
 log = logging.getLogger(__name__)
 CALIBRATION_S: Final = 20  # that a calibration is expected to take
-CALIBRATION_TIMEOUT: Final = timedelta(minutes=5)
 # Runs that need the same machines form a lane: one cluster with one set of load generators. Of each lane whose cluster
 # is idle the first run counts, passing over those whose load has not succeeded. Both steps read only the index
 # `run_lane`: the cost follows the number of lanes, not the length of the queue.

@@ -17,7 +17,7 @@ from django.db import DatabaseError, connection
 
 from benchsite.core.paths import make_log_folder
 from runs.models import Upload
-from runs.timeouts import HEARTBEAT_INTERVAL_S
+from runs.timeouts import HEARTBEAT_INTERVAL_S, UPLOAD_STOP_TIMEOUT_S
 from runs.uploads import upload_lifecycle
 from workers.generator.host_identity import host_key
 from workers.models import Lease
@@ -28,7 +28,6 @@ CHECK_INTERVAL_S = 1.0
 # By whether the reader is stopped.
 SIGNALS = {False: signal.SIGCONT, True: signal.SIGSTOP}
 PROGRESS = {False: {}, True: {"step": "held while a run measures"}}
-STOP_GRACE_S = 2.0
 
 
 def measuring_here() -> bool:
@@ -69,7 +68,7 @@ def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
         label=f"reader of upload {upload_id}",
         env=os.environ,  # It is a part of the site.
         stderr=log_file,
-        grace_s=STOP_GRACE_S,
+        grace_s=UPLOAD_STOP_TIMEOUT_S,
     )
 
 

@@ -22,6 +22,7 @@ from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
 from runs.results.facts import MAX_CLOCK_STEPS
+from runs.timeouts import CLIENT_CLAIM_TIMEOUT_S
 from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
 from runs.ycsb.command import OPEN_RATE, choose_jvm_options
 from runs.ycsb.errors import YcsbError
@@ -70,8 +71,6 @@ from workers.provision.listeners import find_servers
 from workers.systems.manifests import GO_YCSB, Manifest, ManifestError, find_binding
 
 log = logging.getLogger(__name__)
-# A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
-CLAIM_TIMEOUT_S = 15.0
 TICK_S = 0.1
 MAX_SYMPTOMS = 3
 # Words of `benchsite.Start` on standard error.
@@ -87,7 +86,7 @@ def run_client(client_run_id: uuid.UUID) -> None:
     claim = uuid.uuid4()
     site, unreachable = site_client(), (SiteUnreachable,)
     claimed = retry_with_backoff(
-        lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLAIM_TIMEOUT_S
+        lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLIENT_CLAIM_TIMEOUT_S
     )
     if claimed is None:
         return

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from benchsite.core.formatting import duration
 from runs.queue.spec import ClientOrder
+from runs.timeouts import CHECK_PROGRAM_TIMEOUT_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.failure_symptoms import find_symptoms
 from runs.ycsb.redact import find_secrets, redact
@@ -24,7 +25,6 @@ from workers.generator.site_client import SiteRefused, SiteUnreachable, site_cli
 from workers.generator.work_folder import ClientResult, WorkFolder, busy_folders, created_work_folder
 from workers.processes.process import Guarded, ProcessResult, StartError, StopReason, run_process
 from workers.processes.processor_time import processor_time_s
-from workers.provision.deadline import PROGRAM_TIMEOUT_S
 from workers.systems.manifests import ManifestError
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def _run_client(order: ClientOrder, folder: WorkFolder) -> CheckResult:
         on_started=server_time.set_process,
         on_stderr_line=server_time.read_line,
         should_stop=server_time.find_end,
-        deadline_s=PROGRAM_TIMEOUT_S + order["deadline_s"],
+        deadline_s=CHECK_PROGRAM_TIMEOUT_S + order["deadline_s"],
     )
     if result.stopped_because == "deadline" and not server_time.has_begun:
         return CheckResult("unfit", f"YCSB's client did not start within {duration(round(result.duration_s))}")

@@ -15,6 +15,7 @@ from runs.queue.spec import (
     list_workload_properties,
     max_warmup_s,
 )
+from runs.timeouts import CLIENT_GRACE_S, CLIENT_READY_TIMEOUT_S
 from runs.ycsb.command import (
     TAIL_S,
     client_properties_for_run,
@@ -27,10 +28,6 @@ from runs.ycsb.command import (
 from runs.ycsb.properties import warm_up_s
 from workers.errors import RunFailed
 
-# Clients must be connected within this time, else the run fails.
-READY_DEADLINE_S = 60
-# A client is ended by force when it takes longer than that, its measured time and this.
-RUN_GRACE_S = 45
 # Loads have no measured time; a rate so low means that something is stuck.
 SLOWEST_LOAD_RECORDS_S = 100
 
@@ -53,8 +50,8 @@ def check_slots(generators: Iterable[LoadGenerator], spec: RunSpec) -> None:
 def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
     if spec["phase"] != "measure":
-        return READY_DEADLINE_S
-    return READY_DEADLINE_S + max(map(warm_up_s, list_workload_properties(spec)))
+        return CLIENT_READY_TIMEOUT_S
+    return CLIENT_READY_TIMEOUT_S + max(map(warm_up_s, list_workload_properties(spec)))
 
 
 def order_clients(
@@ -176,7 +173,7 @@ def client_orders(
             "threads": threads[number],
             "target_ops_s": targets[number],
             "duration_s": duration_s,
-            "deadline_s": ready_deadline_s(spec) + RUN_GRACE_S + expected_s,
+            "deadline_s": ready_deadline_s(spec) + CLIENT_GRACE_S + expected_s,
             "properties": dict(properties),
             "site_files": site,
             "samples_host": machine not in sampled,

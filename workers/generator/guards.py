@@ -7,11 +7,10 @@ from typing import Final
 
 from benchsite.core.formatting import grouped, percent, size
 from runs.results.measures.host import MAX_DISK_SHARE
+from runs.timeouts import CLIENT_ERRORS_TIMEOUT_S, CLIENT_STALL_TIMEOUT_S
 from workers.generator.messages import DISK_FULL, NO_PROGRESS, TOO_MANY_ERRORS
 
-MAX_STALL_S: Final = 60.0  # without a successful operation
 MAX_ERROR_SHARE: Final = 0.5  # of the operations in one status interval
-MAX_ERROR_S: Final = 30.0  # for which more operations may fail than that
 
 
 @dataclass(slots=True)
@@ -44,19 +43,19 @@ class ProgressGuard:
 
     def errors(self) -> str:
         """Why most operations have failed for too long, as a sentence; mostly empty."""
-        if self._failing_s is None or self._last_failing_s - self._failing_s < MAX_ERROR_S:
+        if self._failing_s is None or self._last_failing_s - self._failing_s < CLIENT_ERRORS_TIMEOUT_S:
             return ""
         return TOO_MANY_ERRORS.format(
             failed=grouped(self._failed),
             operations=grouped(self._operations),
             seconds=grouped(self._last_failing_s - self._failing_s),
             max_share=percent(MAX_ERROR_SHARE),
-            max_seconds=grouped(MAX_ERROR_S),
+            max_seconds=grouped(CLIENT_ERRORS_TIMEOUT_S),
         )
 
     def stall(self, now_s: float) -> str:
         """Why no operation has succeeded for too long, as a sentence; mostly empty."""
-        if now_s - self._succeeded_s < MAX_STALL_S:
+        if now_s - self._succeeded_s < CLIENT_STALL_TIMEOUT_S:
             return ""
         return NO_PROGRESS.format(seconds=grouped(now_s - self._succeeded_s))
 

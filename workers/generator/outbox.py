@@ -15,6 +15,7 @@ from django.conf import settings
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.formatting import grouped
 from runs.queue.reasons import Reason
+from runs.timeouts import ENDED_RUN_TIMEOUT_S, STORE_TIMEOUT_S
 from workers.generator.site_client import (
     RUN_DELETED,
     FileTooLarge,
@@ -27,11 +28,7 @@ from workers.generator.work_folder import ClientResult, WorkFolder, opened_work_
 from workers.processes.process_registry import end_earlier_lives
 
 log = logging.getLogger(__name__)
-# A client tries for this long to store its output. Later attempts are made beside the next clients.
-STORE_TIMEOUT_S: Final = 300.0
 DELIVERY_INTERVAL_S: Final = 30.0
-# A run that has ended waits so long for the output of its clients; a slow store then blocks no pool process for it.
-ENDED_RUN_TIMEOUT_S: Final = 15.0
 TOO_LARGE: Final = ".too-large"  # a folder beside those of the clients
 # OSError is an error of the work folder itself.
 STORE_ERRORS: Final = (SiteUnreachable, SiteRefused, OSError)

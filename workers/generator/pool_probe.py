@@ -14,6 +14,7 @@ from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError as BrokerError
 
+from runs.timeouts import POOL_HUNG_AFTER_S
 from workers.generator.work_folder import busy_folders
 
 log = logging.getLogger(__name__)
@@ -21,7 +22,6 @@ PROBE_INTERVAL_S: Final = 10.0
 # Messages that were not answered are sent again, less and less often: they stay in Redis while nothing fetches them.
 MIN_RETRY_S: Final = 20.0
 MAX_RETRY_S: Final = 300.0
-HUNG_AFTER_S: Final = 30.0
 # A pool process waits so long for the answers of the others, so that no process answers twice in one round.
 ROUND_TIMEOUT_S: Final = 3.0
 
@@ -57,7 +57,7 @@ class PoolProbe:
 
         if now >= self._next_at:
             self._send(idle, now)
-        if now - self._passed_at > HUNG_AFTER_S:
+        if now - self._passed_at > POOL_HUNG_AFTER_S:
             return PoolState.HUNG
 
         return PoolState.UNKNOWN

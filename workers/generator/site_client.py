@@ -21,13 +21,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.core.formatting import size as size_in_words
 from benchsite.core.generator_access import replaced_credential
+from runs.timeouts import FILE_TIMEOUT_S
 from runs.ycsb.redact import redact
 from workers.generator.clock import Clock
 from workers.generator.messages import ANSWER_OF_OTHERS
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
-# The site writes the whole file into its artifact store before it answers.
-UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
+UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=FILE_TIMEOUT_S)
 CLOCK_SAMPLES: Final = 7
 MAX_TEXT_BYTES: Final = 64 * 1024**2  # of a file that is redacted, in memory on both sides
 MAX_DETAIL: Final = 500  # characters of an answer that is no JSON

@@ -23,19 +23,17 @@ from runs.catalog import System, site_files
 from runs.catalog.generators import get_generators, unusable
 from runs.models import LoadGenerator
 from runs.queue.spec import ClientOrder
+from runs.timeouts import CHECK_CLAIM_TIMEOUT_S, CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.keys import KeyRange
 from workers.provision.administration.admin_client import limit_driver
-from workers.provision.deadline import PROGRAM_TIMEOUT_S
 from workers.provision.servers import Server
 
 THREADS: Final = 32  # of each client in the last rung of the first ladder
 OPERATIONS: Final = 2  # of each thread
 ADMINISTRATION_CONNECTIONS: Final = 2  # that which stays open for counters, and one for questions
-CLAIM_TIMEOUT_S: Final = 5.0  # A load generator without a free slot takes no message.
-ANSWERS_TIMEOUT_S: Final = 10.0  # for all answers of the server to one client
 # Beside the time of the server: for the claim and for the start of the JVM.
-CLIENTS_TIMEOUT_S: Final = CLAIM_TIMEOUT_S + PROGRAM_TIMEOUT_S
+CLIENTS_TIMEOUT_S: Final = CHECK_CLAIM_TIMEOUT_S + CHECK_PROGRAM_TIMEOUT_S
 RESULT_TIMEOUT_S: Final = 60
 POLL_S: Final = 0.1
 ZERO_PADDING: Final = 24
@@ -114,7 +112,7 @@ def count_connections(generators: int) -> int:
 
 def run_clients(team: Team, server: Server, number: int, *, writes: bool) -> list[ClientResult]:
     """Has each load generator with the binding check the server at once; the first one writes, where it may."""
-    deadline = time.monotonic() + CLIENTS_TIMEOUT_S + ANSWERS_TIMEOUT_S
+    deadline = time.monotonic() + CLIENTS_TIMEOUT_S + CHECK_CLIENT_TIMEOUT_S
     binding = server.spec.system.binding.name
     generators = find_generators(team, server.spec.system)
     silent = set(unusable().values_list("pk", flat=True))
@@ -123,7 +121,7 @@ def run_clients(team: Team, server: Server, number: int, *, writes: bool) -> lis
     for row in generators:
         if row.pk not in silent:
             is_first = writes and not sent
-            order = build_order(server, row.bindings[binding], number, ANSWERS_TIMEOUT_S, writes=is_first)
+            order = build_order(server, row.bindings[binding], number, CHECK_CLIENT_TIMEOUT_S, writes=is_first)
             sent[send(row, order, deadline - time.monotonic())] = ClientResult(row.name, "silent", writes=is_first)
 
     return results + _await_results(sent, deadline)
@@ -135,14 +133,14 @@ def send(generator: LoadGenerator, client_order: ClientOrder, timeout_s: float) 
     order = {"generator": generator.name, "client": seal(json.dumps(client_order), CLIENT_PROPERTIES)}
     cache.set(_key(check), order, max(1.0, timeout_s))
     with contextlib.suppress(BrokerError):
-        current_app.send_task("load.check", args=[str(check)], queue=generator.queue, expires=CLAIM_TIMEOUT_S)
+        current_app.send_task("load.check", args=[str(check)], queue=generator.queue, expires=CHECK_CLAIM_TIMEOUT_S)
     return check
 
 
 def _await_results(sent: Mapping[uuid.UUID, ClientResult], deadline: float) -> list[ClientResult]:
     """The results of the load generators that answer; for the others those that were `sent` along."""
     results = dict(sent)
-    claims_end = time.monotonic() + CLAIM_TIMEOUT_S
+    claims_end = time.monotonic() + CHECK_CLAIM_TIMEOUT_S
     waiting = set(sent)
     while waiting and time.monotonic() < deadline:
         for check in tuple(waiting):

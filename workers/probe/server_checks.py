@@ -24,29 +24,20 @@ from redis.exceptions import RedisError
 from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
-from workers.probe.client_checks import (
-    ANSWERS_TIMEOUT_S,
-    CLIENTS_TIMEOUT_S,
-    count_connections,
-    find_generators,
-    run_clients,
-)
-from workers.probe.target_checks import (
-    FAR_ANSWERS,
-    MAX_LATENCY_S,
-    SERVER_TIMEOUT_S,
-    Progress,
-    TargetCheck,
-    TargetChecks,
-    check_target,
-)
-from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
+from workers.probe.client_checks import CLIENTS_TIMEOUT_S, count_connections, find_generators, run_clients
+from workers.probe.target_checks import FAR_ANSWERS, MAX_LATENCY_S, Progress, TargetCheck, TargetChecks, check_target
+from workers.provision.deadline import Deadline
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records
 
 log = logging.getLogger(__name__)
 # Beside the times for making and dropping a table.
 CHECK_TIMEOUT_S: Final = (
-    PROGRAM_TIMEOUT_S + SERVER_TIMEOUT_S + FAR_ANSWERS * MAX_LATENCY_S + CLIENTS_TIMEOUT_S + ANSWERS_TIMEOUT_S
+    CHECK_PROGRAM_TIMEOUT_S
+    + CHECK_SERVER_TIMEOUT_S
+    + FAR_ANSWERS * MAX_LATENCY_S
+    + CLIENTS_TIMEOUT_S
+    + CHECK_CLIENT_TIMEOUT_S
 )
 MAX_CHECKS: Final = 5  # of all teams, in one web process
 RESULT_TIMEOUT_S: Final = 600
@@ -131,7 +122,7 @@ def _run(
 
     try:
         target = examine(
-            deadline=Deadline(SERVER_TIMEOUT_S),
+            deadline=Deadline(CHECK_SERVER_TIMEOUT_S),
             run_clients=partial(run_clients, team),
             note_step=lambda step: _write(team, check, replace(progress, step=step)),
         )

@@ -1,9 +1,9 @@
 """Checks of servers that somebody else runs, before the first matrix.
 
 The administration looks first. Then YCSB's clients connect from the load generators and read; where the target is empty
-or holds the site's own data set, they write one record, too, which is deleted again. The server has SERVER_TIMEOUT_S
-for its answers to the administration, ANSWERS_TIMEOUT_S for those to the clients, and the time that the catalog states
-for making the table between them, and for dropping it.
+or holds the site's own data set, they write one record, too, which is deleted again. The server has
+CHECK_SERVER_TIMEOUT_S for its answers to the administration, CHECK_CLIENT_TIMEOUT_S for those to the clients, and the
+time that the catalog states for making the table between them, and for dropping it.
 """
 
 import contextlib
@@ -19,11 +19,12 @@ from typing import Literal, Protocol
 
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import System
-from workers.probe.client_checks import ANSWERS_TIMEOUT_S, CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
+from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
+from workers.probe.client_checks import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.probe.failure_fields import find_fields
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import Connections, plain_text
-from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ownership import Marker
 from workers.provision.provisioner_factory import provisioner_for, site_marks
@@ -34,7 +35,6 @@ TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
 OTHER_DATA_SET = "a data set of another cluster or site"
 PINGS = 5
 MAX_PINGS_S = 0.5  # in all: on a slow network they would take what the other answers need
-SERVER_TIMEOUT_S = 10.0  # for all answers of a server until its place for a record is made
 # For a server far away that much more: so many times the latency that was measured, which counts up to a limit.
 FAR_ANSWERS = 30
 MAX_LATENCY_S = 0.2
@@ -115,11 +115,11 @@ class Progress:
     def timeouts_s(self) -> Mapping[str, float]:
         """How long a check waits at most: for the server, for the program that asks it, for clients to begin, ..."""
         return {
-            "server": SERVER_TIMEOUT_S,
-            "program": PROGRAM_TIMEOUT_S,
+            "server": CHECK_SERVER_TIMEOUT_S,
+            "program": CHECK_PROGRAM_TIMEOUT_S,
             "place": self.place_s,
             "clients": CLIENTS_TIMEOUT_S,
-            "answers": ANSWERS_TIMEOUT_S,
+            "answers": CHECK_CLIENT_TIMEOUT_S,
         }
 
 

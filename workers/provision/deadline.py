@@ -1,18 +1,18 @@
-"""The end of the time that a server of somebody else has for its answers. Standard library only."""
+"""The end of the time that a server of somebody else has for its answers. No Django."""
 
 import time
 
-PROGRAM_TIMEOUT_S = 20.0
+from runs.timeouts import CHECK_PROGRAM_TIMEOUT_S
 
 
 class Deadline:
     """Time that passes for another reason than the server is added to it: of the program that asks the server, for its
-    start, its work and its wait for a processor, at most `PROGRAM_TIMEOUT_S` in all.
+    start, its work and its wait for a processor, at most `CHECK_PROGRAM_TIMEOUT_S` in all.
     """
 
     def __init__(self, timeout_s: float) -> None:
         self._until = time.monotonic() + timeout_s
-        self.program_left_s = PROGRAM_TIMEOUT_S
+        self.program_left_s = CHECK_PROGRAM_TIMEOUT_S
 
     @property
     def left_s(self) -> float:

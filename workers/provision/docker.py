@@ -20,6 +20,7 @@ from docker.types import LogConfig, Mount
 
 from benchsite.core.formatting import grouped
 from runs.catalog import BadTag, RenderedServer
+from runs.timeouts import CONTAINER_KILL_TIMEOUT_S, SERVER_INIT_TIMEOUT_S, SERVER_START_TIMEOUT_S, SERVER_STOP_TIMEOUT_S
 from workers.provision.administration import AdministrationError
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
@@ -36,10 +37,7 @@ from workers.provision.messages import CONTAINER_GONE, ENDED, ENDED_AT_MEMORY_LI
 from workers.provision.ports import free_port
 from workers.provision.servers import (
     HOST,
-    INIT_DEADLINE_S,
-    PLANNED_STOP_S,
     PORT_ATTEMPTS,
-    START_DEADLINE_S,
     Server,
     ServerDidNotStart,
     ServerDidNotStop,
@@ -55,7 +53,6 @@ PASSWORD = "password"  # written when the data folder is whole, so that half of 
 NEW_PASSWORD = "password.new"
 EVERY_ADDRESS = "0.0.0.0"
 INIT = "-init"  # the container that makes a data folder
-KILLED_S = 15.0
 SHARED_MEMORY = "256m"
 CONTAINER_LOG = LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"})
 
@@ -296,7 +293,7 @@ class DockerProvisioner(StartingProvisioner):
         try:
             began = time.time()
             container.start()
-            ended = wait_for_end(container, INIT_DEADLINE_S)
+            ended = wait_for_end(container, SERVER_INIT_TIMEOUT_S)
             state = container.attrs["State"]
             if not ended or state["ExitCode"] != 0:
                 failure = "took too long"
@@ -389,7 +386,7 @@ class DockerProvisioner(StartingProvisioner):
         return others
 
     def _wait_for_others(self, engine: Any, others: list[Any]) -> None:
-        end = time.monotonic() + START_DEADLINE_S * self._nodes
+        end = time.monotonic() + SERVER_START_TIMEOUT_S * self._nodes
         while others and self.administration.topology()["nodes_up"] != str(self._nodes):
             for number, container in enumerate(others, 2):
                 container.reload()
@@ -419,9 +416,9 @@ class DockerProvisioner(StartingProvisioner):
     def _end(self, engine: Any, chosen: Sequence[str], *, planned: bool) -> None:
         """Ends containers, in order or by SIGKILL, and waits for them. Raises ServerDidNotStop."""
         containers = [engine.containers.get(container_id) for container_id in chosen]
-        stop_signal, timeout_s, is_ending = "KILL", KILLED_S, False
+        stop_signal, timeout_s, is_ending = "KILL", CONTAINER_KILL_TIMEOUT_S, False
         if planned:
-            stop_signal, timeout_s = self.recipe.stop_signal, PLANNED_STOP_S
+            stop_signal, timeout_s = self.recipe.stop_signal, SERVER_STOP_TIMEOUT_S
             # Some systems keep their data only where their administration ends them.
             try:
                 if self._id in chosen and self._administration is not None:
@@ -450,7 +447,7 @@ class DockerProvisioner(StartingProvisioner):
                     raise
 
         for container in containers:
-            if not wait_for_end(container, KILLED_S):
+            if not wait_for_end(container, CONTAINER_KILL_TIMEOUT_S):
                 raise self._hangs(f"container {container.name}")
 
     def _discard(self, engine: Any) -> None:

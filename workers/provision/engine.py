@@ -10,11 +10,10 @@ import docker
 import requests
 from docker.errors import APIError, DockerException
 
+from runs.timeouts import CONTAINER_ENGINE_TIMEOUT_S
 from workers.provision.own_builds import OwnBuilds
 from workers.provision.servers import ProvisionError
 
-# The engine's own answers are quick; starting a container on a busy disk is not.
-ANSWER_TIMEOUT_S = 60
 HOST_NETWORK = "host"
 # What is known of containers and volumes by their labels. Labels are read by anybody who may ask the engine.
 SITE_LABEL, DEPLOYMENT_LABEL = "org.benchsite.site", "org.benchsite.deployment"
@@ -64,7 +63,7 @@ def connected(engine: str) -> Iterator[Any]:
 
     _see_whether_it_listens(engine)
     try:
-        client = docker.DockerClient(base_url=engine, timeout=ANSWER_TIMEOUT_S)
+        client = docker.DockerClient(base_url=engine, timeout=CONTAINER_ENGINE_TIMEOUT_S)
     except DockerException as error:
         raise _silent(engine, error) from error
 
@@ -81,7 +80,7 @@ def connected(engine: str) -> Iterator[Any]:
 def _see_whether_it_listens(engine: str) -> None:
     """The system's own reason where nobody does; the client would wrap it many times, and leave its socket open."""
     with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(ANSWER_TIMEOUT_S)
+        probe.settimeout(CONTAINER_ENGINE_TIMEOUT_S)
         try:
             probe.connect(engine.removeprefix("unix://"))
         except OSError as error:

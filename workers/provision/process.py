@@ -25,6 +25,7 @@ from benchsite.core.logs import log_tail
 from benchsite.core.paths import Account
 from runs.builds import get_source
 from runs.catalog import RenderedServer, System
+from runs.timeouts import SERVER_INIT_TIMEOUT_S, SERVER_START_TIMEOUT_S, SERVER_STOP_TIMEOUT_S
 from workers.durability.storage import StorageError, set_fsync_ms, start_storage
 from workers.generator.executables import (
     ExecutableNotFound,
@@ -49,10 +50,7 @@ from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
 from workers.provision.servers import (
     HOST,
-    INIT_DEADLINE_S,
-    PLANNED_STOP_S,
     PORT_ATTEMPTS,
-    START_DEADLINE_S,
     Server,
     ServerDidNotStart,
     ServerSpec,
@@ -209,7 +207,7 @@ class ProcessProvisioner(StartingProvisioner):
             if planned:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(guarded.pid, self._stop_signal)
-                guarded.wait(PLANNED_STOP_S)
+                guarded.wait(SERVER_STOP_TIMEOUT_S)
             guarded.kill()
 
     def start_nodes(self, server: Server, node: int | None) -> Server:
@@ -352,7 +350,7 @@ class ProcessProvisioner(StartingProvisioner):
                     account=self.site.account,
                     stdout_path=log,
                     stderr_path=log,
-                    deadline_s=INIT_DEADLINE_S,
+                    deadline_s=SERVER_INIT_TIMEOUT_S,
                 )
             except (StartError, OSError) as error:
                 raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
@@ -456,7 +454,7 @@ class ProcessProvisioner(StartingProvisioner):
 
     def wait_for_nodes(self) -> None:
         """Until the first node knows all of them as up. Raises ServerDidNotStart."""
-        end = time.monotonic() + START_DEADLINE_S * self._nodes
+        end = time.monotonic() + SERVER_START_TIMEOUT_S * self._nodes
         while self._others and self.administration.topology()["nodes_up"] != str(self._nodes):
             for node, guarded in enumerate(self._others, 1):
                 why = "did not join in time"
@@ -484,7 +482,7 @@ class ProcessProvisioner(StartingProvisioner):
         except AdministrationError as error:
             problem = f"it could not be told to end: {error}"
         else:
-            end = time.monotonic() + PLANNED_STOP_S
+            end = time.monotonic() + SERVER_STOP_TIMEOUT_S
             for group in groups:
                 for guarded in group:
                     if not guarded.ended and not (is_ending and guarded is nodes[0]):
@@ -496,7 +494,7 @@ class ProcessProvisioner(StartingProvisioner):
                 for node in range(1, len(nodes)):
                     write_private(self.node_folder(node) / DATA_MARKER, "", self.site.account)
                 return
-            problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
+            problem = f"it did not end within {grouped(SERVER_STOP_TIMEOUT_S)} s"
 
         log_tail = self.log_tail()
         self._kill()

@@ -25,6 +25,7 @@ from runs.catalog import (
     start_problem,
 )
 from runs.queue.spec import BuildSpec
+from runs.timeouts import SERVER_START_TIMEOUT_S
 from runs.ycsb.property_schema import PropertyError
 from workers.provision.administration import Administration, AdministrationError, DriverError
 from workers.provision.administration.admin_client import CheckAddress
@@ -156,10 +157,6 @@ class Provisioner(Protocol):
 HOST: Final = "127.0.0.1"
 DISK_SETTINGS: Final = ("data_disk", "log_disk")
 HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
-START_DEADLINE_S: Final = 180.0  # HBase on a busy machine, whose log must be split first
-INIT_DEADLINE_S: Final = 120.0
-# A planned stop writes everything to disk, which takes its time after a long run.
-PLANNED_STOP_S: Final = 300.0
 # Between choosing a free port and listening on it somebody else may take it.
 PORT_ATTEMPTS: Final = 3
 PREPARE_ATTEMPTS: Final = 3
@@ -293,7 +290,7 @@ class StartingProvisioner(ABC):
         return self.administration.prepare(schema)
 
     def _wait_until_ready(self, wait_for_exit: Callable[[float], str]) -> None:
-        end, pause_s = time.monotonic() + START_DEADLINE_S, 0.02
+        end, pause_s = time.monotonic() + SERVER_START_TIMEOUT_S, 0.02
         while True:
             if problem := wait_for_exit(pause_s):
                 raise self._did_not_start(problem)
@@ -302,7 +299,7 @@ class StartingProvisioner(ABC):
             except AdministrationError as error:
                 if time.monotonic() > end:
                     raise self._did_not_start(
-                        f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
+                        f"it did not answer within {grouped(SERVER_START_TIMEOUT_S)} s: {error}"
                     ) from error
             pause_s = min(pause_s * 1.5, 0.5)
 

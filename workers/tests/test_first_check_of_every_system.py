@@ -9,7 +9,8 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from runs.catalog import load_catalog
-from workers.probe.target_checks import SERVER_TIMEOUT_S, TargetCheck, check_target
+from runs.timeouts import CHECK_SERVER_TIMEOUT_S
+from workers.probe.target_checks import TargetCheck, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerSpec
@@ -81,7 +82,7 @@ def test_check_offers_a_mode(settings_of_site, slug):
     build(settings.YCSB_DIR, [system.binding.name])
     with start(slug) as (addresses, properties):
         stated = {name: text for name, text in properties.items() if name and text}
-        target = check_target(system, addresses, stated, deadline=Deadline(SERVER_TIMEOUT_S))
+        target = check_target(system, addresses, stated, deadline=Deadline(CHECK_SERVER_TIMEOUT_S))
 
     assert target.is_usable, target
     assert target.version and not target.foreign_data
@@ -102,7 +103,7 @@ def test_other_tables_are_named(settings_of_site, slug):
         provisioner = ExternalProvisioner(spec, allowed_networks=NETWORKS)
         assert provisioner.start().administration.create_table("orders", ["number"], "ours")
         provisioner.stop()
-        target = check_target(system, addresses, stated, deadline=Deadline(SERVER_TIMEOUT_S))
+        target = check_target(system, addresses, stated, deadline=Deadline(CHECK_SERVER_TIMEOUT_S))
 
     assert target.data == {"orders": 0 if slug == "mongodb" else -1} and not target.may_write
     [line] = [check for check in target.checks if check.name == "data"]
@@ -119,7 +120,7 @@ def test_clients_wait_until_the_table_they_read_may_be_made(settings_of_site):
             system,
             [f"{server.host}:{server.port}"],
             {system.binding.endpoint.password: server.password},
-            deadline=Deadline(SERVER_TIMEOUT_S),
+            deadline=Deadline(CHECK_SERVER_TIMEOUT_S),
             run_clients=lambda server, number, *, writes: [],
         )
 

@@ -29,13 +29,14 @@ from runs.tests.factories import (
     make_sweep,
 )
 from runs.tests.pages import artifact_folder
+from runs.timeouts import CLIENT_STALL_TIMEOUT_S
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.properties import check_workload
 from workers.conductor.deployment import Standing, stop_all
 from workers.errors import RunFailed
 from workers.generator import enrolment, guards
 from workers.generator.client import Client, run_client
-from workers.generator.guards import MAX_STALL_S, ProgressGuard, disk_problem
+from workers.generator.guards import ProgressGuard, disk_problem
 from workers.generator.site_client import site_client
 from workers.processes.process import run_process
 from workers.systems.build import build
@@ -58,11 +59,11 @@ def progress(*intervals):
 
 
 def test_stall_begins_with_the_last_success():
-    assert progress().stall(100 + MAX_STALL_S - 0.1) == ""
-    assert progress().stall(100 + MAX_STALL_S) == "No operation succeeded for 60 s."
+    assert progress().stall(100 + CLIENT_STALL_TIMEOUT_S - 0.1) == ""
+    assert progress().stall(100 + CLIENT_STALL_TIMEOUT_S) == "No operation succeeded for 60 s."
     guard = progress((101, 10, 0), (130, 1, 0), (131, 0, 5), (132, 0, 0))
-    assert guard.stall(130 + MAX_STALL_S - 0.1) == ""
-    assert guard.stall(130 + MAX_STALL_S) != ""
+    assert guard.stall(130 + CLIENT_STALL_TIMEOUT_S - 0.1) == ""
+    assert guard.stall(130 + CLIENT_STALL_TIMEOUT_S) != ""
 
 
 def test_errors_must_prevail_without_a_break():
@@ -149,7 +150,7 @@ def measuring(client_run, work):
 @pytest.mark.django_db(transaction=True)
 def test_hung_server_ends_the_client(client_run, server, monkeypatch, settings):
     with measuring(client_run, settings.WORK_DIR):
-        monkeypatch.setattr(guards, "MAX_STALL_S", 2.0)
+        monkeypatch.setattr(guards, "CLIENT_STALL_TIMEOUT_S", 2.0)
         os.kill(server.process["pid"], signal.SIGSTOP)
     assert (client_run.state, client_run.reason) == (ClientRun.State.FAILED, Reason.NO_PROGRESS)
     assert re.match(r"No operation succeeded for \d+ s\.", client_run.reason_detail)
@@ -168,7 +169,7 @@ def test_refused_operations_end_the_client(client_run, server, monkeypatch, sett
         measuring(client_run, settings.WORK_DIR),
         redis.Redis(server.host, server.port, password=server.password) as admin,
     ):
-        monkeypatch.setattr(guards, "MAX_ERROR_S", 2.0)
+        monkeypatch.setattr(guards, "CLIENT_ERRORS_TIMEOUT_S", 2.0)
         admin.config_set("maxmemory-policy", "noeviction")
         admin.config_set("maxmemory", 1)
     assert (client_run.state, client_run.reason) == (ClientRun.State.FAILED, Reason.TOO_MANY_ERRORS)

@@ -17,11 +17,12 @@ import pytest
 from benchsite.tests.hostile_protocols import COUCHBASE_LOGIN, PROTOCOLS
 from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
-from workers.probe.target_checks import SERVER_TIMEOUT_S, TargetChecks, check_target
+from runs.timeouts import CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
+from workers.probe.target_checks import TargetChecks, check_target
 from workers.provision.administration.admin_client import MAX_RECEIVED_BYTES
 from workers.provision.administration.base import COUNTERS_TIMEOUT_S, AdministrationError
 from workers.provision.administration.factory import administration_for
-from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.systems.build import ROOT
@@ -79,11 +80,11 @@ def check(system: str, name: str) -> tuple[TargetChecks, float, int]:
     """
     properties = PROPERTIES.get((system, name)) or PROPERTIES.get((system, ""), {})
     with hostile(system, name) as server, memory() as samples:
-        begin, deadline = time.monotonic(), Deadline(SERVER_TIMEOUT_S)
+        begin, deadline = time.monotonic(), Deadline(CHECK_SERVER_TIMEOUT_S)
         target = check_target(
             load_catalog().system(system), [f"127.0.0.1:{server.port}"], properties, deadline=deadline
         )
-        of_program_s = PROGRAM_TIMEOUT_S - deadline.program_left_s
+        of_program_s = CHECK_PROGRAM_TIMEOUT_S - deadline.program_left_s
         waited_s = time.monotonic() - begin - of_program_s
     return target, waited_s, max(samples) - samples[0]
 
@@ -112,7 +113,7 @@ def test_check_ends_in_time_with_one_sentence(settings, record_property, system,
     record_property("seconds", round(waited_s, 1))
     record_property("MB", round(grown_bytes / 2**20))
 
-    assert waited_s < SERVER_TIMEOUT_S + 2
+    assert waited_s < CHECK_SERVER_TIMEOUT_S + 2
     outcomes = [check.outcome for check in target.checks]
     assert outcomes[-1] == "reject" and "reject" not in outcomes[:-1] and not target.is_usable
     texts = list_texts(target)
@@ -123,7 +124,7 @@ def test_check_ends_in_time_with_one_sentence(settings, record_property, system,
         grown_bytes -= measure_silent(system)
     assert grown_bytes < MAX_GROWTH_BYTES
     text = texts[-1]
-    if name == "moved" and record.admin_class and waited_s < SERVER_TIMEOUT_S:  # its driver came so far
+    if name == "moved" and record.admin_class and waited_s < CHECK_SERVER_TIMEOUT_S:  # its driver came so far
         assert "The cluster names another server: 169.254.169.254 is a link-local address" in text
     if name == "texts" and system != "couchbase":  # whose driver repeats no text of a server
         assert " says: " in text and "<script>" in text and "x" * 300 not in text
@@ -140,7 +141,7 @@ def test_reply_above_the_limit_is_not_awaited(settings):
 
     with HostileServer(begin) as server:
         address = f"127.0.0.1:{server.port}"
-        target = check_target(load_catalog().system("redis"), [address], {}, deadline=Deadline(SERVER_TIMEOUT_S))
+        target = check_target(load_catalog().system("redis"), [address], {}, deadline=Deadline(CHECK_SERVER_TIMEOUT_S))
 
     assert "the server answers with more than 1.00" in target.checks[-1].detail
 
@@ -172,7 +173,7 @@ def test_conductor_outlives_a_hostile_server(name):
             ExternalProvisioner(spec, allowed_networks=NETWORKS).start()
         elapsed_s = time.monotonic() - start
 
-    assert elapsed_s < SERVER_TIMEOUT_S + 2 and max(samples) - samples[0] < MAX_GROWTH_BYTES
+    assert elapsed_s < CHECK_SERVER_TIMEOUT_S + 2 and max(samples) - samples[0] < MAX_GROWTH_BYTES
 
 
 @pytest.mark.parametrize("name", ["silent", "drip", "huge", "endless"])

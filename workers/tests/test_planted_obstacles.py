@@ -16,17 +16,12 @@ from django.conf import settings
 from benchsite.tests.days import set_test_day
 from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
+from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import target_checks
-from workers.probe.client_checks import (
-    ANSWERS_TIMEOUT_S,
-    ClientResult,
-    build_key,
-    build_order,
-    count_connections,
-)
-from workers.probe.target_checks import SERVER_TIMEOUT_S, STEPS, RunClients, TargetCheck, TargetChecks, check_target
+from workers.probe.client_checks import ClientResult, build_key, build_order, count_connections
+from workers.probe.target_checks import STEPS, RunClients, TargetCheck, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
@@ -91,14 +86,14 @@ def find_digest(system: System) -> str:
 
 def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]:
     """As a load generator on this machine does."""
-    order = build_order(server, find_digest(server.spec.system), number, ANSWERS_TIMEOUT_S, writes=writes)
+    order = build_order(server, find_digest(server.spec.system), number, CHECK_CLIENT_TIMEOUT_S, writes=writes)
     result = run_check(uuid.uuid4(), uuid.uuid4(), order)
     return [ClientResult("here", result.outcome, result.detail, writes)]
 
 
 def check(system: System, target: Target, run_clients: RunClients = run_here, *, generators: int = 1) -> TargetChecks:
     return check_target(
-        system, [target.address], properties_for(system, target), deadline=Deadline(SERVER_TIMEOUT_S),
+        system, [target.address], properties_for(system, target), deadline=Deadline(CHECK_SERVER_TIMEOUT_S),
         run_clients=run_clients, record=RECORD, connections=count_connections(generators),
     )  # fmt: skip
 
@@ -193,7 +188,7 @@ def test_server_has_ten_seconds_for_clients(lab: Lab):
     with redis_server(lab) as target, silent_to_clients(target.port) as proxy:
         checks = check(system, Target(proxy.port), run_timed)
 
-    assert sum(waited_s) < ANSWERS_TIMEOUT_S + 1
+    assert sum(waited_s) < CHECK_CLIENT_TIMEOUT_S + 1
     assert checks.checks[-1].name == "clients" and checks.checks[-1].outcome == "reject", checks
 
 

@@ -26,6 +26,7 @@ from runs.queue import client_lifecycle
 from runs.queue.reasons import Reason
 from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
+from runs.timeouts import STORE_TIMEOUT_S
 from workers.generator import client_reporter, enrolment, generator_api, outbox, site_client as site_client_module
 from workers.generator.client import run_client
 from workers.generator.client_reporter import ClientReporter
@@ -368,7 +369,7 @@ def test_file_above_the_limit_is_kept_and_named(site, claimed, settings, monkeyp
         folder.record_result(ClientResult(exit_code=0, cpu_percent=42.0))
         began = time.monotonic()
         outbox.store_output(site, folder, reporter.check)
-    assert time.monotonic() - began < outbox.STORE_TIMEOUT_S / 5
+    assert time.monotonic() - began < STORE_TIMEOUT_S / 5
     assert get_state(claimed) == ClientRun.State.FINISHED
     assert set(claimed.artifacts.values_list("name", flat=True)) == {"summary.txt", "ycsb.properties", "READ.hdr"}
     kept = settings.WORK_DIR / ".too-large" / str(claimed.pk)

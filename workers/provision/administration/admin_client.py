@@ -25,6 +25,7 @@ from benchsite.core.addresses import split_address
 from benchsite.core.child_environment import child_environment
 from benchsite.core.formatting import duration, size
 from runs.catalog import System, load_catalog
+from runs.timeouts import ADMIN_DATA_SET_TIMEOUT_S, ADMIN_JVM_TIMEOUT_S, ADMIN_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S
 from runs.ycsb.redact import find_secrets, redact
 from workers.processes.processor_time import processor_time_s
 from workers.provision.administration import admin_program
@@ -43,7 +44,7 @@ from workers.provision.administration.base import (
     printable,
 )
 from workers.provision.administration.confinement import Confinement, received_bytes
-from workers.provision.deadline import PROGRAM_TIMEOUT_S, Deadline
+from workers.provision.deadline import Deadline
 from workers.provision.messages import LARGER_THAN_READ, OTHER_SERVER_NAMED
 from workers.systems.manifests import ManifestError, java_executable, verify
 
@@ -69,9 +70,6 @@ END_TIMEOUT_S = 5.0
 DATA_SET_CALLS = frozenset(
     {"prepare", "size", "write_marker", "create_table", "drop_empty_table", "count_keys", "delete_keys"}
 )
-DATA_SET_TIMEOUT_S = 1800.0
-ANSWER_TIMEOUT_S = 10.0
-JVM_ANSWER_TIMEOUT_S = 60.0  # with its start and its connections, on a busy machine
 DRIVER_TIMEOUT_SHARE = 0.7  # of the time to a deadline: the driver says why it gave up before its program is ended
 OUT_OF_MEMORY = b"Terminating due to java.lang.OutOfMemoryError"  # a JVM's last line
 MAX_ANSWER_BYTES = 1024**2
@@ -178,7 +176,7 @@ class AdminProgram:
             return begin
         while not (self._has_connected or self._read_line(time.monotonic() + RECEIVED_INTERVAL_S)):
             if time.monotonic() - begin > deadline.program_left_s:
-                raise TimeoutError(f"the program that asks it did not start within {duration(PROGRAM_TIMEOUT_S)}")
+                raise TimeoutError(f"the program that asks it did not start within {duration(CHECK_PROGRAM_TIMEOUT_S)}")
         deadline.postpone_for_program(time.monotonic() - begin)
         return time.monotonic()
 
@@ -415,11 +413,11 @@ class ProgramAdministration(Administration):
 
     def _timeout_s(self, name: str) -> float:
         """Raises AdministrationError after the deadline."""
-        timeout_s = ANSWER_TIMEOUT_S
+        timeout_s = ADMIN_TIMEOUT_S
         if self._is_java:
-            timeout_s = JVM_ANSWER_TIMEOUT_S
+            timeout_s = ADMIN_JVM_TIMEOUT_S
         if name in DATA_SET_CALLS:
-            timeout_s = DATA_SET_TIMEOUT_S
+            timeout_s = ADMIN_DATA_SET_TIMEOUT_S
         if name == "counters":
             timeout_s = COUNTERS_TIMEOUT_S
         if self.deadline is None:
