@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from workers import views
 from workers.generator import generator_api
-from workers.probe import own_server
+from workers.probe import views as probe
 
 CLIENT = "generator-api/v1/clients/<uuid:pk>"
 
@@ -27,8 +27,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("load-generators/release/", views.release_load_generator, name="load-generator-release"),
     path("load-generators/calibrate/", views.calibrate, name="load-generator-calibrate"),
     path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),
-    path("own-server/", own_server.own_server, name="own-server"),
-    path("own-server/checks/<uuid:check>/", own_server.server_check, name="server-check"),
-    path("own-server/<uuid:pk>/", own_server.own_server_first, name="own-server-first"),
+    path("own-server/", probe.own_server, name="own-server"),
+    path("own-server/checks/<uuid:check>/", probe.server_check, name="server-check"),
+    path("own-server/<uuid:pk>/", probe.own_server_first, name="own-server-first"),
     path("queue/", views.queue, name="queue"),
 ]

@@ -30,7 +30,7 @@ from benchsite.tests.needs import need
 from runs.catalog import load_catalog
 from workers.generator.executables import find_postgresql, find_redis
 from workers.processes.guarded_process import start_guarded
-from workers.provision.engine import EngineError, connected
+from workers.provision.docker_engine import EngineError, connected
 
 START_S = 30.0
 ACCOUNTS = "root:x:0:0:root:/root:/bin/sh\nredis:x:999:1000::/data:/bin/sh\npostgres:x:998:70::/data:/bin/sh\n"

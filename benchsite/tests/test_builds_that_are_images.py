@@ -15,8 +15,8 @@ from runs.catalog import load_catalog
 from runs.models import Matrix
 from runs.models.run import Phase, Status
 from runs.tests.test_own_builds_in_plans import build
-from workers.provision.docker import DockerProvisioner
-from workers.provision.engine import ContainerSite, EngineError
+from workers.provision.docker_engine import ContainerSite, EngineError
+from workers.provision.docker_provisioner import DockerProvisioner
 from workers.provision.images import COMMIT_LABEL
 from workers.provision.own_builds import OwnBuilds
 from workers.provision.servers import ServerDidNotStart, ServerSpec

@@ -36,7 +36,7 @@ from runs.tests.factories import (
     make_workload,
 )
 from workers.provision.ports import free_port
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import ROOT, build
 from workers.tests.conftest import site_below_var_tmp

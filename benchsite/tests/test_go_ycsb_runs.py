@@ -15,7 +15,7 @@ from runs.models import Database, Run, Sweep
 from runs.models.run import Phase, Status
 from runs.queue.lifecycle import request_cancel_matrix
 from runs.tests.factories import make_team, make_user
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import GO_YCSB, GO_YCSB_VERSION, ROOT, build
 from workers.tests.conftest import site_below_var_tmp

@@ -21,7 +21,7 @@ from runs.catalog import load_catalog
 from runs.models import LoadGenerator, Node, Run
 from runs.models.run import Phase, Status
 from runs.tests.factories import make_team, make_user
-from workers.probe import own_server
+from workers.probe import forms
 from workers.provision.servers import Server
 from workers.tests.conftest import started_server
 from workers.tests.external import NETWORKS
@@ -94,9 +94,9 @@ def page(
     shorter ones.
     """
     settings.EXTERNAL_NETWORKS = NETWORKS
-    monkeypatch.setattr(own_server, "RUNGS", RUNGS)
+    monkeypatch.setattr(forms, "RUNGS", RUNGS)
     for name, seconds in SHORT.items():
-        monkeypatch.setattr(own_server, name, seconds)
+        monkeypatch.setattr(forms, name, seconds)
     client = Client()
     client.force_login(make_user(team=make_team(), role=Role.ADMIN, is_staff=True))
     with opened_site(chromium, live_server.url, client) as opened:

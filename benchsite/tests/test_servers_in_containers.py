@@ -13,13 +13,13 @@ import pytest
 
 from benchsite.tests.container_engine import TestEngine, engine
 from runs.catalog import load_catalog
-from workers.provision.disk import probe_disk
-from workers.provision.docker import DockerProvisioner
-from workers.provision.engine import ContainerSite, EngineError
+from workers.provision.docker_engine import ContainerSite, EngineError
+from workers.provision.docker_provisioner import DockerProvisioner
 from workers.provision.leftovers import sweep
 from workers.provision.network_cut import CutError, check_cut
 from workers.provision.readback import read_back
 from workers.provision.servers import ServerDidNotStart, ServerSpec
+from workers.provision.sync_latency import probe_disk
 from workers.tests.test_run_faults import Target
 from workers.tests.test_stopping_servers import write_rows
 
@@ -185,7 +185,7 @@ def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):
 def test_reports_ended_server_and_refusal_by_the_engine(place, servers, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        monkeypatch.setattr("workers.provision.docker.free_port", lambda host: port)
+        monkeypatch.setattr("workers.provision.docker_provisioner.free_port", lambda host: port)
         provisioner = servers("redis", "off")
         with pytest.raises(ServerDidNotStart, match="ended with exit code 1") as failed:
             provisioner.start()
@@ -200,7 +200,7 @@ def test_it_takes_another_port_when_one_was_taken_meanwhile(servers, monkeypatch
         taken, left = other.getsockname()[1], free.getsockname()[1]
         free.close()
         ports = iter([taken, left])
-        monkeypatch.setattr("workers.provision.docker.free_port", lambda host: next(ports))
+        monkeypatch.setattr("workers.provision.docker_provisioner.free_port", lambda host: next(ports))
         assert servers("redis", "off").start().port == left
 
 

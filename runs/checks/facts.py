@@ -8,7 +8,7 @@ from typing import Final
 
 from runs.checks.results import Severity
 from runs.queue.spec import OpenLoadSpec
-from runs.results.facts import NUMBERS, fact_problem
+from runs.results.fact_validation import NUMBERS, fact_problem
 from runs.results.measures.host import HostSamples
 from runs.ycsb.arrivals import Arrivals
 from runs.ycsb.clock_steps import ClockStep

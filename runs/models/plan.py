@@ -15,7 +15,7 @@ from benchsite.accounts.tenancy import TeamManager
 from benchsite.core.addresses import split_address
 from runs.catalog import Mode, count_copies, count_servers, load_catalog
 from runs.models.client_properties import ClientPropertiesField
-from runs.results.facts import readable_facts
+from runs.results.fact_validation import readable_facts
 from runs.timeouts import CONDUCTOR_SILENT_AFTER
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ TOO_MANY_TAGS = "A run has at most {limit} tags, and these are {count}. Leave so
 REASON_TOO_LONG = "A reason has at most {limit} characters; this one has {length}."
 NOTES_TOO_LONG = "Notes have at most {limit} characters; these have {length}."
 
-# --- facts.py ---
+# --- fact_validation.py ---
 
 NUMBER_BETWEEN = "{name} is a number between {least} and {most}"
 TOO_MANY_CODES = "{name} are at most {limit} lists of operation, status, code and count"

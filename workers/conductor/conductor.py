@@ -62,8 +62,8 @@ from workers.probe.host_sampler import FILE_NAME, HostSampler
 from workers.probe.server_counters import FILE_NAME as COUNTERS_FILE, CounterSampler
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.base import plain_text
-from workers.provision.docker import DockerProvisioner
-from workers.provision.process import ProcessProvisioner
+from workers.provision.docker_provisioner import DockerProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 
 log = logging.getLogger(__name__)
 # How often the conductor looks at its rows: quickly while clients get ready, once a second while they measure.

@@ -31,16 +31,16 @@ from workers.generator.guards import disk_problem
 from workers.generator.host_identity import host_key
 from workers.provision.administration import AdministrationError
 from workers.provision.cpu_quota import remove_unused_groups
-from workers.provision.disk import probe_disk
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.leftovers import sweep
 from workers.provision.listeners import find_servers
 from workers.provision.network_cut import remove_unused_cuts
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.provisioner_factory import container_site, provisioner_for
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner, ProvisionError, Server, ServerSpec
+from workers.provision.sync_latency import probe_disk
 
 log = logging.getLogger(__name__)
 State = Deployment.State

@@ -20,9 +20,9 @@ from runs.queue.spec import FaultSpec
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.generator.clock import Clock
 from workers.provision.cpu_quota import QuotaError, check_quota, cpu_quota
-from workers.provision.docker import DockerProvisioner
+from workers.provision.docker_provisioner import DockerProvisioner
 from workers.provision.network_cut import CutError, check_cut, network_cut
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.process_tree import processes_below
 from workers.provision.servers import ProvisionError
 

@@ -24,7 +24,7 @@ from runs.catalog.measured_losses import Fault
 from workers.durability.trials import ServerBench, Trial, prepared_server
 from workers.processes.guarded_process import Guarded, start_guarded
 from workers.provision.folders import remove_folder
-from workers.provision.process import GRACE_S, LOG, ProcessProvisioner, Site
+from workers.provision.process_provisioner import GRACE_S, LOG, ProcessProvisioner, Site
 from workers.systems.manifests import Manifest
 
 QEMU: Final = "qemu-system-x86_64"

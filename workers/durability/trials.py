@@ -27,11 +27,11 @@ from workers.durability.ledger_client import LedgerClient, LedgerClientError
 from workers.durability.storage import start_storage
 from workers.processes.guarded_process import Guarded
 from workers.provision.administration import AdministrationError
-from workers.provision.embedded import EmbeddedProvisioner
+from workers.provision.embedded_provisioner import EmbeddedProvisioner
 from workers.provision.folders import make_folder, remove_folder
 from workers.provision.network_cut import network_cut
 from workers.provision.ports import free_port
-from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.process_provisioner import ProcessProvisioner, Site
 from workers.provision.servers import HOST, Server, ServerDidNotStart, ServerSpec, get_host
 from workers.systems.manifests import Manifest
 

@@ -21,7 +21,7 @@ from runs.queue import live
 from runs.queue.bindings import how_to_align
 from runs.queue.reasons import Reason
 from runs.queue.spec import ClientOrder
-from runs.results.facts import MAX_CLOCK_STEPS
+from runs.results.fact_validation import MAX_CLOCK_STEPS
 from runs.timeouts import CLIENT_CLAIM_TIMEOUT_S
 from runs.ycsb.arrivals import FILE_NAME as ARRIVALS_FILE
 from runs.ycsb.command import OPEN_RATE, choose_jvm_options

@@ -11,7 +11,13 @@ from typing_extensions import TypeAliasType
 
 from benchsite.rest.schemas import plain
 from runs.queue.reasons import Reason
-from runs.results.facts import MAX_CORES, MAX_NUMBER, MAX_TEXT_LENGTH, checked_client_facts, checked_machine_facts
+from runs.results.fact_validation import (
+    MAX_CORES,
+    MAX_NUMBER,
+    MAX_TEXT_LENGTH,
+    checked_client_facts,
+    checked_machine_facts,
+)
 from workers.generator.messages import MALFORMED
 
 Text = Annotated[str, AfterValidator(plain)]

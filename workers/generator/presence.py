@@ -16,9 +16,9 @@ from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.generator_access import replaced_credential
 from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.generator import liveness
-from workers.generator.facts import machine_facts
 from workers.generator.fitness import start_problem
 from workers.generator.host_identity import MACHINE_VARIABLE, host_key
+from workers.generator.macos_facts import machine_facts
 from workers.generator.pool_probe import PoolProbe, PoolState
 from workers.generator.site_client import SiteRefused, SiteUnreachable, site_client
 from workers.probe.calibration import CalibrationFailed, measure_capacities

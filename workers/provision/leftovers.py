@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from docker.errors import NotFound
 
-from workers.provision.engine import DEPLOYMENT_LABEL, SITE_LABEL, ContainerSite, connected
+from workers.provision.docker_engine import DEPLOYMENT_LABEL, SITE_LABEL, ContainerSite, connected
 
 Deployments = Collection[str]  # their ids, as in the labels
 

@@ -50,13 +50,13 @@ SLOTS_MISSING = (
     "The nodes that the cluster names have {slots:,} of {all_slots:,} slots: name the addresses of all its masters."
 )
 
-# --- docker.py ---
+# --- docker_provisioner.py ---
 
 CONTAINER_GONE = "The container {name} is gone, and its log with it."
 ENDED_AT_MEMORY_LIMIT = "it ended with exit code {exit_code} (its memory limit was reached)"
 ENDED = "it ended with exit code {exit_code}"
 
-# --- maven.py ---
+# --- artifact_repository.py ---
 
 NOT_IN_REPOSITORY = "The repository has no {name}: {error}"
 

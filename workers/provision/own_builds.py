@@ -25,8 +25,8 @@ from runs.builds import (
 from runs.catalog import System
 from runs.queue.spec import BuildSpec
 from workers.generator.executables import ExecutableNotFound, choose_java_server, find_server_java
+from workers.provision.artifact_repository import MavenError, fetch_artifact
 from workers.provision.folders import remove_folder
-from workers.provision.maven import MavenError, fetch_artifact
 from workers.provision.messages import NO_OWN_BUILDS
 from workers.provision.servers import ServerDidNotStart
 

@@ -8,12 +8,12 @@ from django.utils.crypto import salted_hmac
 
 from benchsite.core.own_servers import allowed_networks, own_servers
 from runs.ycsb.properties import MAX_INT
-from workers.provision.docker import DockerProvisioner
-from workers.provision.embedded import EmbeddedProvisioner
-from workers.provision.engine import ContainerSite
-from workers.provision.external import ExternalProvisioner
+from workers.provision.docker_engine import ContainerSite
+from workers.provision.docker_provisioner import DockerProvisioner
+from workers.provision.embedded_provisioner import EmbeddedProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.own_builds import OwnBuilds
-from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.process_provisioner import ProcessProvisioner, Site
 from workers.provision.servers import Provisioner, ProvisionError, ServerSpec
 
 MAX_CHECKS_OF_TEAM: Final = 2  # of servers that somebody else runs, at once

@@ -16,9 +16,9 @@ from benchsite.core.paths import unprivileged_account
 from benchsite.core.prerequisites import NEEDS
 from benchsite.tests.needs import need
 from runs.catalog import System, load_catalog
-from workers.provision import process as process_provisioner
+from workers.provision import process_provisioner as process_provisioner
 from workers.provision.administration import admin_client
-from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.process_provisioner import ProcessProvisioner, Site
 from workers.provision.servers import Server, ServerSpec
 
 Servers = Callable[..., ProcessProvisioner]

@@ -11,7 +11,7 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build

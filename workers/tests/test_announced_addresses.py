@@ -15,7 +15,7 @@ import pytest
 from benchsite.core.addresses import refuse_address
 from benchsite.tests.hostile_servers import ANNOUNCING, HostileServer, silent
 from runs.catalog import System, client_properties, load_catalog
-from workers.probe.target_checks import check_target
+from workers.probe.server_checks import check_target
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.confinement import SYSTEM_CALLS
 from workers.provision.administration.factory import administration_for

@@ -13,9 +13,9 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.admin_client import ProgramAdministration
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.ports import free_port
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build, fetch_servers

@@ -29,9 +29,9 @@ from runs.ycsb.tests.samples import client, merge
 from workers.conductor.data_sets import deployments_of_target, get_target
 from workers.conductor.deployment import Standing
 from workers.provision.administration.redis import MARKER_KEY
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
 from workers.tests.conducting import conduct_run

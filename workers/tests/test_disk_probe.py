@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workers.probe.node_probe import file_system
-from workers.provision.disk import HARDLY_WAITS, DiskProbe, flush_call, probe_disk
+from workers.provision.sync_latency import HARDLY_WAITS, DiskProbe, flush_call, probe_disk
 
 
 def probe(**changes) -> DiskProbe:

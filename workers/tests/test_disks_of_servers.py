@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from runs.catalog import load_catalog
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.tests.test_administration import postgresql_session
 

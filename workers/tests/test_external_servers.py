@@ -8,7 +8,7 @@ import pytest
 from benchsite.core.own_servers import own_servers
 from runs.catalog import load_catalog
 from workers.provision.administration.base import MAX_SERVER_TEXT
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
 from workers.provision.servers import ProvisionError, ServerDidNotStart, ServerSpec

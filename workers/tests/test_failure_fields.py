@@ -5,7 +5,7 @@ import pytest
 from runs.catalog import load_catalog
 from workers.probe.client_checks import ClientResult
 from workers.probe.failure_fields import find_fields
-from workers.probe.target_checks import SIGN_IN_FIELDS, judge_clients
+from workers.probe.server_checks import SIGN_IN_FIELDS, judge_clients
 
 POSTGRESQL = load_catalog().system("postgresql")
 FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'

@@ -10,9 +10,9 @@ from django.template.loader import render_to_string
 
 from runs.catalog import load_catalog
 from runs.timeouts import CHECK_SERVER_TIMEOUT_S
-from workers.probe.target_checks import TargetCheck, check_target
+from workers.probe.server_checks import TargetCheck, check_target
 from workers.provision.deadline import Deadline
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.servers import ServerSpec
 from workers.systems.build import build
 from workers.tests.conftest import started_server

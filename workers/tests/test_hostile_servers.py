@@ -18,12 +18,12 @@ from benchsite.tests.hostile_protocols import COUCHBASE_LOGIN, PROTOCOLS
 from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
 from runs.catalog import load_catalog
 from runs.timeouts import CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
-from workers.probe.target_checks import TargetChecks, check_target
+from workers.probe.server_checks import TargetChecks, check_target
 from workers.provision.administration.admin_client import MAX_RECEIVED_BYTES
 from workers.provision.administration.base import COUNTERS_TIMEOUT_S, AdministrationError
 from workers.provision.administration.factory import administration_for
 from workers.provision.deadline import Deadline
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.systems.build import ROOT
 from workers.tests.external import NETWORKS

@@ -17,7 +17,7 @@ from runs.ycsb.keys import loaded_keys
 from workers.conductor.deployment import stand, stop_all
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.ports import free_port
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.systems.build import build

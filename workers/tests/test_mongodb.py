@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build

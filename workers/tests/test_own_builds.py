@@ -19,9 +19,9 @@ import redis
 from benchsite.core.paths import Account
 from runs.catalog import load_catalog
 from workers.generator.executables import choose_redis
-from workers.provision.maven import MavenError, fetch_artifact
+from workers.provision.artifact_repository import MavenError, fetch_artifact
 from workers.provision.own_builds import BUILD, OwnBuilds, place_build
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import ServerDidNotStart, ServerSpec
 from workers.tests.conftest import site
 

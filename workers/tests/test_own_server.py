@@ -14,9 +14,9 @@ from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Machine, Matrix, Run
 from runs.tests.factories import make_load_generator, make_machine, make_team, make_user
 from workers.generator.host_identity import host_key
-from workers.probe.target_checks import check_target
+from workers.probe.server_checks import check_target
 from workers.provision.deadline import Deadline
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM
 from workers.provision.servers import ServerSpec
 from workers.tests.conftest import site_below_var_tmp
@@ -202,7 +202,7 @@ def test_page_asks_once_which_program_the_server_is(operator, server, team, monk
     """Where the kernel tells nobody; another user's programs are offered."""
     make_machine(name="here", host_key=host_key())
     monkeypatch.setattr("workers.provision.listeners._find_candidates", lambda *node: [])
-    others = [(os.getpid(), name, "") for name in ("a-server", "a-proxy")]
+    others = [(os.getpid(), name) for name in ("a-server", "a-proxy")]
     monkeypatch.setattr("workers.provision.listeners._list_processes_of_others", lambda: others)
     address = check_server(operator, server)
 

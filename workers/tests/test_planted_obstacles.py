@@ -19,11 +19,11 @@ from runs.catalog import System, load_catalog
 from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
-from workers.probe import target_checks
+from workers.probe import server_checks
 from workers.probe.client_checks import ClientResult, build_key, build_order, count_connections
-from workers.probe.target_checks import STEPS, RunClients, TargetCheck, TargetChecks, check_target
+from workers.probe.server_checks import STEPS, RunClients, TargetCheck, TargetChecks, check_target
 from workers.provision.deadline import Deadline
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build
@@ -231,7 +231,7 @@ def test_killed_check_leaves_nothing(case: Case, lab: Lab, monkeypatch):
         assert not administration.content(TABLE) and not administration.read_marker(TABLE)
 
         with monkeypatch.context() as patch:
-            patch.setattr(target_checks, "_remove_record", lambda *_: None)
+            patch.setattr(server_checks, "_remove_record", lambda *_: None)
             check(system, target, run_clients=run_killed)
         assert administration.count_keys(TABLE, [key]) == 1
 
@@ -239,7 +239,7 @@ def test_killed_check_leaves_nothing(case: Case, lab: Lab, monkeypatch):
         assert again.is_usable and again.may_write and not administration.content(TABLE)
 
         with monkeypatch.context() as patch:
-            patch.setattr(target_checks, "_remove_record", lambda *_: None)
+            patch.setattr(server_checks, "_remove_record", lambda *_: None)
             check(system, target, run_clients=run_killed)
         loaded = replace(data_target(server), sites=site_marks(), check_keys=[key])
         assert not loaded.prepare_load() and not administration.count_keys(TABLE, [key])

@@ -13,8 +13,8 @@ from runs.catalog import load_catalog
 from runs.ycsb.keys import loaded_keys
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.factory import administration_for
-from workers.provision.external import ExternalProvisioner
-from workers.provision.process import ProcessProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server, ServerDidNotStart, ServerSpec
 from workers.systems.build import build

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from workers.provision.administration import AdministrationError
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.readback import read_back
 from workers.provision.servers import Server
 from workers.tests.conftest import Servers, find_processes

@@ -10,8 +10,8 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from workers.probe.conformance import target_count
 from workers.provision.administration import AdministrationError
-from workers.provision.embedded import EmbeddedProvisioner
-from workers.provision.process import Site
+from workers.provision.embedded_provisioner import EmbeddedProvisioner
+from workers.provision.process_provisioner import Site
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build

@@ -30,7 +30,7 @@ def test_it_takes_another_port_when_one_was_taken_meanwhile(servers, monkeypatch
         taken, left = other.getsockname()[1], free.getsockname()[1]
         free.close()
         ports = iter([taken, left])
-        monkeypatch.setattr("workers.provision.process.free_port", lambda host: next(ports))
+        monkeypatch.setattr("workers.provision.process_provisioner.free_port", lambda host: next(ports))
         assert servers("redis", "off").start().port == left
 
 

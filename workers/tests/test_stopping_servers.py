@@ -92,7 +92,7 @@ import sys, time
 from pathlib import Path
 from benchsite.core.paths import unprivileged_account
 from runs.catalog import load_catalog
-from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.process_provisioner import ProcessProvisioner, Site
 from workers.provision.servers import ServerSpec
 
 base, slug = Path(sys.argv[1]), sys.argv[2]

@@ -23,7 +23,7 @@ from runs.plans import PlanError, Problem, preview, stored_plan
 from runs.plans.plan_spec import PlanSearch
 from runs.ycsb.properties import CORE_WORKLOADS
 from workers.generator.executables import ExecutableNotFound
-from workers.provision.process import server_program
+from workers.provision.process_provisioner import server_program
 from workers.provision.provisioner_factory import this_site
 from workers.systems.manifests import ManifestError, verify
 

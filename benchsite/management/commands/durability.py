@@ -40,11 +40,11 @@ from workers.durability.trials import (
     prepared_bench,
     started_server,
 )
-from workers.generator.facts import machine_facts
+from workers.generator.macos_facts import machine_facts
 from workers.processes.guarded_process import StartError
 from workers.processes.process_registry import end_earlier_lives
 from workers.provision.network_cut import CutError, check_cut, remove_unused_cuts
-from workers.provision.process import Site
+from workers.provision.process_provisioner import Site
 from workers.provision.provisioner_factory import this_site
 from workers.provision.servers import ProvisionError
 from workers.systems.manifests import Manifest, ManifestError, verify

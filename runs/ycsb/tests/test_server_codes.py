@@ -1,6 +1,6 @@
 """The server's own codes of errors in what Benchsite's client says."""
 
-from runs.results.facts import fact_problem
+from runs.results.fact_validation import fact_problem
 from runs.ycsb.server_codes import MAX_CODES, read_server_codes
 
 OUTPUT = """\

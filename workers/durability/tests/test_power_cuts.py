@@ -16,7 +16,7 @@ from runs.catalog import Mode, load_catalog
 from runs.catalog.measured_losses import Disk, Fault
 from workers.durability.storage import StorageError, require_volatile_storage
 from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
-from workers.provision.process import Site
+from workers.provision.process_provisioner import Site
 from workers.systems.build import build, fetch_servers
 from workers.systems.manifests import Manifest
 from workers.tests.conftest import find_processes, site_below_var_tmp

@@ -21,7 +21,7 @@ from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog,
 from runs.ycsb.property_schema import PropertyError
 from workers.probe.conformance import CheckResult, Conformance
 from workers.provision.administration import AdministrationError
-from workers.provision.external import ExternalProvisioner
+from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
 from workers.provision.servers import Provisioner, ProvisionError, ServerSpec

@@ -10,7 +10,7 @@ from django.conf import settings
 from runs.catalog import load_catalog
 from runs.ycsb.command import client_properties_for_run
 from runs.ycsb.properties import CORE_WORKLOADS
-from workers.provision.process import ProcessProvisioner
+from workers.provision.process_provisioner import ProcessProvisioner
 from workers.provision.servers import Server, ServerSpec
 from workers.systems.build import build, fetch_servers
 from workers.systems.manifests import Manifest

@@ -1,7 +1,7 @@
-"""What can be observed about this machine, as {name: {"value": ..., "how": "observed"}}. No Django.
+"""Facts of this machine, as {name: {"value": ..., "how": "observed"}}: what `probe.node_probe`
+observes, and on macOS what only psutil and sysctl tell. No Django.
 
-Nothing here is guessed: what the system does not say is left out, and shown as unknown. On Linux it is what the node
-probe observes.
+Nothing here is guessed: what the system does not say is left out, and shown as unknown.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import psutil
 
 from benchsite.core.child_environment import child_environment
 from benchsite.core.prerequisites import get_output
-from runs.results.facts import MAX_TEXT_LENGTH
+from runs.results.fact_validation import MAX_TEXT_LENGTH
 from workers.probe import node_probe
 
 Facts = dict[str, dict[str, object]]

@@ -1,44 +1,32 @@
-"""Benchmark my server: from an address to the first curve in two forms, for every system with a client."""
+"""The forms of Benchmark my server: where it is and how clients sign in, and what the first curve measures."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import count
 from typing import Any
-from uuid import UUID, uuid4
 
 from django import forms
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils import timezone
-from django_htmx.http import HttpResponseClientRedirect
 
 from benchsite.accounts.models import Team, User
-from benchsite.accounts.permissions import get_team, get_user, is_operator, team_required
 from benchsite.core.addresses import AddressRefused, is_own_address, join_address, resolve, split_address
 from benchsite.core.formatting import grouped
-from benchsite.core.responses import form_status
-from runs.catalog import STATED_SUFFIX, OwnMode, System, data_target, load_catalog
+from runs.catalog import load_catalog
 from runs.catalog.connection_strings import parse_connection_string, read_options
-from runs.catalog.data_confirmations import confirm, find_confirmation
 from runs.catalog.forms.clusters import machines_for
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field
 from runs.catalog.forms.sign_in import SignInForm, drop_defaults_of_another
-from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Machine, Matrix, Node, Provisioner, Purpose, Workload
-from runs.plans import Draft, PlanError, submit
+from runs.plans import Draft, submit
 from runs.plans.forms.workloads import EXAMPLES
-from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
 from workers.probe.client_checks import THREADS, find_generators
 from workers.probe.seed_list import SeedListError, read_seed_list
-from workers.probe.server_checks import CheckRefused, read_check, start_check
-from workers.probe.target_checks import TargetChecks
-from workers.provision.listeners import find_listener, find_servers, list_connections_once, list_programs
+from workers.probe.server_checks import TargetChecks
+from workers.provision.listeners import find_listener
 
 RUNGS = (1, 2, 4, 8, 16, THREADS)  # threads of each client in the first ladder
 WARMUP_S = 2
@@ -50,7 +38,6 @@ NEW_MACHINE = ""
 MAX_NAME_LENGTH = 80
 # A record TXT states no more, as for drivers: anybody may have written it, and a person gives credentials and CAs.
 SEED_LIST_FIELDS = frozenset({"auth_source", "replica_set"})
-AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
 
 
 class ServerForm(SignInForm):
@@ -223,137 +210,3 @@ class FirstMatrixForm(DescribedForm):
             Draft(matrix, [(database, self.cleaned_data["mode"])], [workload], generators).store(user)
             submit(matrix, user)
         return matrix
-
-
-@team_required("GET", "POST")
-def own_server(request: HttpRequest) -> HttpResponse:
-    """The first form: address and credentials. The server is saved when it answers."""
-    _refuse_unless_allowed(request)
-    team = get_team(request)
-    is_final = request.method == "POST" and "fill" not in request.POST
-    form = ServerForm(request.POST.dict(), is_final=is_final, team=team, operator=is_operator(request))
-    context: dict[str, Any] = {"form": form}
-    if form.is_valid():
-        system, check = form.systems[form.cleaned_data["system"]], uuid4()
-        try:
-            context["progress"] = start_check(
-                team,
-                check,
-                system,
-                form.cleaned_data["address"].split(", "),
-                form.cleaned_data["properties"],
-                lambda target: form.save(target).pk,
-            )
-        except CheckRefused as error:
-            form.add_error(None, str(error))
-        else:
-            return render(request, "workers/own_server.html", {**context, "check": check}, status=202)
-    return render(request, "workers/own_server.html", context, status=form_status(form))
-
-
-@team_required("GET")
-def server_check(request: HttpRequest, check: UUID) -> HttpResponse:
-    """The panel of a check, which polls itself until it has ended; then the next page where the server can be used."""
-    _refuse_unless_allowed(request)
-    progress = read_check(get_team(request), check)
-    if progress is None:
-        raise Http404
-    if progress.saved:
-        address = reverse("own-server-first", args=[progress.saved])
-        if request.htmx:  # type: ignore[attr-defined]
-            return HttpResponseClientRedirect(address)
-        return redirect(address)
-    database = Database.objects.filter(pk=check).first()
-    return render(request, "workers/server_check.html", {"check": check, "progress": progress, "database": database})
-
-
-@team_required("GET", "POST")
-def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The checks of a described server and the second form, which submits the first matrix."""
-    _refuse_unless_allowed(request)
-    team = get_team(request)
-    database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
-    system = load_catalog().system(database.system, database.flavour, database.own_modes)
-    context: dict[str, Any] = {"database": database, "check": pk}
-    progress = None
-    if "again" not in request.GET:
-        progress = read_check(team, pk)
-    target = progress.target if progress else None
-    is_confirmed = find_confirmation(database.cluster, _data_target(database, system)) is not None
-    if "as-it-is" in request.POST and target and target.differences:
-        _state_mode(database, system, target)
-        return redirect(f"{reverse('own-server-first', args=[pk])}?again=1")
-    if "confirm" in request.POST and target and not target.may_write:
-        if target.foreign_data:
-            confirm(database.cluster, _data_target(database, system), get_user(request))
-        progress, is_confirmed = None, True
-    if progress is None:
-        addresses, properties, cluster = database.cluster.addresses, database.binding_properties, database.cluster_id
-        try:
-            progress = start_check(
-                team, pk, system, addresses, properties, partial(_note_copies, pk), str(cluster), confirmed=is_confirmed
-            )
-        except CheckRefused as error:
-            context["refusal"] = str(error)
-    context["progress"] = progress
-    target = progress.target if progress else None
-    if target is None or not (target.is_usable and target.may_write):
-        return render(request, "workers/own_server_first.html", context)
-    context["hidden"] = _list_hidden_nodes(database.cluster)
-    nodes = context["hidden"] or list(database.cluster.nodes.exclude(program=""))
-    if nodes:
-        context["node"], context["programs"] = nodes[0], list_programs(system.process.program if system.process else "")
-        if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
-            Node.objects.filter(pk__in=[node.pk for node in nodes]).update(program=request.POST["program"])
-            return redirect("own-server-first", pk=pk)
-    form = FirstMatrixForm(request.POST or None, modes=target.modes)
-    if form.is_valid():
-        try:
-            matrix = form.save(database, get_user(request))
-        except PlanError as error:
-            form.add_error(None, str(error))
-        else:
-            messages.success(request, "Submitted. The curve grows on this page as its points are measured.")
-            return redirect("matrix", pk=matrix.pk)
-    context["form"] = form
-    return render(request, "workers/own_server_first.html", context, status=form_status(form))
-
-
-def _list_hidden_nodes(cluster: Cluster) -> list[Node]:
-    """Those on this machine of which nothing tells which process their server is."""
-    nodes = cluster.nodes.filter(machine__host_key=host_key())
-    connections = list_connections_once()
-    return [node for node in nodes if not find_servers([(*split_address(node.address, 0), node.program)], connections)]
-
-
-def _data_target(database: Database, system: System) -> str:
-    table = str(WORKLOAD_PROPERTIES["table"].default)
-    return data_target(system, database.cluster.address, database.binding_properties, table)
-
-
-def _state_mode(database: Database, system: System, target: TargetChecks) -> None:
-    """An own mode with the settings that the server has. It promises what the system's weakest mode does."""
-    nearest, weakest = system.modes[target.nearest], next(iter(system.modes.values()))
-    settings = {name: value for name, (_, value) in target.differences.items() if name in system.settings}
-    own: OwnMode = {
-        "base": nearest.base or nearest.slug,
-        "name": "as the server is set",
-        "durability": weakest.durability.model_dump(),
-        "server_settings": {**nearest.server_settings, **settings},
-        "client_properties": nearest.client_properties,
-    }
-    checked = load_catalog().system(database.system).check_own_mode(AS_IT_IS, own)
-    database.own_modes = {**database.own_modes, AS_IT_IS: checked}
-    database.save(update_fields=["own_modes"])
-
-
-def _note_copies(pk: UUID, target: TargetChecks) -> UUID:
-    """A run fails where the server has another number of copies than the database states."""
-    if target.copies:
-        Database.objects.filter(pk=pk).update(replication_factor=target.copies)
-    return pk
-
-
-def _refuse_unless_allowed(request: HttpRequest) -> None:
-    if not may_edit(request, None):
-        raise PermissionDenied("Admins of the team and operators of this site describe servers.")

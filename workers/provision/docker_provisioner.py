@@ -23,15 +23,18 @@ from runs.catalog import BadTag, RenderedServer
 from runs.timeouts import CONTAINER_KILL_TIMEOUT_S, SERVER_INIT_TIMEOUT_S, SERVER_START_TIMEOUT_S, SERVER_STOP_TIMEOUT_S
 from workers.provision.administration import AdministrationError
 from workers.provision.container_files import account_in, put_files, read_file
-from workers.provision.containers import (
+from workers.provision.docker_engine import (
+    IMAGE_LABEL,
+    ContainerSite,
+    EngineError,
     address_on,
+    connected,
     folder_here,
     process_here,
     remove_container,
     remove_volume,
     wait_for_end,
 )
-from workers.provision.engine import IMAGE_LABEL, ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.messages import CONTAINER_GONE, ENDED, ENDED_AT_MEMORY_LIMIT
 from workers.provision.ports import free_port

@@ -1,16 +1,22 @@
-"""The container engine of this machine: how it is reached, and its refusals in plain words. No Django."""
+"""The container engine of this machine: how it is reached, its refusals in plain words, and what it says of its
+containers and volumes. No Django.
+"""
 
 import contextlib
+import os
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import docker
 import requests
-from docker.errors import APIError, DockerException
+from docker.errors import APIError, DockerException, NotFound
 
 from runs.timeouts import CONTAINER_ENGINE_TIMEOUT_S
+from workers.processes import guardian
 from workers.provision.own_builds import OwnBuilds
 from workers.provision.servers import ProvisionError
 
@@ -94,3 +100,59 @@ def _silent(engine: str, error: Exception) -> EngineError:
         "conductor's account may use its socket (the group docker), or name another socket in DOCKER_HOST; "
         "then run this again."
     )
+
+
+# --- Its containers and volumes ---
+
+
+def remove_volume(engine: Any, name: str) -> None:
+    """Deletes the volume; harmless where it is not there."""
+    with contextlib.suppress(NotFound):
+        engine.volumes.get(name).remove(force=True)
+
+
+def remove_container(engine: Any, name: str) -> None:
+    """Kills and deletes the container, with the volumes that its image asks for; harmless where it is not there."""
+    with contextlib.suppress(NotFound):
+        engine.containers.get(name).remove(force=True, v=True)
+
+
+def wait_for_end(container: Any, patience_s: float) -> bool:
+    """Whether the container has ended, or is gone, within the time."""
+    end, pause_s = time.monotonic() + patience_s, 0.02
+    while True:
+        try:
+            container.reload()
+        except NotFound:
+            return True
+        if not container.attrs["State"]["Running"]:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, 0.5)
+
+
+def address_on(container: Any, network: str) -> str:
+    """The container's address on a network of containers; one that has ended already has none, and needs none."""
+    address = container.attrs["NetworkSettings"]["Networks"].get(network, {}).get("IPAddress", "")
+    return str(address) or "127.0.0.1"
+
+
+def process_here(container: Any) -> dict[str, object]:
+    """Its main process, if the number that the engine says is that process on this machine too."""
+    pid = int(container.attrs["State"]["Pid"])
+    try:
+        if container.id not in Path(f"/proc/{pid}/cgroup").read_text():
+            return {}
+    except OSError:
+        return {}
+    return {"pid": pid, "started": guardian.start_time(pid)}
+
+
+def folder_here(engine: Any, volume: str) -> str:
+    """Where the volume lies, for the probe of its disk; empty where this process cannot write there."""
+    folder = str(engine.volumes.get(volume).attrs.get("Mountpoint") or "")
+    if not folder or not os.access(folder, os.W_OK):
+        return ""
+    return folder

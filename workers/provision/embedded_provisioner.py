@@ -5,7 +5,7 @@ import dataclasses
 from benchsite.core.logs import log_tail
 from workers.provision.administration import AdministrationError
 from workers.provision.folders import deployment_folder, make_folder, remove_folder
-from workers.provision.process import Site
+from workers.provision.process_provisioner import Site
 from workers.provision.servers import HOST, Server, ServerDidNotStart, ServerSpec
 
 
