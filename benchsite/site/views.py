@@ -186,7 +186,7 @@ def search_changes(team: Team, since: datetime) -> dict[str, object]:
     lines = history_lines(team, newest, MAX_RUNS)
     changes = []
     for line in lines:
-        changes += [(line, change) for change in line.changes if change.point.at >= since]
+        changes += [(line, change) for change in line.history.counting if change.point.at >= since]
 
     return {
         "histories": sorted(changes, key=lambda pair: pair[1].point.at, reverse=True),

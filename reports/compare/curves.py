@@ -463,6 +463,16 @@ class Curve:
             return 0.0
         return self.ceiling.throughput_ops_s
 
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether it has a ceiling that may be higher."""
+        return self.ceiling is not None and self.ceiling.is_lower_bound
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether its ceiling may lie anywhere above its value."""
+        return self.ceiling is not None and math.isinf(self.ceiling.headroom)
+
     @cached_property
     def ceiling_rung(self) -> Point | None:
         """The counted point that reached the highest throughput of those that the ceiling is made of."""

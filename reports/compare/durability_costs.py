@@ -61,10 +61,6 @@ def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
     for (weakest, *_), modes in list_trades(curves):
         for curve in modes:
             if durability_key(curve.durability) != durability_key(weakest.durability):
-                sign = bound_sign(_is_bound(curve), _is_bound(weakest))
+                sign = bound_sign(curve.is_lower_bound, weakest.is_lower_bound)
                 costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)
     return costs
-
-
-def _is_bound(curve: Curve) -> bool:
-    return curve.ceiling is not None and curve.ceiling.is_lower_bound

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from reports.compare.curves import Curve
@@ -23,10 +24,16 @@ Maker = Callable[[Sequence[Curve], Sequence[Curve], Selection, Options], CurvesF
 MAX_OPERATION: Final = 60
 
 
-def ceilings(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
-    """How much each sweep sustains."""
+def throughputs(
+    kind: type[CeilingsFigure | ScalabilityFigure],
+    curves: Sequence[Curve],
+    among: Sequence[Curve],
+    selection: Selection,
+    options: Options,
+) -> CurvesFigure:
+    """How much each sweep sustains, by side or over the sizes of clusters, beside what studies printed."""
     published = list_throughputs(selection.choose_overlays(curves, among))
-    return CeilingsFigure(curves, highlight=selection.highlight, published=published)
+    return kind(curves, highlight=selection.highlight, published=published)
 
 
 def latency(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
@@ -75,20 +82,12 @@ def over_time(curves: Sequence[Curve], among: Sequence[Curve], selection: Select
     return SweepsOverTimeFigure(curves, series, operation=operation, highlight=selection.highlight, published=rates)
 
 
-def scalability(
-    curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options
-) -> CurvesFigure:
-    """The ceilings of clusters of several sizes."""
-    published = list_throughputs(selection.choose_overlays(curves, among))
-    return ScalabilityFigure(curves, highlight=selection.highlight, published=published)
-
-
 PICTURES: Final[Mapping[str, Maker]] = {
-    "ceilings": ceilings,
+    "ceilings": partial(throughputs, CeilingsFigure),
     "latency": latency,
     "percentiles": percentiles,
     "over-time": over_time,
-    "scalability": scalability,
+    "scalability": partial(throughputs, ScalabilityFigure),
     "loss": lambda curves, among, selection, options: LossFigure(curves, highlight=selection.highlight),
 }
 

@@ -13,8 +13,8 @@ from reports.compare.figures.theme import get_labels
 from reports.compare.packing import encode
 from reports.compare.pages.answer import Answer, find_answer
 from reports.compare.pages.baseline_ratios import Against, Judging, against
-from reports.compare.pages.charts import Picture, every_picture, shown_operations
-from reports.compare.pages.equal_load import EqualLoad, equal_load
+from reports.compare.pages.charts import Picture, every_picture
+from reports.compare.pages.equal_load import EqualLoad, build_equal_load
 from reports.compare.queries import chosen, get_profile, load_submissions, session_spreads, sides_by_sweep
 from reports.compare.queries.sides import Submitted
 from reports.compare.selection import Selection
@@ -140,14 +140,7 @@ def gather(team: Team, draft: Draft) -> Material:
     curves = tuple(without_places(curve, redactor, roles) for curve in comparison.curves)
     selection = replace(selection, highlight=redactor.clean(selection.highlight, "names of databases"))
     kind = selection.kind_for(curves)
-    equal = equal_load(
-        curves,
-        shown_operations(selection, curves),
-        kind=kind,
-        statistic=selection.statistic,
-        load_ops_s=selection.load_ops_s,
-        limit_us=selection.limit_us,
-    )
+    equal = build_equal_load(selection, curves)
     submitted = load_submissions(curves)
     matrices = {curve.matrix_id for curve in curves}
     drawn = selection

@@ -42,7 +42,7 @@ def test_history_goes_by_the_time_of_commits(team, bisected):
         (change,) = history.changes
         assert change.point.commit == "10aaaaaa" and not change.change.better
     (line,) = history_lines(team, History.objects.all())
-    assert line.newest.commit == "19aaaaaa"
+    assert line.history.newest.commit == "19aaaaaa"
     assert newest_run(team.pk, bisected.config_key).commit == "19aaaaaa"
     assert newest_commits(team)[0]["commit"] == "19aaaaaa"
     assert {run.commit for run in runs_of_branch(team, "main")} == {"19aaaaaa"}

@@ -31,7 +31,7 @@ def get_rows(*curves, limit_us=None):
 def test_latencies_have_one_unit_and_precision(factor, expected):
     """The lowest is 90 µs, the highest 1.2 ms."""
     readings = [SimpleNamespace(at=[SimpleNamespace(latency_us=us * factor)]) for us in (90.0, 1200.0)]
-    equal = SimpleNamespace(statistic="p50", sides=[SimpleNamespace(operations=readings)])
+    equal = SimpleNamespace(column=0, sides=[SimpleNamespace(operations=readings)])
     assert LatencyScale.choose(equal) == expected
 
 

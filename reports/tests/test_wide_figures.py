@@ -132,7 +132,7 @@ def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
 
 def test_scaling_is_scored_and_super_linear_sizes_are_marked():
     (scaling,) = build_scalings([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
-    assert [size.nodes for size in scaling.sizes] == [4, 6, 8]
+    assert list(scaling.sizes) == [4, 6, 8]
     assert scaling.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
     assert scaling.score.super_linear == (8,)
     figure = ScalabilityFigure(STATES["sizes"]).draw(FRAMES[0])

@@ -223,6 +223,19 @@ class History:
     def changes(self) -> tuple[HistoryChange, ...]:
         return tuple(self._build_entry(change) for change in self.course.changes)
 
+    @cached_property
+    def counting(self) -> tuple[HistoryChange, ...]:
+        """The changes that count, the oldest first."""
+        return tuple(entry for entry in self.changes if entry.change.counts)
+
+    @property
+    def last_change(self) -> HistoryChange | None:
+        return self.counting[-1] if self.counting else None
+
+    @property
+    def values(self) -> list[float]:
+        return [point.value for point in self.points if point.value is not None]
+
     @property
     def counted(self) -> int:
         """Runs that are part of a point."""

@@ -92,6 +92,9 @@ class RunPair:
     def line(self, title: str, label: str) -> Line | None:
         return next((line for line in self.differing(title) if line.label == label), None)
 
+    def find_lines(self, title: str, *labels: str) -> list[Line]:
+        return [line for label in labels if (line := self.line(title, label))]
+
     @property
     def lines(self) -> list[Line]:
         """Every line that differs; of machines together those facts that they do not share."""
@@ -167,8 +170,7 @@ def _failures(sides: RunPair) -> Iterator[Cause]:
 
 def _workload(sides: RunPair) -> Iterator[Cause]:
     title = "Workload and data set"
-    if line := sides.line(title, "phase"):
-        yield Cause("Another phase", [line])
+    yield from _named("Another phase", sides.find_lines(title, "phase"))
     # Sizes are said by a rule of their own; a name alone does no work.
     properties = {*sides.a.spec["workload"]["properties"], *sides.b.spec["workload"]["properties"]} - NO_MIX
     lines = [line for line in sides.differing(title) if line.label in properties]
@@ -177,8 +179,7 @@ def _workload(sides: RunPair) -> Iterator[Cause]:
         yield Cause("Workload", [name, *lines])
     else:
         yield from _named("Another workload", lines)
-    hottest = (sides.line(title, label) for label in (HOTTEST_PERCENT, HOTTEST_TEN))
-    yield from _named("Hottest keys", [line for line in hottest if line])
+    yield from _named("Hottest keys", sides.find_lines(title, HOTTEST_PERCENT, HOTTEST_TEN))
 
 
 def _load(sides: RunPair) -> Iterator[Cause]:
@@ -187,12 +188,8 @@ def _load(sides: RunPair) -> Iterator[Cause]:
 
 
 def _database(sides: RunPair) -> Iterator[Cause]:
-    names = (sides.line("Database", label) for label in ("database", "system"))
-    lines = [line for line in names if line]
-    if lines:
-        yield Cause("Database", lines)
-    if line := sides.line("Database", "commit"):
-        yield Cause("Commit", [line])
+    yield from _named("Database", sides.find_lines("Database", "database", "system"))
+    yield from _named("Commit", sides.find_lines("Database", "commit"))
 
 
 def _durability(sides: RunPair) -> Iterator[Cause]:
@@ -220,9 +217,7 @@ def _version(sides: RunPair) -> Iterator[Cause]:
     title = "Database"
     if sides.line(title, "system"):
         return
-    labels = ("version, as the server says", "version, as stated")
-    lines = [line for label in labels if (line := sides.line(title, label))]
-    yield from _named("Version", lines)
+    yield from _named("Version", sides.find_lines(title, "version, as the server says", "version, as stated"))
 
 
 def _settings(sides: RunPair) -> Iterator[Cause]:
@@ -284,8 +279,7 @@ def _more(lines: Sequence[Line]) -> int:
 
 def _data(sides: RunPair) -> Iterator[Cause]:
     x, y = sides.a.facts.memory_ratio, sides.b.facts.memory_ratio
-    sizes = (sides.line("Workload and data set", label) for label in ("records", "bytes of a record"))
-    lines = [line for line in sizes if line]
+    lines = sides.find_lines("Workload and data set", "records", "bytes of a record")
     if x is not None and y is not None and abs(x - y) > 0.05 * max(x, y):
         yield Cause("Data set against memory", lines, a=x, b=y, favours=1 if y < x else -1)
     else:

@@ -1,6 +1,5 @@
 """Throughput ceilings as bars, the highest first."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
@@ -178,7 +177,6 @@ class Ranking:
     best: Mapping[UUID, bool | None]  # of the sweeps with a ceiling: `best_set`
     best_of_class: Mapping[UUID, bool | None]  # of classes that several databases have
     highest: Curve | None
-    unbounded: frozenset[UUID]  # ceilings that may lie anywhere above their value
 
     @classmethod
     def of(cls, curves: Sequence[Curve]) -> "Ranking":
@@ -195,9 +193,6 @@ class Ranking:
             best=find_best(ranked),
             best_of_class=best_of_class,
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
-            unbounded=frozenset(
-                curve.sweep_id for curve in ranked if curve.ceiling and math.isinf(curve.ceiling.headroom)
-            ),
         )
 
     def share(self, curve: Curve) -> float | None:
@@ -210,7 +205,7 @@ class Ranking:
         """ "≥ 33.1 %" of the highest ceiling, where one of the two is a lower bound; nothing where both are."""
         if self.highest is None or curve is self.highest:
             return percent(self.share(curve))
-        sign = bound_sign(*(side.sweep_id in self.unbounded for side in (curve, self.highest)))
+        sign = bound_sign(curve.is_unbounded, self.highest.is_unbounded)
         if sign is None:
             return NOTHING
         return f"{sign}{percent(self.share(curve))}"
@@ -227,7 +222,7 @@ class Ranking:
         if not lower:
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
-        sign = bound_sign(curve.sweep_id in self.unbounded, self.highest.sweep_id in self.unbounded)
+        sign = bound_sign(curve.is_unbounded, self.highest.is_unbounded)
         if sign is None:
             return ""
         if not sign and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):

@@ -135,6 +135,11 @@ def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def ceiling_axis(frame: Frame, **more: Any) -> dict[str, Any]:
+    title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+    return axis(frame, title, tickformat="~s", **more)
+
+
 def scatter(x: Sequence[Any], y: Sequence[Any], name: str, *, hover: Sequence[str] | None = None, **more: Any) -> Trace:
     """Points or lines; `hover` is the text of each point, and without it the trace does not answer to the pointer.
 

@@ -21,6 +21,7 @@ from reports.compare.figures.layout import (
     Trace,
     axis,
     base_layout,
+    ceiling_axis,
     cut,
     escaped,
     rounded,
@@ -180,10 +181,7 @@ class LossFigure(CurvesFigure):
         )
         ends = ((side.curve.ceiling and side.curve.ceiling.high_ops_s) or side.ceiling_ops_s for side in self.sides)
         highest = max(ends, default=1.0)
-        title = "throughput ceiling (ops/s)"
-        if frame.narrow:
-            title = "ceiling (ops/s)"
-        layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, rounded(highest * 1.15)])
+        layout["yaxis"] = ceiling_axis(frame, range=[0, rounded(highest * 1.15)])
         sides = [appearance[side.curve.sweep_id] for side in self.sides]
         points: list[Trace] = []
         for side, look in zip(self.sides, sides, strict=True):

@@ -4,13 +4,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
 from benchsite.core.table import Cell, Columns, Table, bounded_percent, tabulated
-from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.scalability import Scalability, score
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
@@ -22,6 +20,7 @@ from reports.compare.figures.layout import (
     Trace,
     axis,
     base_layout,
+    ceiling_axis,
     coordinate,
     escaped,
     rounded,
@@ -46,31 +45,22 @@ from reports.sizing.analysis import per_node
 SUPER_LINEAR = "more than the nodes account for"
 COLUMNS: Final[Columns] = {
     "what": "scaling.label",
-    "database": "size.curve.database_name",
-    "nodes": "size.nodes",
-    "ceiling (ops/s)": "size.ceiling.throughput_ops_s",
-    "per node (ops/s)": lambda row: per_node(row.size.ceiling.throughput_ops_s, row.size.nodes),
+    "database": "curve.database_name",
+    "nodes": "nodes",
+    "ceiling (ops/s)": "curve.ceiling_ops_s",
+    "per node (ops/s)": lambda row: per_node(row.curve.ceiling_ops_s, row.nodes),
     "gain over the smallest (%)": lambda row: _gained(row, "gains"),
-    "ideal gain (%)": lambda row: row.score and bounded_percent(row.score.ideals.get(row.size.nodes), ""),
+    "ideal gain (%)": lambda row: row.score and bounded_percent(row.score.ideals.get(row.nodes), ""),
     "speed-up efficiency (%)": lambda row: _gained(row, "speedup_efficiency"),
     "score (%)": lambda row: row.score and bounded_percent(row.score.score, row.score.sign),
-    SUPER_LINEAR: lambda row: "yes" if row.score and row.size.nodes in row.score.super_linear else "",
-    "ladder": lambda row: ladder_says(row.size.ceiling),
+    SUPER_LINEAR: lambda row: "yes" if row.score and row.nodes in row.score.super_linear else "",
+    "ladder": lambda row: ladder_says(row.curve.ceiling),
 }
 
 
 def _gained(row: Any, name: str) -> Cell:
-    score, nodes = row.score, row.size.nodes
-    return score and bounded_percent(getattr(score, name).get(nodes), score.gain_sign(nodes))
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The highest ceiling of one cluster size; throughput in operations per second."""
-
-    nodes: int
-    curve: Curve
-    ceiling: Ceiling
+    score = row.score
+    return score and bounded_percent(getattr(score, name).get(row.nodes), score.gain_sign(row.nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ class Scaling:
     """One system in one mode under one workload on clusters of several sizes, the smallest first."""
 
     label: str
-    sizes: tuple[Size, ...]
+    sizes: Mapping[int, Curve]  # the one with the highest ceiling of each number of nodes
     score: Scalability | None
 
     @property
@@ -92,7 +82,8 @@ class Scaling:
         return f"{sign}{formatting.percent(self.score.score)}"
 
     def ideal_ops_s(self, nodes: int) -> float:
-        return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
+        base = min(self.sizes)
+        return self.sizes[base].ceiling_ops_s * nodes / base
 
 
 def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
@@ -102,7 +93,7 @@ def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
     has_versions = len(versions) > len({system for system, _ in versions})
     workloads = len({curve.workload for curve in curves}) > 1
     for curve in in_order(curves):
-        if not curve.setup.nodes or not curve.ceiling or curve.ceiling.throughput_ops_s <= 0:
+        if not curve.setup.nodes or curve.ceiling_ops_s <= 0:
             continue
         names = [curve.system_name, *([curve.setup.version] if has_versions else []), curve.mode]
         groups.setdefault((*names, *([curve.workload] if workloads else [])), []).append(curve)
@@ -110,20 +101,17 @@ def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
 
 
 def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
-    best: dict[int, Size] = {}
-    for curve in curves:
-        nodes, ceiling = curve.setup.nodes, curve.ceiling
-        if nodes and ceiling and (nodes not in best or best[nodes].ceiling.throughput_ops_s < ceiling.throughput_ops_s):
-            best[nodes] = Size(nodes, curve, ceiling)
-    sizes = tuple(best[nodes] for nodes in sorted(best))
-    short = [size.nodes for size in sizes if size.ceiling.is_lower_bound]
-    reached = {size.nodes: size.ceiling.throughput_ops_s for size in sizes}
-    return Scaling(label, sizes, score(reached, lower_bounds=short))
+    best: dict[int, Curve] = {}
+    for curve in sorted(curves, key=lambda curve: (curve.setup.nodes or 0, -curve.ceiling_ops_s)):
+        best.setdefault(curve.setup.nodes or 0, curve)
+    short = [nodes for nodes, curve in best.items() if curve.is_lower_bound]
+    reached = {nodes: curve.ceiling_ops_s for nodes, curve in best.items()}
+    return Scaling(label, best, score(reached, lower_bounds=short))
 
 
 def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str) -> Mapping[str, Look]:
     """As of the databases: one colour per system, although every size is a database of its own."""
-    first = {scaling.label: scaling.sizes[0].curve for scaling in scalings}
+    first = {scaling.label: scaling.sizes[min(scaling.sizes)] for scaling in scalings}
     systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
     appearance = looks(systems, frame.theme, highlight=highlight)
     return {label: appearance[curve.sweep_id] for label, curve in first.items()}
@@ -145,39 +133,36 @@ class ScalabilityFigure(CurvesFigure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         scalings = self.scalings
         appearance = assign_looks(scalings, frame, self.highlight)
-        sizes = list(chain.from_iterable(scaling.sizes for scaling in scalings))
-        nodes = sorted({size.nodes for size in sizes} | {result.nodes or 0 for result in self.published})
-        highest = max((size.ceiling.throughput_ops_s for size in sizes), default=1.0)
+        ceilings_ops_s = [curve.ceiling_ops_s for scaling in scalings for curve in scaling.sizes.values()]
+        nodes = sorted({result.nodes or 0 for result in self.published}.union(*(scaling.sizes for scaling in scalings)))
+        highest = max(ceilings_ops_s, default=1.0)
         layout = base_layout(frame)
         layout["showlegend"] = True
-        title = "throughput ceiling (ops/s)"
-        if frame.narrow:
-            title = "ceiling (ops/s)"
-        ideal = [
-            scaling.ideal_ops_s(scaling.sizes[-1].nodes) for scaling in scalings if not appearance[scaling.label].faded
-        ]
+        ideal = [scaling.ideal_ops_s(max(scaling.sizes)) for scaling in scalings if not appearance[scaling.label].faded]
         # No ideal line ends before its last size.
         top = max([highest * 1.25, find_highest(self.published) * 1.25, *(end * 1.05 for end in ideal)])
         ranges = [0, max(nodes, default=1) * 1.06], [0, top]
         kinds: dict[str, str] = {}
-        if sizes and highest * TOWERING < find_highest(self.published):
+        if ceilings_ops_s and highest * TOWERING < find_highest(self.published):
             # The ideal is straight here too.
-            lowest = min(size.ceiling.throughput_ops_s for size in sizes)
-            ranges = _log_range(min(nodes), max(nodes)), _log_range(lowest, top)
+            ranges = _log_range(min(nodes), max(nodes)), _log_range(min(ceilings_ops_s), top)
             kinds = {"type": "log"}
         layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=ranges[0], **kinds)
-        layout["yaxis"] = axis(frame, title, tickformat="~s", range=ranges[1], **kinds)
+        layout["yaxis"] = ceiling_axis(frame, range=ranges[1], **kinds)
         ordered = sorted(scalings, key=lambda scaling: not appearance[scaling.label].faded)
         traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
         if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
             marks.fold_legend(
-                [([t], scaling.sizes[0].curve.system_name, appearance[scaling.label].faded) for scaling, t in traces]
+                [
+                    ([trace], scaling.sizes[min(scaling.sizes)].system_name, appearance[scaling.label].faded)
+                    for scaling, trace in traces
+                ]
             )
         elif len(ordered) <= MAX_LABELS:
             ends = [
                 End(
                     f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
-                    coordinate(layout["yaxis"], scaling.sizes[-1].ceiling.throughput_ops_s),
+                    coordinate(layout["yaxis"], scaling.sizes[max(scaling.sizes)].ceiling_ops_s),
                     appearance[scaling.label].colour,
                 )
                 for scaling in ordered
@@ -220,9 +205,9 @@ class ScalabilityFigure(CurvesFigure):
         return tabulated(
             COLUMNS,
             (
-                SimpleNamespace(scaling=scaling, size=size, score=scaling.score)
+                SimpleNamespace(scaling=scaling, nodes=nodes, curve=curve, score=scaling.score)
                 for scaling in self.scalings
-                for size in scaling.sizes
+                for nodes, curve in scaling.sizes.items()
             ),
         )
 
@@ -258,9 +243,9 @@ def _published_lines(published: Sequence[Published], frame: Frame) -> Iterator[T
 def _line(scaling: Scaling, look: Look) -> Trace:
     trace = marks.line(
         look,
-        x=[float(size.nodes) for size in scaling.sizes],
-        y=[rounded(size.ceiling.throughput_ops_s) for size in scaling.sizes],
-        hover=[_hover(scaling, size) for size in scaling.sizes],
+        x=list(map(float, scaling.sizes)),
+        y=[rounded(curve.ceiling_ops_s) for curve in scaling.sizes.values()],
+        hover=[_hover(scaling, nodes, curve) for nodes, curve in scaling.sizes.items()],
     )
     open_gain = "gain not known" if scaling.score else "one size"
     score = open_gain
@@ -269,24 +254,25 @@ def _line(scaling: Scaling, look: Look) -> Trace:
     return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
 
 
-def _hover(scaling: Scaling, size: Size) -> str:
+def _hover(scaling: Scaling, nodes: int, curve: Curve) -> str:
+    assert curve.ceiling
     lines = [
         f"<b>{escaped(scaling.label)}</b>",
-        f"{formatting.counted(size.nodes, 'node')}: {ceiling_text(size.ceiling)}",
-        escaped(size.curve.database_name),
+        f"{formatting.counted(nodes, 'node')}: {ceiling_text(curve.ceiling)}",
+        escaped(curve.database_name),
     ]
-    if size.ceiling.is_lower_bound:
-        lines.append(ladder_says(size.ceiling))
+    if curve.is_lower_bound:
+        lines.append(ladder_says(curve.ceiling))
     sign = None
     if scaling.score:
-        sign = scaling.score.gain_sign(size.nodes)
-    if scaling.score and size.nodes in scaling.score.gains and sign is not None:
-        gain, ideal = scaling.score.gains[size.nodes], scaling.score.ideals[size.nodes]
+        sign = scaling.score.gain_sign(nodes)
+    if scaling.score and nodes in scaling.score.gains and sign is not None:
+        gain, ideal = scaling.score.gains[nodes], scaling.score.ideals[nodes]
         lines.append(
             f"{sign}{formatting.signed_percent(gain)} over {scaling.score.base} nodes; "
             f"ideal {formatting.signed_percent(ideal)}"
         )
-        if size.nodes in scaling.score.super_linear:
+        if nodes in scaling.score.super_linear:
             lines.append(LOOK_FOR_DIFFERENCES.format(gain=SUPER_LINEAR))
 
     return "<br>".join(lines)
@@ -297,11 +283,11 @@ def _ideal(scaling: Scaling, look: Look) -> list[Trace]:
     if len(scaling.sizes) < 2 or look.faded:
         return []
 
-    base, last = scaling.sizes[0], scaling.sizes[-1].nodes
+    ends = [min(scaling.sizes), max(scaling.sizes)]
     return [
         scatter(
-            [base.nodes, last],
-            [rounded(base.ceiling.throughput_ops_s), rounded(scaling.ideal_ops_s(last))],
+            ends,
+            [rounded(scaling.ideal_ops_s(nodes)) for nodes in ends],
             escaped(f"{scaling.label}, ideal"),
             mode="lines",
             legendgroup=escaped(scaling.label),
@@ -315,9 +301,7 @@ def _ideal(scaling: Scaling, look: Look) -> list[Trace]:
 def _super_linear(scaling: Scaling, look: Look) -> list[Trace]:
     above = scaling.score.super_linear if scaling.score else ()
     return [
-        marks.ring(
-            look, "triangle-up-open", SUPER_LINEAR, x=float(size.nodes), y=rounded(size.ceiling.throughput_ops_s)
-        )
-        for size in scaling.sizes
-        if size.nodes in above and not look.faded
+        marks.ring(look, "triangle-up-open", SUPER_LINEAR, x=float(nodes), y=rounded(curve.ceiling_ops_s))
+        for nodes, curve in scaling.sizes.items()
+        if nodes in above and not look.faded
     ]

@@ -239,9 +239,8 @@ def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
 
 
 def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
-    is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
     label = labels.get(curve.sweep_id, curve.label)
-    return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, is_bound, curve.sweep_id)
+    return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, curve.is_lower_bound, curve.sweep_id)
 
 
 def _loss_s(curve: Curve) -> float | None:
@@ -257,7 +256,7 @@ def _shares_machines(curve: Curve) -> bool:
 
 def _doubts(curves: Sequence[Curve], findings: Sequence[Finding]) -> Iterator[Doubt]:
     limits = {finding.limit for finding in findings[:1]} - {None, Doubt.SHORT_LADDERS}
-    bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.ceiling.is_lower_bound]
+    bounds = [curve.ceiling for curve in curves if curve.ceiling and curve.is_lower_bound]
     if bounds and not limits and not _have_one_load(curves):
         limits = {Doubt.CLIENTS if any(CLIENT_LIMITED in ceiling.notes for ceiling in bounds) else Doubt.SHORT_LADDERS}
     limits = limits or {finding.limit for finding in findings}

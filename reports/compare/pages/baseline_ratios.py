@@ -79,9 +79,19 @@ class Ratio:
 
     @property
     def outcome(self) -> str:
-        if not self.comparison:
+        """The verdict in a few words."""
+        comparison = self.comparison
+        if not comparison:
             return ""
-        return outcome_words(self.comparison)
+        text = str(comparison.outcome.value)
+        if comparison.outcome is not Outcome.INCONCLUSIVE:
+            return text
+        if not comparison.needs_more:
+            reason = f"{comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
+            return reason if self.hidden else f"{text}: {reason}"
+        if self.hidden:
+            text = NO_DIFFERENCE_FOUND.format(share=self.hidden)
+        return f"{text}: needs {formatting.counted(comparison.needs_more, 'more run')}"
 
     @property
     def hidden(self) -> str:
@@ -95,8 +105,10 @@ class Ratio:
     def counts(self) -> str:
         """ "1 run each: no interval"; empty where there is one."""
         comparison = self.comparison
-        if comparison is None or comparison.low is not None or states_reason(comparison):
+        if comparison is None or comparison.low is not None:
             return ""
+        if comparison.outcome is Outcome.INCONCLUSIVE and not comparison.needs_more:
+            return ""  # The outcome says why.
         others = "each"
         if comparison.n_a != comparison.n_b:
             others = f"against {comparison.n_b}"
@@ -350,7 +362,7 @@ def throughput_ratio(
 
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
-    if not (_is_open(curve) and _is_open(baseline)):
+    if not (curve.is_unbounded and baseline.is_unbounded):
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
         blocks = build_blocks(curve, baseline, *repeats)
@@ -458,15 +470,11 @@ def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve, names: Si
 def _open_says(curve: Curve, baseline: Curve, names: SideNames) -> str:
     """Which of two ceilings have no upper bound, and why."""
     both = ((names[0][1], curve), (names[1][1], baseline))
-    sides = [(whose, _open_reason(side)) for whose, side in both if _is_open(side)]
+    sides = [(whose, _open_reason(side)) for whose, side in both if side.is_unbounded]
     reasons = {reason for _, reason in sides}
     if len(sides) == 2 and len(reasons) == 1:
         return f"both may lie higher ({reasons.pop()})"
     return " and ".join(f"{whose} ceiling may lie higher ({reason})" for whose, reason in sides)
-
-
-def _is_open(curve: Curve) -> bool:
-    return curve.ceiling is not None and math.isinf(curve.ceiling.headroom)
 
 
 def _open_reason(curve: Curve) -> str:
@@ -509,22 +517,3 @@ def latency_ratio(
 
 def _values(point: Point) -> Sequence[float]:
     return point.throughput_ops_s.values or (point.throughput_ops_s.geomean,)
-
-
-def states_reason(comparison: Comparison) -> bool:
-    """Whether the verdict in words says why, since more runs would not decide it."""
-    return comparison.outcome is Outcome.INCONCLUSIVE and not comparison.needs_more
-
-
-def outcome_words(comparison: Comparison) -> str:
-    """The verdict in a few words."""
-    text = str(comparison.outcome.value)
-    if comparison.outcome is not Outcome.INCONCLUSIVE:
-        return text
-    hidden = comparison.hidden_difference
-    if not comparison.needs_more:
-        reason = f"{comparison.reason[:1].lower()}{comparison.reason[1:].rstrip('.')}"
-        return reason if hidden else f"{text}: {reason}"
-    if hidden:
-        text = NO_DIFFERENCE_FOUND.format(share=hidden_text(hidden))
-    return f"{text}: needs {formatting.counted(comparison.needs_more, 'more run')}"

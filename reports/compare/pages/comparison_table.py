@@ -18,7 +18,6 @@ from reports.compare.pages.equal_load import (
     SideAt,
     latencies_at,
     latency_text,
-    list_percentiles,
     repeats_within,
 )
 
@@ -34,8 +33,7 @@ class LatencyScale:
     @classmethod
     def choose(cls, equal: EqualLoad) -> "LatencyScale":
         """Three significant digits of the lowest latency, and at most three decimals."""
-        column = list_percentiles(equal.statistic).index(equal.statistic)
-        readings = [operation.at[column].latency_us for side in equal.sides for operation in side.operations]
+        readings = [operation.at[equal.column].latency_us for side in equal.sides for operation in side.operations]
         latencies = [latency_us for latency_us in readings if latency_us]
         unit, divisor = "ms", 1000.0
         if max(latencies, default=0.0) < divisor:
@@ -90,10 +88,6 @@ def table_rows(
         rows = {row.curve.sweep_id: row for row in against.rows}
     best = _best_sides(equal, kind)
     drawn = {curve.sweep_id for curve in shown}
-    # Of each operation, the chosen statistic.
-    column = 0
-    if equal:
-        column = list_percentiles(equal.statistic).index(equal.statistic)
     made = []
     for curve in curves:
         key = curve.sweep_id
@@ -103,8 +97,8 @@ def table_rows(
             ratios = {ratio.quantity: ratio for ratio in row.ratios}
         latencies = {}
         within = None
-        if side:
-            latencies = {operation.operation: operation.at[column] for operation in side.operations}
+        if side and equal:
+            latencies = {operation.operation: operation.at[equal.column] for operation in side.operations}
             within = _within(side)
 
         made.append(

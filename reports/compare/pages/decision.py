@@ -143,8 +143,7 @@ def _candidate(curve: Curve, need: Need, limit_us: float | None, labels: Mapping
     if need.max_loss_s is not None:
         side = build_side(curve)
     if limit_us is None:
-        is_bound = curve.ceiling is not None and curve.ceiling.is_lower_bound
-        within = Within(curve.ceiling_ops_s or None, How.MEASURED, at_least=is_bound)
+        within = Within(curve.ceiling_ops_s or None, How.MEASURED, at_least=curve.is_lower_bound)
     else:
         readings = [most_within(curve, name, need.statistic, need.kind, limit_us) for name in need.operations]
         within = min(

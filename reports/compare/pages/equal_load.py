@@ -22,6 +22,8 @@ from reports.compare.analysis.equal_load import (
 from reports.compare.analysis.points import compute_geomean
 from reports.compare.analysis.ratios import Noise
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points
+from reports.compare.pages.charts import shown_operations
+from reports.compare.selection import Selection
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
@@ -76,6 +78,11 @@ class EqualLoad:
         return STATISTICS[self.statistic]
 
     @property
+    def column(self) -> int:
+        """That of the statistic among the percentiles."""
+        return list_percentiles(self.statistic).index(self.statistic)
+
+    @property
     def limit_text(self) -> str:
         if not self.limit_us:
             return ""
@@ -88,9 +95,9 @@ class EqualLoad:
         more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more
         readable = len(self.sides) - len(unknown)
-        column = list_percentiles(self.statistic).index(self.statistic)
         lacking = readable - sum(
-            any(operation.at[column].latency_us is not None for operation in side.operations) for side in self.sides
+            any(operation.at[self.column].latency_us is not None for operation in side.operations)
+            for side in self.sides
         )
         without = ""
         if lacking:
@@ -135,6 +142,17 @@ def equal_load(
         for curve in curves
     )
     return EqualLoad(load, is_default, limit_us, statistic, tuple(operations), sides, compute_slider(curves, load))
+
+
+def build_equal_load(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
+    return equal_load(
+        curves,
+        shown_operations(selection, curves),
+        kind=selection.kind_for(curves),
+        statistic=selection.statistic,
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
+    )
 
 
 def only_single_rungs(curves: Sequence[Curve]) -> bool:
@@ -213,8 +231,7 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
         within = replace(covered_only, capped=capped)
 
     highest = max((point.throughput_ops_s for point, inside in every if inside), default=None)
-    short = curve.ceiling is not None and curve.ceiling.is_lower_bound
-    return replace(within, at_least=short and within.throughput_ops_s == highest)
+    return replace(within, at_least=curve.is_lower_bound and within.throughput_ops_s == highest)
 
 
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:

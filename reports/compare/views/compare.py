@@ -50,7 +50,7 @@ from reports.compare.pages.charts import (
 )
 from reports.compare.pages.comparison_table import LatencyScale, table_rows
 from reports.compare.pages.decision import Need, decide
-from reports.compare.pages.equal_load import EqualLoad, equal_load, number_text, only_single_rungs
+from reports.compare.pages.equal_load import EqualLoad, build_equal_load, number_text, only_single_rungs
 from reports.compare.pages.exclusions import left_out
 from reports.compare.pages.filter_menus import Menu, chips, menus
 from reports.compare.pages.tables import Item, list_tables
@@ -372,7 +372,8 @@ def build_context(
     equal = build_equal_load(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
-    planned, unplanned = split_differences(curves, get_labels(curves))
+    labels = get_labels(curves)
+    planned, unplanned = split_differences(curves, labels)
     places = 2
     if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves):
         places = 0
@@ -404,12 +405,12 @@ def build_context(
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
         "one_rung": only_single_rungs(curves),
-        "labels": get_labels(curves),
+        "labels": labels,
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
         **describe_studies(selection, curves),
         "max_loss": max_loss,
-        "decision": decide(curves, build_need(selection, curves), get_labels(curves)),
+        "decision": decide(curves, build_need(selection, curves), labels),
         "of_one_plan": are_of_one_plan(curves),
         "planned": planned,
         "differences": unplanned,
@@ -502,17 +503,6 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     rows = reverse("compare-sides") + state.query()
     all_sides, few = (reverse("compare") + replace(state, sides=sides).query() for sides in ((ALL,), ()))
     return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few, "rows": rows}
-
-
-def build_equal_load(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
-    return equal_load(
-        curves,
-        shown_operations(selection, curves),
-        kind=selection.kind_for(curves),
-        statistic=selection.statistic,
-        load_ops_s=selection.load_ops_s,
-        limit_us=selection.limit_us,
-    )
 
 
 def build_need(selection: Selection, curves: Sequence[Curve]) -> Need:

@@ -96,11 +96,11 @@ HISTORY_COLUMNS: Columns = {
     "threads": "row.threads",
     "target_ops_s": "row.target_ops_s",
     "runs": "row.runs",
-    "newest_throughput_ops_s": "newest.value",
+    "newest_throughput_ops_s": "history.newest.value",
     "newest_at": "row.last_at",
-    "last_change": "last_change.change.relative",
-    "last_change_at": or_empty("last_change.point.label"),
-    "last_change_state": or_empty("last_change.state"),
+    "last_change": "history.last_change.change.relative",
+    "last_change_at": or_empty("history.last_change.point.label"),
+    "last_change_state": or_empty("history.last_change.state"),
 }
 M = TypeVar("M", bound=Model)
 

@@ -56,7 +56,7 @@ class TeamCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         newest = History.objects.filter(team=self.team, phase=Phase.MEASURE).order_by("-last_at")
-        lines = [line for line in history_lines(self.team, newest[:MAX_TESTS], RECENT) if line.newest]
+        lines = [line for line in history_lines(self.team, newest[:MAX_TESTS], RECENT) if line.history.newest]
         yield from _describe_throughput(lines)
         yield _describe_latency(lines)
         yield from _describe_live(self.team)
@@ -71,9 +71,9 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
     }
     measured = GaugeMetricFamily("benchsite_code_timestamp_seconds", "Of the commit, else of its run.", labels=TEST)
     code = InfoMetricFamily("benchsite_code", "What was measured.", labels=TEST)
-    for line in lines:
-        point = line.newest
-        labels = _label_test(line.row)
+    for row, history in lines:
+        point = history.newest
+        labels = _label_test(row)
         assert point is not None  # Others were left out.
         for name, family in values.items():
             family.add_metric(labels, getattr(point, name))
@@ -86,10 +86,10 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
 def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
     tests: dict[UUID, tuple[str, ...]] = {}
     left_out = set()
-    for line in lines:
-        if line.newest:
-            tests |= dict.fromkeys(line.newest.runs, _label_test(line.row))
-            left_out |= {run.run_id for run in line.newest.left_out}
+    for row, history in lines:
+        if history.newest:
+            tests |= dict.fromkeys(history.newest.runs, _label_test(row))
+            left_out |= {run.run_id for run in history.newest.left_out}
 
     rows = Measurement.objects.filter(
         measurement_set__run__in=tests.keys() - left_out, measurement_set__is_current=True, p99_us__isnull=False

@@ -206,7 +206,7 @@ def _format_hover(history: History, point: HistoryPoint, value: float | None) ->
 
 
 def _draw_line(history: History, locate: Locate, frame: Frame) -> Trace:
-    values = np.asarray([history.points[index].value for index in history.followed], dtype=float)
+    values = np.asarray(history.values, dtype=float)
     indices = [history.followed[position] for position in thinned(values).tolist()]
     points = [history.points[index] for index in indices]
     medians = [_scale(history, point.value or 0.0) for point in points]
@@ -309,9 +309,8 @@ def change_text(change: Change) -> str:
 
 def _draw_changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
     """Triangles at the changes, hollow ones where they do not count."""
-    counting = [entry for entry in history.changes if entry.change.counts]
-    gains = [entry for entry in counting if entry.change.better]
-    losses = [entry for entry in counting if not entry.change.better]
+    gains = [entry for entry in history.counting if entry.change.better]
+    losses = [entry for entry in history.counting if not entry.change.better]
     others = [entry for entry in history.changes if not entry.change.counts]
     better, worse = frame.theme.series[:2]
     traces = []
@@ -357,12 +356,12 @@ def _label_changes(layout: Layout, history: History, locate: Locate, frame: Fram
     """A line at each change that counts, and the per cent of the newest."""
     better, worse = frame.theme.series[:2]
     colours = {True: better, False: worse}
-    counting = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
-        straight(colours[entry.change.better], "dot", x=locate(entry.index), layer="below") for entry in counting
+        straight(colours[entry.change.better], "dot", x=locate(entry.index), layer="below")
+        for entry in history.counting
     ]
     max_named = 4 if frame.narrow else MAX_NAMED
-    for number, entry in enumerate(counting[-max_named:]):
+    for number, entry in enumerate(history.counting[-max_named:]):
         # Every second text stands higher, so that neighbours do not cover each other.
         layout["annotations"].append(
             annotation(

@@ -4,20 +4,18 @@ import datetime as dt
 import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from benchsite.accounts.models import Team
-from reports.models import EVERY_METRIC, ChangePoint, History
+from reports.models import EVERY_METRIC, ChangePoint, History as HistoryRow
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.histories import (
     THROUGHPUT_METRIC,
-    HistoryChange,
-    HistoryPoint,
+    History,
     Measured,
     Triage,
     build_history,
@@ -53,9 +51,9 @@ class HistoryFilter(ListFilter):
     change = Menu("Last change", choices=CHANGES)
     sort = Order(SORTS, initial="longest")
 
-    def apply(self, team: Team) -> QuerySet[History]:
+    def apply(self, team: Team) -> QuerySet[HistoryRow]:
         """The team's histories that this filter lets through, in its order."""
-        rows = self.narrow(History.objects.filter(team=team))
+        rows = self.narrow(HistoryRow.objects.filter(team=team))
         for word in self.words:
             rows = rows.filter(_match_word(word))
         if change := self.values["change"]:
@@ -63,11 +61,12 @@ class HistoryFilter(ListFilter):
         return self.order(rows)
 
 
-def _find_changed(team: Team, rows: QuerySet[History], *, better: bool) -> list[int]:
+def _find_changed(team: Team, rows: QuerySet[HistoryRow], *, better: bool) -> list[int]:
     """The keys of the newest histories whose last change is of this kind; two queries."""
     newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
-    lines = history_lines(team, History.objects.filter(pk__in=newest))
-    return [line.row.pk for line in lines if line.last_change and line.last_change.change.better == better]
+    lines = history_lines(team, HistoryRow.objects.filter(pk__in=newest))
+    last_changes = [(row.pk, history.last_change) for row, history in lines]
+    return [pk for pk, entry in last_changes if entry and entry.change.better == better]
 
 
 def _match_word(word: str) -> Q:
@@ -81,31 +80,14 @@ def _match_word(word: str) -> Q:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryLine:
+class HistoryLine(NamedTuple):
     """One history in the list, as far as its newest runs say."""
 
-    row: History
-    points: tuple[HistoryPoint, ...]
-    changes: tuple[HistoryChange, ...]  # that count, the oldest first
-    stands_out: bool  # the newest point lies outside its level
-
-    @property
-    def last_change(self) -> HistoryChange | None:
-        if not self.changes:
-            return None
-        return self.changes[-1]
-
-    @property
-    def newest(self) -> HistoryPoint | None:
-        return next((point for point in reversed(self.points) if point.value is not None), None)
-
-    @property
-    def values(self) -> list[float]:
-        return [point.value for point in self.points if point.value is not None]
+    row: HistoryRow
+    history: History
 
 
-def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT) -> list[HistoryLine]:
+def history_lines(team: Team, rows: QuerySet[HistoryRow], recent_runs: int = RECENT) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = get_runs(team.pk, OuterRef("config_key")).reverse()
     columns = JSONObject(
@@ -124,9 +106,7 @@ def history_lines(team: Team, rows: QuerySet[History], recent_runs: int = RECENT
     lines = []
     for row in rows_with_recent:
         points = build_points([_parse_run(run) for run in reversed(row.recent)])
-        history = build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
-        changes = tuple(change for change in history.changes if change.change.counts)
-        lines.append(HistoryLine(row, points, changes, history.course.step is not None))
+        lines.append(HistoryLine(row, build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))))
 
     return lines
 
