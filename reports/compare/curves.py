@@ -529,6 +529,12 @@ class Curve:
         same = (self.ladder, self.setup.dataset_fingerprint) == (other.ladder, other.setup.dataset_fingerprint)
         return self.same_plan(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
 
+    def has_other_repeats_than(self, other: "Curve") -> bool:
+        """Whether a repeat of one ceiling is missing at the other: their ratio, of common repeats, is no quotient."""
+        if not self.ceiling or not other.ceiling or not self.interleaved_with(other):
+            return False
+        return self.ceiling.by_repeat.keys() != other.ceiling.by_repeat.keys()
+
 
 def find_newest_look(curves: Sequence[Curve]) -> Look | None:
     """The newest look that the rungs near the top of all have reached; None where no plan with looks made them all."""

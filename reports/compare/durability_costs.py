@@ -26,8 +26,8 @@ class DurabilityCost:
 
     @property
     def text(self) -> str:
-        """ "≥ 0.52x of everysec"; empty where the ratio may be anything."""
-        if self.sign is None:
+        """ "≥ 0.52x of everysec"; empty where the ratio may be anything, or is not that of the values."""
+        if self.sign is None or self.curve.has_other_repeats_than(self.weakest):
             return ""
         ceilings = (self.curve.ceiling, self.weakest.ceiling)
         is_single = any(ceiling and len(ceiling.repeats_ops_s) < 2 for ceiling in ceilings)

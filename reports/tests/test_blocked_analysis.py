@@ -9,10 +9,15 @@ from scipy import stats
 
 from benchmarks.simulations.blocks import HEADER, Case, rates
 from benchmarks.simulations.pairs import made_curve, made_point
+from benchsite.core.formatting import TIMES
 from reports.compare.analysis.blocks import Blocks, blocked_interval
+from reports.compare.analysis.points import spread
 from reports.compare.analysis.repeat_comparison import Outcome, compare_values
 from reports.compare.curves import Setup
+from reports.compare.figures.ceilings import build_bars
+from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.tests.curves import DISK, MEMORY
 from runs.checks import profile
 
 MATRIX = uuid.UUID(int=11)
@@ -82,6 +87,26 @@ def test_identical_repeats_and_a_single_block_have_no_interval():
     assert blocked_interval(Blocks({1: 100.0, 2: 99.0}, {2: 100.0, 3: 98.0})) is None
     comparison = compare_values([1.0, 1.1], [1.0, 1.05], higher_is_better=True, blocks=Blocks({1: 1.0}, {2: 1.0}))
     assert not comparison.is_blocked and comparison.low is not None
+
+
+def test_bars_have_no_factor_beside_a_ratio_of_common_blocks():
+    """The values of sides that lost different repeats have another quotient than the table's ratio."""
+    fast = side(1.5, mode="off", durability=MEMORY)
+    slow = side(1, noise=OTHER, mode="always", durability=DISK)
+    lost = replace(slow, points=tuple(drop_repeat(point, 2) for point in slow.points))
+    _, bar = build_bars([fast, slow], LIGHT)
+    _, bar_of_lost = build_bars([fast, lost], LIGHT)
+
+    assert bar.note == f"0.67{TIMES} of off"
+    assert bar_of_lost.note == ""
+
+
+def drop_repeat(point, number):
+    """The point without that repeat, which the checks rejected."""
+    by_repeat = dict(zip(point.repeats, point.throughput_ops_s.values, strict=True))
+    values = [value for repeat, value in by_repeat.items() if repeat != number]
+    repeats = tuple(repeat for repeat in point.repeats if repeat != number)
+    return replace(point, throughput_ops_s=spread(values), repeats=repeats)
 
 
 def test_the_number_of_lacking_runs_is_one_of_blocks():

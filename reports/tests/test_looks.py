@@ -143,9 +143,7 @@ def test_added_runs_without_looks_are_said():
     plain = {"looks": (), "order": "as_listed"}
     comparison = compared(side(1.1, 5, **plain), side(1, 5, seed=2, **plain))
     assert comparison.is_extended and comparison.note == EXTENDED
-    interleaved = plain | {"order": "interleaved"}
-    assert compared(side(1.1, 5, **interleaved), side(1, 5, seed=2, **interleaved)).note == EXTENDED
-    for changes in ({"repeats": 3}, {"planned": 5}):
+    for changes in ({"repeats": 3}, {"planned": 5}, {"order": "interleaved"}):
         settings = {"repeats": 5, **plain, **changes}
         assert compared(side(1.1, **settings), side(1, seed=2, **settings)).note == ""
 

@@ -173,9 +173,8 @@ def compare_values(
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
     number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
     of sessions, where each side was measured in a session of its own. `blocks` are the same repeats where one plan
-    interleaves those of both sides, used where it lost none of them; higher is better there. `noises` are those of the
-    sides where more runs tell of them than these. `look` is that of the plan that measured both: the values are those
-    of the repeats up to it.
+    interleaves those of both sides; higher is better there. `noises` are those of the sides where more runs tell of
+    them than these. `look` is that of the plan that measured both: the values are those of the repeats up to it.
     """
     base = Comparison(
         None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread,
@@ -215,11 +214,8 @@ def compare_values(
         )
 
     confidence = 1 - result.level
-    # A repeat outside of the common blocks is in the values of the sides: their quotient would not be the ratio.
-    if blocks and len(blocks.common) == len(a) == len(b):
-        blocked = blocked_interval(blocks, confidence)
-        if blocked:
-            return judged(_blocked(result, *blocked, len(a)))
+    if blocks and (blocked := blocked_interval(blocks, confidence)):
+        return judged(_blocked(result, *blocked, len(blocks.common)))
 
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
     analysis = "Welch's t."

@@ -219,7 +219,7 @@ class Ranking:
             if list(self.best.values()).count(False) == len(self.best) - 1:
                 return BEST
             return AMONG_BEST
-        if not lower:
+        if not lower or curve.has_other_repeats_than(self.highest):
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
         sign = bound_sign(curve.is_unbounded, self.highest.is_unbounded)
