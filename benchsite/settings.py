@@ -101,7 +101,11 @@ STORAGES = {
     },
 }
 
-# What one upload by a program may ask for. Up to so many bytes, as they come, are judged in the request.
+# What one upload may ask for, on the import page or by a program. More files are packed into an archive.
+MAX_UPLOAD_FILES = 100
+# Django's own limit, with a manifest and one too many: the page then says what to do.
+DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 2
+# Of an upload by a program, up to so many bytes, as they come, are judged in the request.
 UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=1024, most=16 * 1024**2)
 MAX_UPLOAD_BYTES = env_int("MAX_BENCHSITE_UPLOAD_BYTES", 1024**3, least=1024, most=64 * 1024**3)
 UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2, least=1024, most=1024**3)

@@ -13,7 +13,16 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import exact
-from runs.checks import ClientFacts, ClusterFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
+from runs.checks import (
+    ClientFacts,
+    ClusterFacts,
+    OperationFacts,
+    OverTime,
+    RunFacts,
+    judge_ladder,
+    judge_run,
+    profile,
+)
 from runs.checks.environment import KEY_BYTES
 from runs.results.measures.coordinated_omission import throttled_thread
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies

@@ -13,7 +13,7 @@ from typing import Final
 
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.readers import read_file
 
 MIN_CPU_S: Final = 2.0

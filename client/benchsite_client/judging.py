@@ -17,8 +17,8 @@ from runs.uploads.metadata_merge import merge_metadata
 from runs.uploads.reads import Reads, runs_in
 from runs.uploads.upload_errors import Place, ResultRefused, check_files
 from runs.ycsb.errors import LimitExceeded, YcsbError
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.file_output import as_json
-from runs.ycsb.grouping import RunFiles
 from runs.ycsb.merge_output import describe
 
 MAX_EXPANDED: Final = 1 << 30  # bytes of all files together, unpacked: they are read in memory

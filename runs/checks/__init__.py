@@ -17,6 +17,7 @@ from runs.checks import (
     steadiness,
 )
 from runs.checks.check import RUN_CHECKS, Check
+from runs.checks.default_thresholds import THRESHOLDS, Profile, profile
 from runs.checks.fact_collection import Surroundings, collect_facts
 from runs.checks.facts import (
     ClientFacts,
@@ -29,7 +30,6 @@ from runs.checks.facts import (
 )
 from runs.checks.ladder import judge_ladder
 from runs.checks.pairs import SideFacts, judge_pair
-from runs.checks.profile import THRESHOLDS, Profile, profile
 from runs.checks.results import CheckResult, Severity, Verdict, compute_verdict
 
 # The checks that say that the clients were at their limit, not the database.

@@ -5,6 +5,7 @@ from typing import Final
 
 from benchsite.core.formatting import duration, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import ClientFacts, OperationFacts, RunFacts, parse_number
 from runs.checks.messages import (
     CLOCK_SET_BACK,
@@ -23,7 +24,6 @@ from runs.checks.messages import (
     THROUGHPUT_DIFFERS,
     UPLOAD_AS_PRINTED,
 )
-from runs.checks.profile import Profile
 from runs.checks.results import warn_if
 from runs.ycsb.contradictions import disorder
 from runs.ycsb.merged import Phase

@@ -6,8 +6,8 @@ from typing import Final
 
 from benchsite.core.formatting import exact, grouped, latency, percent, throughput
 from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
-from runs.checks.profile import Profile
 from runs.checks.results import Severity
 from runs.ycsb.arrivals import expected_share
 from runs.ycsb.histogram import Histogram

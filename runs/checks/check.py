@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from runs.checks.results import CheckResult, Severity
 
 if TYPE_CHECKING:
-    from runs.checks.profile import Profile
+    from runs.checks.default_thresholds import Profile
 
 Judge = Callable[..., "Outcome | None"]  # of the facts of a run, or of two sides, and a profile; None: does not apply
 MAX_MEASURED_CHARACTERS: Final = 120

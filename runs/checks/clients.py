@@ -11,14 +11,14 @@ from typing import Final
 
 from benchsite.core.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import ClientFacts, RunFacts, parse_number
 from runs.checks.messages import EXCESS_OPERATIONS, MACHINE_OF_CLIENT
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst, graded, warn_if
 from runs.ycsb.evidence import LOAD, ClientEvidence
 from runs.ycsb.form_defaults import DATABASE
-from runs.ycsb.known_names import effect
 from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT, WORKLOAD_PROPERTIES
+from runs.ycsb.property_names import effect
 
 MAX_STEPS: Final = 5  # that are named
 MAX_UNREAD_STEP_S: Final = 1.0  # of a clock, that may be left in the times of a run

@@ -5,9 +5,9 @@ from typing import Final
 
 from benchsite.core.formatting import counted, grouped, latency, percent
 from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import OperationFacts, RunFacts
 from runs.checks.messages import THREADS_UNKNOWN, TIMES_MISSING, TIMES_UNKNOWN
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, at_most
 from runs.results.measures.little import edge_allowance, explained_share
 

@@ -10,7 +10,7 @@ from typing import Final
 from benchsite.core.formatting import THIN, enumerated
 from runs.checks import RUN_CHECKS, THRESHOLDS, Check, profile
 from runs.checks.check import PAIR_CHECKS, PARTS
-from runs.checks.profile import PROFILES
+from runs.checks.default_thresholds import PROFILES
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "checks.md"
 _TABLE: Final = re.compile(

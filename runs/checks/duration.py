@@ -3,9 +3,9 @@
 from benchsite.core import formatting
 from benchsite.core.formatting import exact, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
 from runs.checks.messages import NO_UPPER_BOUND
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, graded
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.upper_bounds import CONFIDENCE, min_values

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchsite.core.formatting import counted, exact, grouped, percent, significant, size, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import ClusterFacts, RunFacts, fact, parse_number
 from runs.checks.messages import (
     CPU_RATIONED,
@@ -18,7 +19,6 @@ from runs.checks.messages import (
     SERVERS_UNSEEN,
     TOO_MANY_COPIES,
 )
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, warn_if
 from runs.results.measures.host import FOREIGN, HostSamples
 

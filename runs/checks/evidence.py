@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
 from runs.checks.messages import (
     CLIENTS_MISSING,
@@ -15,7 +16,6 @@ from runs.checks.messages import (
     OUTPUT_BREAKS_OFF,
     RECORDS_INSERTED,
 )
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst, graded
 from runs.ycsb.numbers import added
 from runs.ycsb.summary_counts import SUCCESSES

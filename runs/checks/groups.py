@@ -2,9 +2,9 @@
 
 from benchsite.core.formatting import counted, percent
 from runs.checks.check import Outcome, check, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import GroupFacts, RunFacts
 from runs.checks.messages import GROUP_STOOD, NO_SUCCESSFUL_OPERATION, NOTHING_TO_MERGE
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from benchsite.core.formatting import grouped, percent, throughput
 from runs.checks.check import ROUNDING, Outcome, check, not_assessed
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts, parse_number
 from runs.checks.messages import MIX_LIMITS, OTHER_MIX
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, find_worst
 from runs.ycsb.arrivals import Count
 from runs.ycsb.properties import YCSB_PROPORTIONS, proportions

@@ -69,7 +69,7 @@ GROUP_STOOD = "stood for {share} of its time"
 MIX_LIMITS = "{mix_points:points} points or {mix_sigmas} sigma"
 OTHER_MIX = "the command line of client {number} asks for {mix}"
 
-# --- profile.py ---
+# --- default_thresholds.py ---
 
 OUTSIDE_LIMITS = "It lies between {least} and {most}."
 ABOVE_UPPER = "It would lie above {limit} ({meaning})."

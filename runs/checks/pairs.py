@@ -8,9 +8,9 @@ from typing import Final, Literal
 from benchsite.core.formatting import percent, significant
 from runs.catalog.durability import Durability, same_class
 from runs.checks.check import PAIR_CHECKS, ROUNDING, Outcome, check, not_assessed, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.environment import KEY_BYTES, complaints_about
 from runs.checks.facts import ClusterFacts
-from runs.checks.profile import Profile
 from runs.checks.results import CheckResult, warn_if
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]

@@ -6,7 +6,7 @@ import uuid
 from django.db.models import Q, QuerySet
 
 from benchsite.accounts.models import Team
-from runs.checks.profile import PROFILES
+from runs.checks.default_thresholds import PROFILES
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Phase, Run, Verdict
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from benchsite.core.formatting import exact, latency, percent, throughput
 from runs.checks.check import Outcome, check, not_assessed, sentence
+from runs.checks.default_thresholds import Profile
 from runs.checks.facts import OverTime, RunFacts
 from runs.checks.messages import NO_STEADY_STATE, RATES_UNKNOWN, STALLS_BY_CHANCE, TOO_FEW_SECONDS, WARMED_LATE
-from runs.checks.profile import Profile
 from runs.checks.results import Severity, warn_if
 from runs.results.measures.stability import longest_run, stability
 from runs.results.measures.steady import compute_drift, mser5

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from benchsite.accounts.models import Team, User
 from runs.checks import THRESHOLDS, Profile, profile
-from runs.checks.profile import refusal
+from runs.checks.default_thresholds import refusal
 from runs.models import Purpose, ThresholdOverride
 
 MAX_REASON_LENGTH = 2_000

@@ -14,7 +14,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.responses import form_status, get_posted
 from runs.catalog.forms.fields import DescribedForm
 from runs.checks import THRESHOLDS, profile
-from runs.checks.profile import Threshold, shown
+from runs.checks.default_thresholds import Threshold, shown
 from runs.checks.team_thresholds import (
     MAX_REASON_LENGTH,
     PURPOSES,

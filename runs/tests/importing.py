@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from runs.models import Upload
-from runs.uploads.run_sets import MAX_SHARE_OFF, count_operations, get_shares
+from runs.uploads.run_grouping import MAX_SHARE_OFF, count_operations, get_shares
 from runs.ycsb.properties import PROPORTIONS
 
 DATA = Path(__file__).parent.parent / "ycsb" / "tests" / "data"

@@ -13,8 +13,8 @@ from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, mak
 from runs.uploads.reads import Reads, runs_in
 from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.form_defaults import read_hints
-from runs.ycsb.grouping import RunFiles
 
 
 @dataclass(frozen=True)

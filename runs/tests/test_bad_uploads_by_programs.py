@@ -13,7 +13,6 @@ from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import get_text
 from runs.tests.programs import MANIFEST, MULTIPART, multipart, read_answer
 from runs.uploads.judgement import MAX_OPERATIONS
-from runs.uploads.upload_handlers import MAX_FILES
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -139,9 +138,10 @@ def test_a_body_that_broke_off_is_refused(program):
     assert rows() == [0] * 5
 
 
-def test_too_many_files_are_told_what_to_do(program):
-    files = [(f"{number}.txt", b"") for number in range(MAX_FILES + 1)]
-    assert f"at most {MAX_FILES} files: put more of them into a zip" in read_answer(program.post(*files), 413)["detail"]
+def test_too_many_files_are_told_what_to_do(program, settings):
+    limit = settings.MAX_UPLOAD_FILES
+    files = [(f"{number}.txt", b"") for number in range(limit + 1)]
+    assert f"at most {limit} files: put more of them into a zip" in read_answer(program.post(*files), 413)["detail"]
 
 
 def test_a_form_that_is_packed_as_a_whole_is_refused(program):

@@ -6,7 +6,7 @@ import pytest
 
 from runs.tests.compositions import Composition, Truth, compose
 from runs.tests.judged_files import JudgedRun, judge_files
-from runs.ycsb import grouping
+from runs.ycsb import file_grouping
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.text import TextReader
 
@@ -89,7 +89,7 @@ def _break_reader(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     """Replace one step of reading or grouping by one that is wrong."""
     read_runs, read_sources = Segments.done, TextReader.done
     if fault == "ignores times":
-        monkeypatch.setattr(grouping, "_overlap", lambda span, other: False)
+        monkeypatch.setattr(file_grouping, "_overlap", lambda span, other: False)
     elif fault == "counts one more":
         monkeypatch.setattr("runs.ycsb.metric.MetricDraft._count", lambda self, digits: int(float(digits)) + 1)
     elif fault == "drops runs":
@@ -99,7 +99,7 @@ def _break_reader(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
             TextReader, "done", lambda self: [run for run in read_sources(self) if run.source in ("", _first(self))]
         )
     elif fault == "merges all runs":
-        monkeypatch.setattr(grouping, "_is_one_run", lambda run, key, members, together: True)
+        monkeypatch.setattr(file_grouping, "_is_one_run", lambda run, key, members, together: True)
 
 
 def _first(reader: TextReader) -> str:

@@ -18,7 +18,7 @@ from runs.uploads.inline import read_at_once
 from runs.uploads.judgement import judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
 from runs.uploads.reads import runs_in
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.readers import read_file

@@ -28,7 +28,7 @@ from runs.tests.importing import (
 )
 from runs.tests.pages import count_queries, get_text
 from runs.tests.world import UGLY, browser
-from runs.uploads import file_pipeline, recognition, upload_handlers, upload_lifecycle
+from runs.uploads import file_pipeline, recognition, upload_lifecycle
 from runs.uploads.forms import MAX_TESTS
 from runs.uploads.recognition import MAX_RUNS
 
@@ -87,21 +87,21 @@ def test_no_other_page_takes_files(client_in):
 # --- how much ---
 
 
-def test_it_refuses_more_bytes_than_it_takes_and_leaves_nothing(client_in, monkeypatch, import_folder):
-    monkeypatch.setattr(upload_handlers, "MAX_BYTES", 200_000)
+def test_it_refuses_more_bytes_than_it_takes_and_leaves_nothing(client_in, settings, import_folder):
+    settings.MAX_UPLOAD_BYTES = 200_000
     response = client_in.post("/import/", {"files": [sent("a.txt", summary()), sent("b.txt", b"x" * 300_000)]})
     assert response.status_code == 413
-    assert "One import takes at most" in response.content.decode()
+    assert "One upload takes at most" in response.content.decode()
     assert not Upload.objects.exists()
     response.wsgi_request.close()
     assert list_paths(import_folder) == []
 
 
-def test_it_refuses_more_files_than_it_takes(client_in, monkeypatch):
-    monkeypatch.setattr(upload_handlers, "MAX_FILES", 2)
-    response = client_in.post("/import/", {"files": [sent(f"{n}.txt", summary()) for n in range(3)]})
+def test_it_refuses_more_files_than_it_takes(client_in, settings):
+    too_many = settings.MAX_UPLOAD_FILES + 1
+    response = client_in.post("/import/", {"files": [sent(f"{n}.txt", summary()) for n in range(too_many)]})
     assert response.status_code == 413
-    assert "at most 2 files" in response.content.decode()
+    assert "at most 100 files" in response.content.decode()
 
 
 def test_it_asks_for_a_file(client_in):

@@ -16,7 +16,7 @@ from runs.uploads.reads import runs_in
 from runs.ycsb.clients import merge_run
 from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedClient

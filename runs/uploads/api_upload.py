@@ -28,7 +28,7 @@ from runs.uploads.reads import Reads, runs_in
 from runs.uploads.team_metadata import build_metadata
 from runs.uploads.upload_errors import ResultRefused, check_files, refused_run
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.redact import allow_names
 
 log = logging.getLogger(__name__)

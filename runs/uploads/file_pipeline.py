@@ -35,9 +35,9 @@ from runs.uploads.reads import (
 from runs.uploads.recognition import MAX_RUNS, FoundRun, Recognised, describe_file, describe_run, shortened
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.files import Member, open_members
 from runs.ycsb.form_defaults import read_hints
-from runs.ycsb.grouping import RunFiles
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.redact import allow_names
 

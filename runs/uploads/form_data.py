@@ -18,15 +18,14 @@ from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from benchsite.core import formatting
 from runs.uploads.manifest import MAX_MANIFEST
-from runs.uploads.messages import UPLOAD_TOO_LARGE
-from runs.uploads.upload_handlers import MAX_FILES, ArrivingFile
+from runs.uploads.messages import TOO_MANY_FILES, UPLOAD_TOO_LARGE
+from runs.uploads.upload_handlers import ArrivingFile
 
 MANIFEST: Final = "manifest"
 FILES: Final = "files"
 MAX_NAME_LENGTH: Final = 280
 # What separates the parts of a body, and says their names.
 _ROOM: Final = 256 * 1024
-_TOO_MANY: Final = f"One upload takes at most {MAX_FILES} files: put more of them into a zip or tar archive."
 
 
 class BodyRefused(Exception):
@@ -110,7 +109,7 @@ def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
 
         return Body(manifests[0], files.getlist(FILES))
     except TooManyFilesSent as error:
-        raise BodyRefused("payload-too-large", _TOO_MANY) from error
+        raise BodyRefused("payload-too-large", _too_many()) from error
     except (TooManyFieldsSent, RequestDataTooBig) as error:
         raise BodyRefused(
             "payload-too-large", "The form has more than a manifest and files: send only these."
@@ -149,6 +148,10 @@ def _too_large() -> str:
     return UPLOAD_TOO_LARGE.format(limit=formatting.size(settings.MAX_UPLOAD_BYTES))
 
 
+def _too_many() -> str:
+    return TOO_MANY_FILES.format(limit=settings.MAX_UPLOAD_FILES)
+
+
 class FolderParser(MultiPartParser):
     def sanitize_file_name(self, file_name: str) -> str | None:
         """Names are labels, and the folder in one tells whose file it is: nothing is ever opened by it."""
@@ -179,8 +182,8 @@ class _Keeping(FileUploadHandler):
         self.interrupted = False
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        if len(self.kept) > MAX_FILES:
-            self._refuse(_TOO_MANY)
+        if len(self.kept) > settings.MAX_UPLOAD_FILES:
+            self._refuse(_too_many())
         self.kept.append(Arrived(file_name, io.BytesIO()))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:

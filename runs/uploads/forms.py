@@ -30,7 +30,7 @@ from runs.uploads.messages import (
 )
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
 from runs.uploads.recognition import FoundRun, Recognised
-from runs.uploads.run_sets import RunSets, get_shares, list_shares
+from runs.uploads.run_grouping import RunSets, get_shares, list_shares
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,

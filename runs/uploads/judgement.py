@@ -14,7 +14,7 @@ from runs.uploads.metadata import RunMetadata, StatedRun, checked, make_spec
 from runs.uploads.reads import Reads, read_chunks, read_whole
 from runs.ycsb.clients import collect_logs, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError, MergeError
-from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun, Phase

@@ -51,8 +51,9 @@ DRY_RUN = "Nothing was stored: this was a dry run."
 UPLOAD_DELETED = "What was uploaded under this key was deleted. Use another key to upload it again."
 USE_NEW_KEY = "To send other files, use a new key, or DELETE {address} first, which frees this one."
 
-# --- form_data.py ---
+# --- form_data.py, upload_handlers.py ---
 
+TOO_MANY_FILES = "One upload takes at most {limit} files: put more of them into a zip or tar archive."
 UPLOAD_TOO_LARGE = "One upload takes at most {limit} of files: compress them, or upload the runs one by one."
 
 # --- team_metadata.py ---

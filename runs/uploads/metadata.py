@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.builds import Commit, CommitTime, Link
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
-from runs.checks.profile import PROFILES
+from runs.checks.default_thresholds import PROFILES
 from runs.queue.spec import (
     SPEC_VERSION,
     ClusterSpec,

@@ -27,8 +27,8 @@ from runs.uploads.metadata import (
     describe_workload,
 )
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.form_defaults import Hints, read_hints
-from runs.ycsb.grouping import RunFiles
 from runs.ycsb.properties import check_stated_workload
 from runs.ycsb.property_schema import nearest
 

@@ -15,8 +15,8 @@ from benchsite.core.formatting import printable
 from runs.uploads.file_redaction import without_secrets
 from runs.ycsb.block import Note
 from runs.ycsb.errors import UnreadableFile
+from runs.ycsb.file_grouping import RunFiles, group, is_named
 from runs.ycsb.files import Member
-from runs.ycsb.grouping import RunFiles, group, is_named
 from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.readers import read_file

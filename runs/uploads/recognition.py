@@ -9,8 +9,8 @@ from typing import Any, Final, NotRequired, TypedDict, TypeVar
 
 from runs.ycsb.block import Note
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.form_defaults import Hints
-from runs.ycsb.grouping import RunFiles
 from runs.ycsb.merged import MergedOperation, MergedRun
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun

@@ -9,7 +9,7 @@ from runs.uploads.manifest import Manifest, ManifestRefused
 from runs.uploads.messages import NO_SUCH_CURVE
 from runs.uploads.metadata import RunMetadata, StatedWorkload
 from runs.uploads.metadata_merge import merge_metadata
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.file_grouping import RunFiles
 
 
 def build_metadata(manifest: Manifest, team: Team, runs: Sequence[RunFiles]) -> RunMetadata:

@@ -8,7 +8,7 @@ from benchsite.core.formatting import printable
 from runs.uploads.reads import Reads, RedactedMember
 from runs.ycsb.block import Block
 from runs.ycsb.errors import HistogramError, YcsbError
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.readers.refusal import closest_lines
 
 MAX_LINE_LENGTH: Final = 80  # characters of it that are told

@@ -11,10 +11,7 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpl
 from django.http import HttpRequest
 
 from benchsite.core import formatting
-
-# Of all files of one import together, as they come.
-MAX_BYTES = 1024**3
-MAX_FILES = 100
+from runs.uploads.messages import TOO_MANY_FILES, UPLOAD_TOO_LARGE
 
 
 class NoFiles(FileUploadHandler):
@@ -65,8 +62,8 @@ class ImportedFiles(TemporaryFileUploadHandler):
     def new_file(self, field_name: str, file_name: str, content_type: str, *args: Any, **kwargs: Any) -> None:
         FileUploadHandler.new_file(self, field_name, file_name, content_type, *args, **kwargs)
         self.files += 1
-        if self.files > MAX_FILES:
-            self._refuse(f"One import takes at most {MAX_FILES} files: put more of them into a zip or tar archive.")
+        if self.files > settings.MAX_UPLOAD_FILES:
+            self._refuse(TOO_MANY_FILES.format(limit=settings.MAX_UPLOAD_FILES))
         try:
             self.file = ArrivingFile(file_name, content_type, self.charset)
         except OSError as error:
@@ -74,11 +71,8 @@ class ImportedFiles(TemporaryFileUploadHandler):
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.bytes += len(raw_data)
-        if self.bytes > MAX_BYTES:
-            self._refuse(
-                f"One import takes at most {formatting.size(MAX_BYTES)}, and these files are larger: compress them, "
-                "or import the runs one by one."
-            )
+        if self.bytes > settings.MAX_UPLOAD_BYTES:
+            self._refuse(UPLOAD_TOO_LARGE.format(limit=formatting.size(settings.MAX_UPLOAD_BYTES)))
         try:
             super().receive_data_chunk(raw_data, start)
         except OSError as error:

@@ -8,11 +8,10 @@ from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.duplicate_outputs import collect_numbers, find_copies
 from runs.ycsb.evidence import LOAD, OWN, ClientEvidence
 from runs.ycsb.failure_symptoms import describe
+from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.form_defaults import build_workload, get_servers, read_database, read_durability, stated_options
-from runs.ycsb.grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.ingest import ClientLogs, ingest
-from runs.ycsb.known_names import misspelt
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.messages import NO_HISTOGRAMS, NO_HISTOGRAMS_OF
@@ -20,6 +19,7 @@ from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation, parse_name
 from runs.ycsb.progress import get_progress
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
+from runs.ycsb.property_names import misspelt
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import SummaryClient, is_response

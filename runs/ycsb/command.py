@@ -1,9 +1,12 @@
-"""What one YCSB client is told: its command line and its whole property file."""
+"""What one YCSB client is told: its command line and its whole property file, as written for it and read of others."""
 
 import hashlib
 import math
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
@@ -38,6 +41,10 @@ LATE_CLIENT_S: Final = 0.25  # a client that connects late begins later by so mu
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
 MAX_RETRY_DELAY_MS: Final = 60_000  # that Benchsite's client takes
+
+_OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
+MAX_COMMAND: Final = 50_000  # characters
+MAX_TEXT_LENGTH: Final = 500  # characters of what is looked at
 
 # Numbers, dates and status lines come out the same wherever a client runs.
 _LOCALE: Final = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
@@ -261,3 +268,46 @@ def operation_count(workload: Mapping[str, str], duration_s: int) -> int:
     if inserts(workload) and workload.get("requestdistribution") == "zipfian":
         return min(FASTEST_CLIENT_OPS_S * duration_s, MAX_INT)
     return MAX_INT
+
+
+# --- Command lines that others wrote ---
+
+
+@lru_cache(maxsize=32)
+def read_options(command: str, properties: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Every option of a command line and every property beside it; what the command line says last counts, as in YCSB.
+
+    Remembered, since the same run is asked several times: nobody changes the answer.
+    """
+    options = {name: value for name, value in properties if len(value) <= MAX_TEXT_LENGTH}
+    words = [word for word in split_command(command) if len(word) <= MAX_TEXT_LENGTH]
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = following.partition("=")
+        if word == "-p" and equals:
+            options[name] = value
+        elif word in _OPTIONS:
+            options[_OPTIONS[word]] = following
+    binding = _find_binding(words)
+    if binding:
+        options.setdefault("db", binding)
+    return options
+
+
+@lru_cache(maxsize=32)
+def split_command(command: str) -> tuple[str, ...]:
+    """The words of a command line, however it was quoted; of one without end, its beginning.
+
+    Remembered, since the same run is asked several times, and shlex takes one character after the other.
+    """
+    try:
+        return tuple(shlex.split(command[:MAX_COMMAND]))
+    except ValueError:
+        return tuple(command[:MAX_COMMAND].split())
+
+
+def _find_binding(words: Sequence[str]) -> str:
+    """`bin/ycsb run redis -s ...` and `go-ycsb run mysql` name the binding behind the phase."""
+    for phase in ("load", "run"):
+        if phase in words[:4] and words.index(phase) + 1 < len(words):
+            return words[words.index(phase) + 1]
+    return ""

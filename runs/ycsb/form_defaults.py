@@ -4,15 +4,12 @@ Nothing here is taken for granted: a person sees it, and may say otherwise.
 """
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import zip_longest
 from typing import Final
 from urllib.parse import parse_qsl
 
-from runs.ycsb.command import PERCENTILES
+from runs.ycsb.command import PERCENTILES, read_options
 from runs.ycsb.properties import (
     CORE_WORKLOADS,
     MAX_RECORDS,
@@ -22,7 +19,6 @@ from runs.ycsb.properties import (
 )
 from runs.ycsb.readers.results import ReadRun
 
-_OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
 _LETTER: Final = re.compile(r"workload_?([a-f])(?![a-z])", re.IGNORECASE)
 # Options that decide what a write or a read waits for, and the name that a durability mode of the catalog has for each.
 _DURABILITY: Final = {
@@ -57,8 +53,6 @@ _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
 }  # fmt: skip
 OWN_PERCENTILES: Final = ",".join(f"{percentile:g}" for percentile in PERCENTILES)
 MAX_INTEGER: Final = 2_147_483_647
-MAX_COMMAND: Final = 50_000  # characters
-MAX_TEXT_LENGTH: Final = 500  # characters of what is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,44 +134,7 @@ def read_database(options: Mapping[str, str]) -> dict[str, str]:
 
 def stated_options(run: ReadRun) -> dict[str, str]:
     """Every option and property of a client; what the command line says last counts, as in YCSB."""
-    return dict(_stated_options(run.command, tuple(run.properties.items())))
-
-
-@lru_cache(maxsize=32)
-def _stated_options(command: str, properties: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Kept, since the same run is asked several times."""
-    options = {name: value for name, value in properties if len(value) <= MAX_TEXT_LENGTH}
-    words = [word for word in split_command(command) if len(word) <= MAX_TEXT_LENGTH]
-    for word, following in zip_longest(words, words[1:], fillvalue=""):
-        name, equals, value = following.partition("=")
-        if word == "-p" and equals:
-            options[name] = value
-        elif word in _OPTIONS:
-            options[_OPTIONS[word]] = following
-    binding = _find_binding(words)
-    if binding:
-        options.setdefault("db", binding)
-    return options
-
-
-@lru_cache(maxsize=32)
-def split_command(command: str) -> tuple[str, ...]:
-    """The words of a command line, however it was quoted; of one without end, its beginning.
-
-    Remembered, since the same run is asked several times, and shlex takes one character after the other.
-    """
-    try:
-        return tuple(shlex.split(command[:MAX_COMMAND]))
-    except ValueError:
-        return tuple(command[:MAX_COMMAND].split())
-
-
-def _find_binding(words: Sequence[str]) -> str:
-    """`bin/ycsb run redis -s ...` and `go-ycsb run mysql` name the binding behind the phase."""
-    for phase in ("load", "run"):
-        if phase in words[:4] and words.index(phase) + 1 < len(words):
-            return words[words.index(phase) + 1]
-    return ""
+    return dict(read_options(run.command, tuple(run.properties.items())))
 
 
 def _get_threads(run: ReadRun, options: Mapping[str, str]) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchsite.core.formatting import percent
 from runs.ycsb.clients import merge_run
 from runs.ycsb.errors import MergeError
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.messages import CLIENTS_APART, NOTHING_TO_MERGE

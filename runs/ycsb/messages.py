@@ -22,7 +22,7 @@ NEGATIVE_SIZE = "The archive is damaged: a member has a negative size."
 NO_ZIP_DIRECTORY = "The zip archive has no directory that can be read ({error}). Copy it again."
 OFFICE_DOCUMENT = "This is an office document. Save what is in it as plain text."
 
-# --- known_names.py ---
+# --- property_names.py ---
 
 FILE_OR_DEFAULT = "that of the workload file, or {default} by default"
 FILE_IF_ANY = "that of the workload file, if any"

@@ -18,8 +18,8 @@ from runs.catalog.messages import (
     TOO_MANY_PROPERTIES,
 )
 from runs.models import Run, Status
-from runs.ycsb.known_names import NAMES
 from runs.ycsb.properties import parse_properties
+from runs.ycsb.property_names import NAMES
 from runs.ycsb.property_schema import PropertyError
 
 IN_USE = "in-use"  # code of the error that a run uses what would change

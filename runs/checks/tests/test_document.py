@@ -6,8 +6,8 @@ import pytest
 
 from runs.checks import RUN_CHECKS, THRESHOLDS
 from runs.checks.check import PAIR_CHECKS, PARTS
+from runs.checks.default_thresholds import profile
 from runs.checks.document import DOCUMENT, rendered
-from runs.checks.profile import profile
 
 
 def test_document_is_current():

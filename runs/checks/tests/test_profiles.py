@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from runs.checks import THRESHOLDS, OperationFacts, judge_run, profile
-from runs.checks.profile import ORDERED, Threshold, _threshold, refusal, shown
+from runs.checks.default_thresholds import ORDERED, Threshold, _threshold, refusal, shown
 from runs.checks.tests.test_checks import both, client, facts, severity
 from runs.checks.tests.verdicts import worst
 

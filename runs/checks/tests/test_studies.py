@@ -10,7 +10,7 @@ from runs.checks import ClusterFacts, RunFacts, Surroundings, collect_facts, jud
 from runs.checks.tests.verdicts import worst
 from runs.results.measures.little import explained_share
 from runs.ycsb.clients import merge_run
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.readers import read_file

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from runs.ycsb import file_output, merge_output
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.output_table import table
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile

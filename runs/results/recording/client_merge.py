@@ -12,7 +12,7 @@ from runs.results.recording.groups import CollectedGroup
 from runs.results.recording.intervals import FreshIntervals, gather
 from runs.uploads.judgement import Merged, merge_files
 from runs.uploads.reads import Reads
-from runs.ycsb.grouping import RunFiles
+from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.series import Series

@@ -36,7 +36,7 @@ from runs.results.recording.run_context import build_run_context, read_clock_ste
 from runs.uploads.judgement import Merged
 from runs.ycsb.clients import summarised_run
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun, Phase as YcsbPhase

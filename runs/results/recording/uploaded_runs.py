@@ -28,8 +28,9 @@ from runs.uploads.file_pipeline import Progress, read_members
 from runs.uploads.judgement import build_spec, judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, read_tests
 from runs.uploads.reads import Reads, runs_in
-from runs.ycsb.form_defaults import read_hints, split_command
-from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.command import split_command
+from runs.ycsb.file_grouping import ClientFiles, RunFiles
+from runs.ycsb.form_defaults import read_hints
 from runs.ycsb.redact import allow_names
 
 # What a file is kept as, by what it was recognised as; anything else is a summary.

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Q
@@ -21,7 +22,7 @@ from runs.uploads.form_data import FolderParser
 from runs.uploads.forms import GroupingForm, ImportForm
 from runs.uploads.metadata import store_tests
 from runs.uploads.processing import receive_files, work_at_once
-from runs.uploads.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
+from runs.uploads.upload_handlers import ImportedFiles
 
 State = Upload.State
 BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
@@ -54,7 +55,12 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
     rows = Upload.objects.exclude(~Q(manifest={}), state=State.SAVED)
     rows = rows.select_related("user").defer("recognised", "stated")
     page = get_page(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
-    context = {"page": page, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES}
+    context = {
+        "page": page,
+        "problem": problem,
+        "most_bytes": settings.MAX_UPLOAD_BYTES,
+        "most_files": settings.MAX_UPLOAD_FILES,
+    }
     return render(request, "runs/imports/list.html", context, status=status)
 
 

@@ -10,7 +10,7 @@ from typing import IO, Final, cast
 
 from benchsite.core.formatting import printable
 from runs.ycsb.errors import DamagedFile, LimitExceeded, UnreadableFile
-from runs.ycsb.files.sources import PIECE, Counted, Refused, Source, read_full
+from runs.ycsb.files.byte_sources import PIECE, Counted, Refused, Source, read_full
 from runs.ycsb.messages import NEGATIVE_SIZE, NO_NEXT_MEMBER, NO_ZIP_DIRECTORY, OFFICE_DOCUMENT
 
 _TAR_BLOCK: Final = 512

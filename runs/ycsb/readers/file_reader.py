@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, assert_never
 from runs.ycsb.block import Block
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, Member, open_members
-from runs.ycsb.files.sources import MIB
+from runs.ycsb.files.limits import MIB
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.detect import detect
 from runs.ycsb.readers.go_ycsb import GoYcsbReader

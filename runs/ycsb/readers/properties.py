@@ -4,9 +4,9 @@ import re
 from typing import Final
 
 from runs.ycsb.block import Block
-from runs.ycsb.known_names import NAMES
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.properties import CLIENT_PROPERTIES, REFUSED_PROPERTIES, WORKLOAD_PROPERTIES, parse_properties
+from runs.ycsb.property_names import NAMES
 from runs.ycsb.readers.preamble import redacted
 from runs.ycsb.readers.refusal import closest_lines
 from runs.ycsb.readers.results import ReadRun

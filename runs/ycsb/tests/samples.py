@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from runs.ycsb.clients import merge_run
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.merged import MergedRun, Phase

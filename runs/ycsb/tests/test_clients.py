@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from runs.ycsb.bounds import Bounds
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun

@@ -7,7 +7,7 @@ import pytest
 
 from runs.ycsb.bounds import percentile_bounds
 from runs.ycsb.clients import merge_run
-from runs.ycsb.grouping import ClientFiles, RunFiles
+from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, highest_values
 from runs.ycsb.operation import ReadOperation, parse_name

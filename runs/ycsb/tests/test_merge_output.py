@@ -2,7 +2,7 @@
 
 import json
 
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.merge_output import as_json
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile, ReadRun

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from runs.ycsb.known_names import NAMES
+from runs.ycsb.property_names import NAMES
 from runs.ycsb.redact import HIDDEN, allow_names, find_secrets, is_secret, redact
 from runs.ycsb.tests.samples import DATA
 

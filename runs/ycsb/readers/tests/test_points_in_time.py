@@ -6,7 +6,7 @@ import time
 import pytest
 
 from runs.ycsb.clients import collect_logs
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file

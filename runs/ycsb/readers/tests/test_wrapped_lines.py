@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.readers.tests.test_writers import client, interleaved, read
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from runs.ycsb.clients import merge_run
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.readers.tests.samples import metric

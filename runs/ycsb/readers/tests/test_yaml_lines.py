@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from runs.ycsb.block import Block
-from runs.ycsb.grouping import group
+from runs.ycsb.file_grouping import group
 from runs.ycsb.readers.tests.test_writers import client, read
 from runs.ycsb.readers.yaml_lines import YamlLines
 

@@ -13,8 +13,9 @@ import numpy as np
 from runs.ycsb.block import Block, Note
 from runs.ycsb.errors import DamagedFile, UnreadableFile
 from runs.ycsb.files.archives import is_tar, is_zip, tar_members, zip_members
-from runs.ycsb.files.sources import MIB, Counted, Limits, Meter, Metered, Refused, Rewound, Source, read_full
-from runs.ycsb.files.unpacking import Unpacked, detect_packing
+from runs.ycsb.files.byte_sources import Counted, Metered, Refused, Rewound, Source, read_full
+from runs.ycsb.files.compression import Unpacked, detect_packing
+from runs.ycsb.files.limits import MIB, Limits, Meter
 
 _MOSTLY: Final = 0.3  # of the characters of a UTF-16 text are ASCII, and have a NUL beside them
 _FEWER: Final = 3  # times as many have it in the high byte as in the low one, where a foreign letter may have a NUL

@@ -7,7 +7,8 @@ from typing import Final, Literal
 import zstandard
 
 from runs.ycsb.errors import DamagedFile
-from runs.ycsb.files.sources import PIECE, Meter, Source
+from runs.ycsb.files.byte_sources import PIECE, Source
+from runs.ycsb.files.limits import Meter
 
 Packing = Literal["gzip", "zstd"]
 

@@ -7,7 +7,7 @@ from typing import Final
 from benchsite.core.formatting import percent
 from runs.catalog import recognise
 from runs.uploads.recognition import FoundRun, Recognised
-from runs.ycsb.grouping import name_family
+from runs.ycsb.file_grouping import name_family
 from runs.ycsb.operation import COMPOSITE
 
 # An operation's share of all may be off by as much as V08 rejects in a window, or by so many standard deviations.
