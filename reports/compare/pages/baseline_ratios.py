@@ -131,13 +131,6 @@ class Ratio:
         return f"Hedges' g {g}, Cliff's delta {delta}"
 
     @property
-    def note(self) -> str:
-        """The look that it is of, or that runs were added."""
-        if not self.comparison:
-            return ""
-        return self.comparison.note
-
-    @property
     def change(self) -> str:
         """The ratio as signed per cent; above two times the factor alone says more."""
         ratio = None

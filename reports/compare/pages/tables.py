@@ -167,7 +167,9 @@ def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
     measured = ""
     if ratio.at:  # Both sides at one rung: no number of a column of ceilings.
         measured = f"{ratio.times} {ratio.interval}".rstrip() + f" at {ratio.at}"
-    notes = "; ".join(part for part in (measured, ratio.outcome, ratio.counts, ratio.why, ratio.note) if part)
+    notes = "; ".join(
+        part for part in (measured, ratio.outcome, ratio.counts, ratio.why, ratio.comparison.note) if part
+    )
     if measured:
         return None, None, notes
     return _rounded(ratio.comparison.ratio, 4), ratio.interval, notes

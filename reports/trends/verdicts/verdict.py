@@ -103,7 +103,9 @@ def collect_metrics(
             notes.append(f"{name} {statistic} is not judged: {new_reason or base_reason}")
             continue
 
-        history, earlier, since = (_filter_latencies(sessions, name, kind, statistic) for sessions in others)
+        history, earlier, since = (
+            _collect_latencies(sessions, "base", name, kind, statistic)[0] for sessions in others
+        )
         latency = Metric(
             name=f"{name} {statistic}",
             statistic=statistic,
@@ -130,24 +132,10 @@ def _collect_throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, .
 def _collect_latencies(
     sessions: Sequence[Sequence[Point]], side: str, name: str, kind: str, statistic: str
 ) -> tuple[tuple[Values, ...], str]:
-    """The values of every session of a side, or why there are none."""
-    values = []
-    for session in sessions:
-        session_values, reason = _read_latencies(session, side, name, kind, statistic)
-        if reason:
-            return (), reason
-        values.append(session_values)
-    return tuple(values), ""
-
-
-def _filter_latencies(sessions: Sequence[Sequence[Point]], name: str, kind: str, statistic: str) -> tuple[Values, ...]:
-    """The values of those sessions that have them."""
-    values = []
-    for session in sessions:
-        session_values, _ = _read_latencies(session, "base", name, kind, statistic)
-        if session_values:
-            values.append(session_values)
-    return tuple(values)
+    """The values of those sessions of a side that have them, and why one has none."""
+    readings = [_read_latencies(session, side, name, kind, statistic) for session in sessions]
+    reason = next((reason for _, reason in readings if reason), "")
+    return tuple(values for values, _ in readings if values), reason
 
 
 def _read_latencies(session: Sequence[Point], side: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
@@ -353,12 +341,7 @@ def why_not(run: Run) -> str:
 
 
 def _list_left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
-    answers = []
-    for run in runs:
-        reason = why_not(run)
-        if reason:
-            answers.append(LeftOutAnswer(run.pk, run.name, side, reason))
-    return answers
+    return [LeftOutAnswer(run.pk, run.name, side, reason) for run in runs if (reason := why_not(run))]
 
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
