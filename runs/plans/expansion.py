@@ -13,7 +13,7 @@ from benchsite.core.formatting import counted
 from runs.catalog import load_catalog
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
-from runs.plans.plan_spec import PlanColumns, PlanGroup
+from runs.plans.plan_spec import MIN_OPERATIONS, PlanColumns, PlanGroup
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import (
     WARM_UP,
@@ -64,6 +64,8 @@ class PlannedRun:
     properties: dict[str, str]
     dataset: Dataset
     generators: tuple[PlannedGenerator, ...]
+    min_operations: int
+    measure_s: int
     needs: int | None
     expected_s: float
     processes: int  # clients on each generator
@@ -133,6 +135,8 @@ class _Draft:
     target_ops_s: int | None
     properties: dict[str, str]
     generators: tuple[PlannedGenerator, ...]
+    min_operations: int
+    measure_s: int
     is_bracket: bool = False
 
 
@@ -225,14 +229,16 @@ def _build_draft(
     names = changes.pop("generators", None)
     threads = rung if plan.ladder == "threads" else plan.threads or 1
     threads = int(changes.pop("threads", 0)) or threads
+    min_operations = int(changes.pop(MIN_OPERATIONS, plan.min_operations))
     changes.pop("rungs", None)
     # What is left are workload properties: record count, distribution.
     overridden = {name: str(value) for name, value in changes.items()}
     if names is not None:
         generators = tuple(generator for generator in plan.ladder_generators if generator.name in names)
-    target_ops_s = None
+    target_ops_s, measure_s = None, plan.min_measure_s
     if plan.ladder == "target" and plan.search is None:
         target_ops_s = rung
+        measure_s = max(measure_s, math.ceil(min_operations / target_ops_s))
     return _Draft(
         sweep=sweep,
         rung=rung,
@@ -241,6 +247,8 @@ def _build_draft(
         target_ops_s=target_ops_s,
         properties=check_workload({**sweep.workload.properties, **overridden}),
         generators=generators,
+        min_operations=min_operations,
+        measure_s=measure_s,
     )
 
 
@@ -342,20 +350,13 @@ def _start_s(plan: Plan, entry: Entry) -> float:
     return process.start_s * float(database.settings.get("nodes", 1))
 
 
-def measure_s(plan: PlanColumns, target_ops_s: int | None) -> int:
-    """The measured seconds of a rung: those of the plan, or more until its target has made the plan's operations."""
-    if target_ops_s is None:
-        return plan.min_measure_s
-    return max(plan.min_measure_s, math.ceil(plan.min_operations / target_ops_s))
-
-
-def duration_s(plan: PlanColumns, target_ops_s: int | None) -> int:
-    """How long each client of a measured run works."""
-    return plan.warmup_s + plan.settle_s + measure_s(plan, target_ops_s) + TAIL_S
+def duration_s(plan: PlanColumns, measure_s: int) -> int:
+    """How long each client works of a run that is measured for so long."""
+    return plan.warmup_s + plan.settle_s + measure_s + TAIL_S
 
 
 def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
-    seconds, generators = duration_s(plan, draft.target_ops_s), draft.generators
+    seconds, generators = duration_s(plan, draft.measure_s), draft.generators
     prediction = predict(
         plan, draft.sweep.key[1:4], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )
@@ -377,6 +378,8 @@ def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, need
         properties=draft.properties,
         dataset=data,
         generators=generators,
+        min_operations=draft.min_operations,
+        measure_s=draft.measure_s,
         needs=needs,
         expected_s=warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s,
         processes=processes,
@@ -411,6 +414,8 @@ def _plan_load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> Plann
         properties=draft.properties,
         dataset=data,
         generators=draft.generators,
+        min_operations=plan.min_operations,
+        measure_s=plan.min_measure_s,
         needs=None,
         expected_s=seconds,
         processes=plan.processes_per_generator,

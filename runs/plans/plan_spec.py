@@ -35,6 +35,8 @@ MAX_TAGS: Final = 20
 MAX_TAG_LENGTH: Final = 40
 MAX_THREADS: Final = 100_000
 MAX_SECONDS: Final = 604_800
+MIN_OPERATIONS: Final = "min_operations"  # a column that overrides may change
+MAX_OPERATIONS: Final = 2**62
 MAX_SETTLE_S: Final = 3_600
 MAX_PRIMING_S: Final = 600
 MAX_LOOKS: Final = 5
@@ -395,7 +397,7 @@ class PlanSpec(Table):
     min_measure_s: Annotated[int, Between(1, MAX_SECONDS), Shown("Measured, seconds")] = Field(
         default=180, description="Per rung, after the warm-up."
     )
-    min_operations: Annotated[int, Between(0, 2**62), Shown("Operations at least")] = Field(
+    min_operations: Annotated[int, Between(0, MAX_OPERATIONS), Shown("Operations at least")] = Field(
         default=0, description="Of targets: a rung that makes fewer in its seconds lasts longer. 0: time alone."
     )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(

@@ -27,7 +27,7 @@ from runs.catalog import (
 )
 from runs.models import Database
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
-from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand, measure_s
+from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.groups import describe_plan_group, list_group_problems
 from runs.plans.messages import (
@@ -66,7 +66,7 @@ from runs.plans.plan import (
     looks_problem,
     rungs_problem,
 )
-from runs.plans.plan_spec import MAX_SECONDS, RESETS, WORKLOAD_RESETS
+from runs.plans.plan_spec import MAX_SECONDS, MIN_OPERATIONS, RESETS, WORKLOAD_RESETS
 from runs.plans.profiles import find_peak_percent
 from runs.plans.sizes import sentences
 from runs.queue.bindings import how_to_align
@@ -312,14 +312,16 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(
             "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
         )
-    if plan.min_operations and (plan.ladder != "target" or plan.search is not None):
+    overridden = [int((rule.set or {}).get(MIN_OPERATIONS, 0)) for rule in plan.overrides]
+    min_operations = max(plan.min_operations, *overridden, 0)
+    if min_operations and (plan.ladder != "target" or plan.search is not None):
         yield Problem(
             "min_operations", "Only a ladder of fixed targets says how long so many operations take: set them to 0."
         )
-    elif plan.rungs and plan.min_operations / min(plan.rungs) > MAX_SECONDS:
+    elif plan.rungs and min_operations / min(plan.rungs) > MAX_SECONDS:
         yield Problem(
             "min_operations",
-            f"The lowest target needs {duration(plan.min_operations / min(plan.rungs))} for so many operations, and a "
+            f"The lowest target needs {duration(min_operations / min(plan.rungs))} for so many operations, and a "
             f"rung may last {duration(MAX_SECONDS)}. Use fewer, or a higher target.",
         )
 
@@ -542,7 +544,7 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
         prediction = run.prediction
         if prediction is None or not run.clients or (prediction.source == "assumed") is not assumed:
             continue
-        seconds = duration_s(plan, run.target_ops_s)
+        seconds = duration_s(plan, run.measure_s)
         message = limit_message(run.name, prediction, seconds=seconds, clients=run.clients)
         if message:
             messages[prediction.ops_s / run.clients] = message
@@ -572,7 +574,7 @@ def _profile_warnings(plan: Plan) -> Iterator[str]:
 
 
 def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Problem]:
-    short = [run for run in runs if measure_s(plan, run.target_ops_s) < plan.min_window_s]
+    short = [run for run in runs if run.measure_s < plan.min_window_s]
     if not short:
         return
     which = "every run"

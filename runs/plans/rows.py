@@ -8,7 +8,7 @@ from runs.builds import read_commit_time
 from runs.catalog import load_catalog, secret_properties
 from runs.catalog.generators import generator_key
 from runs.models import Matrix, Run, RunEvent, Sweep
-from runs.plans.expansion import Expansion, PlannedGroup, PlannedRun, PlannedSweep, measure_s
+from runs.plans.expansion import Expansion, PlannedGroup, PlannedRun, PlannedSweep
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.plan import Plan
 from runs.plans.plan_spec import find_patience_ms
@@ -119,7 +119,6 @@ def build_spec(
     version = database.version
     if build and build["version"]:
         version = build["version"]
-    length_s = measure_s(plan, planned.target_ops_s)
     spec: RunSpec = {
         "version": SPEC_VERSION,
         "phase": planned.phase,
@@ -156,9 +155,9 @@ def build_spec(
         "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": planned.processes},
         "window": {
             "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
-            "min_measure_s": length_s,
-            "max_measure_s": length_s,
-            "min_operations": plan.min_operations,
+            "min_measure_s": planned.measure_s,
+            "max_measure_s": planned.measure_s,
+            "min_operations": planned.min_operations,
         },
         "client": client,
         "cluster": cluster,

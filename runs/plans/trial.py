@@ -13,13 +13,14 @@ from runs.catalog import load_catalog
 from runs.models import Matrix, Provisioner, Purpose, Status
 from runs.plans.messages import TRIAL_REPLACES_DATA
 from runs.plans.plan import PlanError, Problem
-from runs.plans.plan_spec import CLOSED
+from runs.plans.plan_spec import CLOSED, MIN_OPERATIONS
 from runs.plans.submission import clone, submit
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 TAG = "trial"
 RECORDS = 1_000
 MEASURE_S = 10
+NOT_OVERRIDDEN = ("recordcount", "table", MIN_OPERATIONS)  # of which a trial has its own
 TRIAL: dict[str, Any] = {
     "purpose": Purpose.SMOKE, "repeats": 1, "looks": [], "bracket": False, "search": None, "stops_early": False,
     "faults": [], "load_policy": Matrix.LoadPolicy.LOAD, "warmup_s": 0, "min_measure_s": MEASURE_S,
@@ -74,7 +75,7 @@ def _exclude_external(matrix: Matrix) -> Iterator[dict[str, Any]]:
 def _shrink_overrides(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """The plan's overrides with the ends of their ladders, and for every workload a small data set of its own."""
     for rule in matrix.overrides:
-        changes = {name: value for name, value in rule["set"].items() if name not in ("recordcount", "table")}
+        changes = {name: value for name, value in rule["set"].items() if name not in NOT_OVERRIDDEN}
         if "rungs" in changes:
             changes["rungs"] = _select_ends(changes["rungs"])
         if changes:

@@ -4,6 +4,8 @@ import pytest
 from django.urls import reverse
 
 from runs.models import Matrix, Run
+from runs.plans.files.plan_export import export_plan
+from runs.plans.files.plan_file import read_plan
 from runs.plans.forms.overrides import Override, get_overrides, problem_with
 from runs.tests.planning_world import make_form, make_parts
 
@@ -79,3 +81,25 @@ def test_builder_says_what_is_wrong_with_a_row(client_in, parts, name, value, me
 def test_row_names_what_it_changes():
     assert "Choose the database or the workload" in problem_with(Override(value="5"), (), ())
     assert "no longer there" in problem_with(Override("gone", "", "recordcount", "5"), ("here",), ())
+
+
+def test_one_database_has_operations_of_its_own(client_in, parts):
+    target = {"ladder": "target", "rungs": "100", "threads": "4", "min_measure_s": "30"}
+    row = make_row(parts, "6000", "min_operations")
+
+    answer = client_in.post(reverse("matrix-add"), make_form(parts, submit="1", **target, **row))
+
+    assert answer.status_code == 302
+    matrix = Matrix.objects.get()
+    windows = {run.system: run.spec["window"] for run in Run.objects.filter(matrix=matrix, phase="measure")}
+    assert (windows["redis"]["min_measure_s"], windows["redis"]["min_operations"]) == (60, 6000)
+    assert (windows["postgresql"]["min_measure_s"], windows["postgresql"]["min_operations"]) == (30, 0)
+    assert read_plan(export_plan(matrix)).overrides[0].set.min_operations == 6000
+
+
+def test_operations_of_a_database_need_targets(client_in, parts):
+    page = client_in.post(
+        reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts, "6000", "min_operations"))
+    )
+
+    assert page.status_code == 422 and "Only a ladder of fixed targets" in page.content.decode()

@@ -63,6 +63,14 @@ def test_trial_is_a_small_matrix_of_its_own(matrix, user):
     assert preview(stored_plan(matrix)).runs == (4 + 3) * 5
 
 
+def test_trial_ends_by_time_whatever_operations_are_due(matrix, user):
+    due = [{"match": {"mode": "on"}, "set": {"min_operations": 9000}}]
+    Matrix.objects.filter(pk=matrix.pk).update(ladder="target", threads=8, rungs=[10], min_operations=6, overrides=due)
+    trial = start_trial(matrix, user)
+    windows = trial.runs.filter(phase=Phase.MEASURE).values_list("spec__window__min_measure_s", flat=True)
+    assert set(windows) == {10}
+
+
 def test_external_server_without_tables_is_left_alone(matrix, user):
     """PostgreSQL gets a table of its own; a Redis database holds one data set."""
     Cluster.objects.update(provisioner="external")

@@ -52,11 +52,11 @@ class PlanExclusion(RequestSchema):
 
 
 class PlanOverride(RequestSchema):
-    """Another value of a workload's property, wherever everything agrees that is named here."""
+    """Another value of a workload's property or of min_operations, wherever everything agrees that is named here."""
 
     database: Word | None = None
     workload: Word | None = None
-    property: Word = Field(description="Of workloads, such as recordcount.")
+    property: Word = Field(description="Of workloads, such as recordcount; or min_operations.")
     value: Word
 
 

@@ -33,6 +33,7 @@ from runs.plans.messages import NO_LINE_BREAKS, NO_ROLE, NUMBER_OF_TABLES, NUMBE
 from runs.plans.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule, looks_problem
 from runs.plans.plan_spec import (
     MAX_GROUPS,
+    MAX_OPERATIONS,
     MAX_RUNGS,
     MAX_TAG_LENGTH,
     MAX_TAGS,
@@ -265,7 +266,7 @@ class Exclusion(Table):
 
 
 class Changes(Table):
-    """What an override sets: rungs, threads, generators by their roles, or any property by its name."""
+    """What an override sets: columns of the plan, generators by their roles, or any property by its name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[int | float | str | bool, AfterValidator(_check_value)]]
@@ -273,6 +274,7 @@ class Changes(Table):
     rungs: Annotated[Rungs, Field(min_length=1)] | None = None
     threads: Annotated[int, Between(1, MAX_THREADS)] | None = None
     generators: list[str] | None = None
+    min_operations: Annotated[int, Between(0, MAX_OPERATIONS)] | None = None
 
 
 class Override(Table):

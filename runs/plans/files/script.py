@@ -193,7 +193,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     (first, inserting), *_ = _number_inserting(run)
     seconds = None
     if run.phase == "measure":
-        seconds = duration_s(plan.matrix, run.target_ops_s)
+        seconds = duration_s(plan.matrix, run.measure_s)
 
     clients = []
     loads = zip(split(run.threads, count, noun="threads"), split_target(run.target_ops_s, count), strict=True)
@@ -243,7 +243,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
     _, *inserting_of_groups = _number_inserting(run)
     for planned_group, (first, inserting) in zip(run.groups, inserting_of_groups, strict=True):
         group, count = planned_group.group, len(planned_group.generators)
-        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.target_ops_s)
+        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.measure_s)
         if group.start_s is not None:
             start_s = warmup_s + plan.matrix.settle_s + group.start_s
             warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
@@ -292,7 +292,7 @@ def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
         "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),
-        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, None), inserts=0),
+        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, plan.matrix.min_measure_s), inserts=0),
     }
     lines = []
     for name, jvm_options in options.items():

@@ -6,17 +6,25 @@ from typing import Any, Final
 
 from runs.models import Matrix
 from runs.plans import sizes
+from runs.plans.plan_spec import MAX_OPERATIONS, MIN_OPERATIONS
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
-from runs.ycsb.property_schema import PropertyError, unknown_name
+from runs.ycsb.property_schema import Property, PropertyError, unknown_name
 
 MAX_OVERRIDES: Final = 200
 AXES: Final = ("database", "workload")
+OVERRIDABLE: Final[Mapping[str, Property]] = {
+    **WORKLOAD_PROPERTIES,
+    MIN_OPERATIONS: Property(name=MIN_OPERATIONS, type="int", least=0, most=MAX_OPERATIONS),
+}
 COLUMNS: Final = (*AXES, "name", "value")
 
 
 @dataclass(slots=True)
 class Override:
-    """Another value of a workload's property, on a database, under a workload, or both; these by their keys."""
+    """Another value of a workload's property or of min_operations, on a database, under a workload, or both.
+
+    These are named by their keys.
+    """
 
     database: str = ""
     workload: str = ""
@@ -31,14 +39,15 @@ class Override:
     def rule(self) -> dict[str, Any]:
         """The rule of `Matrix.overrides` that this row means."""
         match = {axis: key for axis in AXES if (key := getattr(self, axis))}
-        return {"match": match, "set": {self.name: self.value}}
+        value = int(self.value) if self.name == MIN_OPERATIONS else self.value
+        return {"match": match, "set": {self.name: value}}
 
 
 def is_row(rule: Mapping[str, Any]) -> bool:
     """Whether a row of the builder can say the same."""
     if sizes.is_by_rule(rule) or not rule["match"] or len(rule["set"]) != 1:
         return False
-    return set(rule["match"]) <= set(AXES) and set(rule["set"]) <= set(WORKLOAD_PROPERTIES)
+    return set(rule["match"]) <= set(AXES) and set(rule["set"]) <= set(OVERRIDABLE)
 
 
 def get_overrides(source: Matrix | None) -> list[Override]:
@@ -58,11 +67,11 @@ def problem_with(row: Override, databases: Collection[str], workloads: Collectio
         return "This database is no longer there: choose another, or clear the row."
     if row.workload and row.workload not in workloads:
         return "This workload is no longer there: choose another, or clear the row."
-    if row.name not in WORKLOAD_PROPERTIES:
-        return unknown_name(row.name, WORKLOAD_PROPERTIES)
+    if row.name not in OVERRIDABLE:
+        return unknown_name(row.name, OVERRIDABLE)
 
     try:
-        row.value = WORKLOAD_PROPERTIES[row.name].check(row.value)
+        row.value = OVERRIDABLE[row.name].check(row.value)
     except PropertyError as error:
         return str(error)
 
