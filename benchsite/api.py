@@ -24,7 +24,7 @@ from reports.published.links import LinkRevoked, LinkUnknown
 from reports.published.publication import ContentRefused, PublishRefused
 from reports.published.rights import NotAllowed
 from reports.trends.api import badges, baselines, openmetrics, verdicts
-from reports.trends.verdicts.baseline_selection import Ambiguous, NothingNamed, TooManyTests
+from reports.trends.verdicts.sides import Ambiguous, NothingNamed, TooManyTests
 from runs.api import routers as measuring
 from runs.catalog.api import load_generators, systems as catalog
 from runs.catalog.generators import CalibrationRefused

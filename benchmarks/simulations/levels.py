@@ -15,7 +15,7 @@ from benchmarks.simulations.sessions import METRICS, SEED, TAIL
 from benchsite.core.formatting import percent
 from reports.compare.analysis.ratios import Floats
 from reports.compare.analysis.repeat_comparison import LATENCY_THRESHOLD, THRESHOLD
-from reports.trends.analysis.levels import LevelTracker
+from reports.trends.analysis.baseline_levels import LevelTracker
 
 PAIRS: Final = 400  # histories of each kind
 LASTS: Final = 10  # commits of a loss

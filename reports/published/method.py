@@ -20,7 +20,7 @@ from reports.compare.figures.captions import caption, machine_sentence
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad
-from reports.compare.queries.sides import Submitted
+from reports.compare.queries.sweep_facts import Submitted
 from reports.published.content import Source
 from reports.published.messages import EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED, THROUGHPUT_UNKNOWN
 from reports.published.queries.sources import SourceRun

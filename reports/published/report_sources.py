@@ -16,7 +16,7 @@ from reports.compare.pages.baseline_ratios import Against, Judging, against
 from reports.compare.pages.charts import Picture, every_picture
 from reports.compare.pages.equal_load import EqualLoad, build_equal_load
 from reports.compare.queries import chosen, get_profile, load_submissions, session_spreads, sides_by_sweep
-from reports.compare.queries.sides import Submitted
+from reports.compare.queries.sweep_facts import Submitted
 from reports.compare.selection import Selection
 from reports.published.drafts import Draft
 from reports.published.queries.host_names import names_of_places

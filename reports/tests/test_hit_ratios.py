@@ -4,7 +4,7 @@ import pytest
 
 from reports.compare.queries import curves, get_sweeps
 from reports.compare.queries.run_pair import run_sides
-from reports.compare.queries.sides import sides_by_sweep
+from reports.compare.queries.sweep_facts import sides_by_sweep
 from runs.checks import judge_pair, profile
 from runs.models import MeasurementSet
 from runs.tests.factories import make_run, make_sweep

@@ -7,7 +7,7 @@ from django.urls import reverse
 from benchsite.accounts.models import AuditEntry, Scope
 from reports.models import ChangePoint
 from reports.tests.verdicts import commit_runs, headers, make_test
-from reports.trends.analysis.levels import LevelTracker
+from reports.trends.analysis.baseline_levels import LevelTracker
 from reports.trends.baselines import set_baseline
 from reports.trends.verdicts.baseline_selection import verdict_of_run
 from runs.models import Run

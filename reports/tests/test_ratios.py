@@ -13,9 +13,9 @@ from reports.compare.analysis.ratios import (
     compute_ratio,
     hedges_g,
     log_welch,
-    repeats_needed,
     unusable,
 )
+from reports.compare.analysis.repeats_needed import repeats_needed
 
 A = [405.1, 412.3, 409.0, 414.2, 408.4]
 B = [111.2, 114.9, 112.4, 113.6, 112.9]

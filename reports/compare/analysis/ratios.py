@@ -1,15 +1,13 @@
-"""Ratios as people quote them, and how sure they are: log-Welch intervals, repeats that are needed;
-effects without a unit: Hedges' g and Cliff's delta.
+"""Ratios as people quote them, and how sure they are: log-Welch intervals; effects without a unit:
+Hedges' g and Cliff's delta.
 
 The unit of replication is a run, never a second of one (analysis 5). scipy is imported where it is used, for a site
 should start fast.
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from statistics import fmean, variance
 from typing import Final
@@ -22,10 +20,6 @@ from reports.compare.messages import NO_NUMBER, NO_RUN_COUNTS, ZERO
 CONFIDENCE: Final = 0.95
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
-# More repeats than this nobody makes; then the answer is that no number of repeats is sensible.
-MAX_REPEATS: Final = 1000
-MIN_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
-POWER: Final = 0.80
 MAX_LOG: Final = 700.0  # of a ratio that is still a number
 TINY: Final = 1e-300  # in place of a zero that something is divided by
 
@@ -178,38 +172,6 @@ def bounded_exp(value: float) -> float:
     if value < MAX_LOG:
         return math.exp(value)
     return math.inf
-
-
-@lru_cache(maxsize=4096)
-def repeats_needed(cv: float, delta: float) -> int | None:
-    """Repeats of each side that find a difference of `delta` (a share) in four of five cases, at a two-sided 5 %.
-
-    The power of the t-test of two groups by the noncentral t (analysis 5); at least three, which an interval needs.
-    None where it would take more than a thousand, or cv and delta are no positive numbers.
-    """
-    if not (math.isfinite(cv) and math.isfinite(delta)) or cv < 0 or delta <= 0:
-        return None
-    effect = delta / cv if cv else math.inf
-    repeats = range(MIN_REPEATS, MAX_REPEATS + 1)
-    at = bisect_left(repeats, True, key=lambda n: _power(effect, n) >= POWER)
-    if at < len(repeats):
-        return repeats[at]
-    return None
-
-
-def _power(effect: float, n: int) -> float:
-    """The chance that n repeats of each side find an effect, given in standard deviations."""
-    from scipy.special import nctdtr, stdtrit
-
-    df, shift = 2 * n - 2, effect * math.sqrt(n / 2)
-    limit = float(stdtrit(df, (1 + CONFIDENCE) / 2))
-    # Far out the series of the noncentral t does not converge, where the answer is 1, and the other tail nothing.
-    if shift - limit > 8:
-        return 1.0
-    other = 0.0
-    if shift < 3:
-        other = float(nctdtr(df, shift, -limit))
-    return 1 - float(nctdtr(df, shift, limit)) + other
 
 
 def finite(*groups: Sequence[float]) -> bool:

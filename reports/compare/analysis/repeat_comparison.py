@@ -22,8 +22,6 @@ from reports.compare.analysis.blocks import Blocks, blocked_interval
 from reports.compare.analysis.looks import ALPHA, Look
 from reports.compare.analysis.ratios import (
     CONFIDENCE,
-    MAX_REPEATS,
-    MIN_REPEATS,
     Noise,
     RatioInterval,
     bounded_exp,
@@ -34,11 +32,11 @@ from reports.compare.analysis.ratios import (
     hedges_g,
     log_welch,
     pooled_welch,
-    repeats_needed,
     unusable,
 )
+from reports.compare.analysis.repeats_needed import MAX_REPEATS, MIN_REPEATS, repeats_needed
 from reports.compare.messages import NO_DIFFERENCE
-from reports.trends.analysis.levels import MIN_TAIL, LevelTracker
+from reports.trends.analysis.baseline_levels import MIN_TAIL, LevelTracker
 from reports.trends.analysis.sessions import (
     Level,
     Session,

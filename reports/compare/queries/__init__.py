@@ -9,7 +9,7 @@ from reports.compare.queries.curves import curves, outlines, run_point
 from reports.compare.queries.facets import facets
 from reports.compare.queries.run_pair import find_comparable_runs, run_at_ceiling, run_sides
 from reports.compare.queries.series import StoredSeries, stored_series
-from reports.compare.queries.sides import get_profile, load_submissions, sides_by_sweep
+from reports.compare.queries.sweep_facts import get_profile, load_submissions, sides_by_sweep
 from reports.compare.queries.sweep_list import SweepFilter, last_evidence, offer_choices, rung_rows
 from reports.compare.queries.sweep_selection import Chosen, Compared, chosen, compared, get_sweeps, is_lost, pinned
 from reports.sizing.queries import candidates, measured_workloads

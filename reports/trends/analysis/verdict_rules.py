@@ -35,7 +35,7 @@ from reports.compare.analysis.repeat_comparison import (
     interval_text,
     not_comparable,
 )
-from reports.trends.analysis.levels import LevelTracker
+from reports.trends.analysis.baseline_levels import LevelTracker
 from reports.trends.analysis.sessions import Session, SessionSpread, look
 from reports.trends.messages import (
     COMPARED,

@@ -15,7 +15,7 @@ from reports.compare.analysis.ratios import unusable
 from reports.compare.analysis.repeat_comparison import Comparison, finite
 from reports.compare.curves import Curve, Point, collect_operations, collect_points, detect_kind
 from reports.compare.queries.curves import run_curve, run_points
-from reports.compare.queries.sides import get_profile
+from reports.compare.queries.sweep_facts import get_profile
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
 from reports.trends.analysis.verdict_rules import (
     MIN_P99_OPERATIONS,

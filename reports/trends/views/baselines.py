@@ -17,19 +17,10 @@ from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.trends.messages import REPEATS_OF_RUN, RUNS_OF_SWEEP
 from reports.trends.queries.baselines import find_repeats, get_baselines, newest_commits, runs_of_sweep, runs_with_sweep
-from reports.trends.verdicts.baseline_selection import (
-    RULE,
-    Ambiguous,
-    BaselineUnknown,
-    Incomparable,
-    NothingNamed,
-    TooManyTests,
-    compared,
-    describe_side,
-    verdict_of_run,
-)  # fmt: skip
+from reports.trends.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
 from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
 from reports.trends.verdicts.serialization import VerdictDocument
+from reports.trends.verdicts.sides import Ambiguous, Incomparable, NothingNamed, TooManyTests, compared, describe_side
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
