@@ -53,7 +53,7 @@ from workers.conductor.heartbeat import Heartbeat, OutageGrace, RunCancelled, Ru
 from workers.conductor.page_caches import drop_page_caches
 from workers.conductor.run_faults import FaultInjector
 from workers.conductor.settling import await_settled
-from workers.conductor.uploads import measuring_here
+from workers.conductor.upload_reader import measuring_here
 from workers.errors import RunFailed
 from workers.generator.client_commands import check_slots, order_clients, ready_deadline_s
 from workers.generator.clock import Clock

@@ -21,8 +21,8 @@ from runs.uploads import upload_lifecycle
 from workers.conductor import conductor_identity, deployment
 from workers.conductor.conductor import complete_run, conduct_claimed_run
 from workers.conductor.heartbeat import stopping
-from workers.conductor.uploads import measuring_here, read_upload
-from workers.generator import liveness
+from workers.conductor.upload_reader import measuring_here, read_upload
+from workers.generator import alive_file
 
 log = logging.getLogger(__name__)
 # A dispatched run is told by NOTIFY; this often the loop looks whether it must stop.
@@ -87,7 +87,7 @@ class ConductorService:
     def _do_chores(self) -> None:
         """Everything beside dispatched runs: signs of life, dead neighbours, late output, servers and uploads."""
         Conductor.objects.filter(pk=self.conductor.pk).update(last_seen_at=Now())
-        liveness.touch()
+        alive_file.touch()
         conductor_identity.end_lives_of_others()
         for deployment_id in conductor_identity.deployments_to_tidy(self.conductor):
             self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))

@@ -10,7 +10,7 @@ from runs.models import DataConfirmation, Deployment, Phase, Provisioner, Run
 from runs.queue.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
-from workers.probe.client_checks import build_key
+from workers.probe.check_orders import build_key
 from workers.provision.ownership import DataTarget, StatedTarget
 from workers.provision.provisioner_factory import check_records, site_marks
 from workers.provision.servers import Server

@@ -39,7 +39,7 @@ from workers.conductor import scheduling
 from workers.generator import enrolment, generator_requests as requests, registration
 from workers.generator.messages import NO_SUCH_FILE, OTHER_CREDENTIAL, RUN_CLAIMED, TOO_MANY_FILES
 from workers.generator.site_client import MAX_TEXT_BYTES, RUN_DELETED
-from workers.probe import client_checks
+from workers.probe import check_orders
 
 log = logging.getLogger(__name__)
 MAX_FILE_BYTES: Final = 16 * 1024**3
@@ -211,12 +211,12 @@ def claim(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) 
 @endpoint("POST", requests.Claim)
 def claim_check(request: HttpRequest, name: str, body: requests.Claim, pk: uuid.UUID) -> dict[str, Any]:
     """The order of the client that checks a server, for the first claim of this load generator."""
-    return {"order": client_checks.claim(name, pk)}
+    return {"order": check_orders.claim(name, pk)}
 
 
 @endpoint("POST", requests.CheckResult)
 def complete_check(request: HttpRequest, name: str, body: requests.CheckResult, pk: uuid.UUID) -> dict[str, Any]:
-    client_checks.complete(name, pk, body.outcome, body.detail)
+    check_orders.complete(name, pk, body.outcome, body.detail)
     return {}
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from benchsite.core.backoff import retry_with_backoff
 from benchsite.core.generator_access import replaced_credential
 from runs.timeouts import HEARTBEAT_INTERVAL_S
-from workers.generator import liveness
+from workers.generator import alive_file
 from workers.generator.fitness import start_problem
 from workers.generator.host_identity import MACHINE_VARIABLE, host_key
 from workers.generator.macos_facts import machine_facts
@@ -69,7 +69,7 @@ def beat_forever(name: str, slots: int) -> None:
                 log.warning("%s: a pool process does not answer, so this load generator gives no sign of life.", name)
                 continue
             if time.monotonic() < due_at and not quarantined and not calibration.is_alive():
-                liveness.touch()
+                alive_file.touch()
                 continue
 
             problem = ""
@@ -88,7 +88,7 @@ def beat_forever(name: str, slots: int) -> None:
                 )
                 calibration.start()
 
-            liveness.touch()
+            alive_file.touch()
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("%s: no sign of life (%s).", name, error)
 

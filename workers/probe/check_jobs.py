@@ -25,7 +25,7 @@ from benchsite.accounts import tenancy
 from benchsite.accounts.models import Team
 from runs.catalog import System
 from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
-from workers.probe.client_checks import CLIENTS_TIMEOUT_S, count_connections, find_generators, run_clients
+from workers.probe.check_orders import CLIENTS_TIMEOUT_S, count_connections, find_generators, run_clients
 from workers.probe.server_checks import FAR_ANSWERS, MAX_LATENCY_S, Progress, TargetCheck, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.provisioner_factory import MAX_CHECKS_OF_TEAM, check_records

@@ -23,7 +23,7 @@ from runs.plans.forms.workloads import EXAMPLES
 from runs.ycsb.properties import CORE_WORKLOADS
 from runs.ycsb.property_schema import MAX_TEXT_LENGTH
 from workers.generator.host_identity import host_key
-from workers.probe.client_checks import THREADS, find_generators
+from workers.probe.check_orders import THREADS, find_generators
 from workers.probe.seed_list import SeedListError, read_seed_list
 from workers.probe.server_checks import TargetChecks
 from workers.provision.listeners import find_listener

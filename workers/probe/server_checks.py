@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import System
 from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
-from workers.probe.client_checks import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
+from workers.probe.check_orders import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
 from workers.probe.failure_fields import find_fields
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.administration.base import Connections, plain_text

@@ -3,7 +3,7 @@
 import pytest
 
 from runs.catalog import load_catalog
-from workers.probe.client_checks import ClientResult
+from workers.probe.check_orders import ClientResult
 from workers.probe.failure_fields import find_fields
 from workers.probe.server_checks import SIGN_IN_FIELDS, judge_clients
 

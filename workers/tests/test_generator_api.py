@@ -20,7 +20,7 @@ from runs.results import artifacts
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
 from workers.generator import enrolment, presence, registration
 from workers.generator.site_client import SiteClient, SiteUnreachable
-from workers.probe import client_checks
+from workers.probe import check_orders
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BASE = "/generator-api/v1"
@@ -324,15 +324,15 @@ def test_large_fleet_gives_fewer_signs_of_life(lab):
 
 def test_order_of_a_check_is_given_once_and_to_its_generator(client_run, lab):
     lab_1, order = client_run.load_generator, {"properties": {"redis.password": "secret"}}
-    check = client_checks.send(lab_1, order, 30)
+    check = check_orders.send(lab_1, order, 30)
     answer = {"outcome": "failed", "detail": "refused"}
 
     other = post(generator("lab-2"), f"checks/{check}/claim", claim=str(uuid.uuid4())).json()
     lies = post(generator("lab-2"), f"checks/{check}/complete", claim=str(uuid.uuid4()), **answer)
     first, second = (post(lab, f"checks/{check}/claim", claim=str(uuid.uuid4())).json() for _ in range(2))
-    before = client_checks.read_result(check)
+    before = check_orders.read_result(check)
     post(lab, f"checks/{check}/complete", claim=str(uuid.uuid4()), **answer)
 
     assert (other, first, second) == ({"order": None}, {"order": order}, {"order": None})
     assert lies.status_code == 200 and before is None
-    assert client_checks.read_result(check) == ["failed", "refused"]
+    assert check_orders.read_result(check) == ["failed", "refused"]

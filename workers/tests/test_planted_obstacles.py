@@ -20,7 +20,7 @@ from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
 from runs.ycsb.command import client_properties_for_run
 from workers.generator.client_check import run_check
 from workers.probe import server_checks
-from workers.probe.client_checks import ClientResult, build_key, build_order, count_connections
+from workers.probe.check_orders import ClientResult, build_key, build_order, count_connections
 from workers.probe.server_checks import STEPS, RunClients, TargetCheck, TargetChecks, check_target
 from workers.provision.deadline import Deadline
 from workers.provision.external_provisioner import ExternalProvisioner

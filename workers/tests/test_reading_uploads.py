@@ -19,7 +19,7 @@ from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
 from runs.uploads import upload_lifecycle
-from workers.conductor import conductor_identity, uploads
+from workers.conductor import conductor_identity, upload_reader
 from workers.conductor.conductor_service import ConductorService
 from workers.generator.host_identity import host_key
 from workers.models import Lease
@@ -46,7 +46,7 @@ def measure_here():
 def test_it_reads_nothing_while_a_run_measures_on_this_machine(waiting):
     _, upload = waiting
     measure_here()
-    uploads.read_upload(upload.pk)
+    upload_reader.read_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.attempts) == ("received", 0)
 
@@ -55,7 +55,7 @@ def test_it_reads_nothing_while_a_run_measures_on_this_machine(waiting):
 def test_a_second_delivery_does_nothing(waiting):
     _, upload = waiting
     claim = upload_lifecycle.begin(upload.pk)
-    uploads.read_upload(upload.pk)
+    upload_reader.read_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.claim) == ("reading", claim)
 
@@ -77,11 +77,11 @@ def children(settings, import_folder, tmp_path, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_a_child_reads_and_saves(waiting, children):
     client, upload = waiting
-    uploads.read_upload(upload.pk)
+    upload_reader.read_upload(upload.pk)
     upload.refresh_from_db()
     assert upload.state == "recognised", (upload.error, (children / "log" / "reader.log").read_text())
     client.post(f"/import/{upload.pk}/", answers(upload))
-    uploads.read_upload(upload.pk)
+    upload_reader.read_upload(upload.pk)
     upload.refresh_from_db()
     assert upload.state == "saved", upload.error
     assert upload.runs.get().throughput_ops_s == 10_000
@@ -119,16 +119,16 @@ def test_what_a_lost_worker_left_is_read_again(waiting):
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_child_leaves_the_upload_to_be_read_once_more(waiting, children, monkeypatch):
     _, upload = waiting
-    start = uploads.start_child
+    start = upload_reader.start_child
 
     def killed(upload_id, claim):
         child = start(upload_id, claim)
         os.kill(child.pid, signal.SIGKILL)
         return child
 
-    monkeypatch.setattr(uploads, "start_child", killed)
+    monkeypatch.setattr(upload_reader, "start_child", killed)
     for state in ("received", "failed"):
-        uploads.read_upload(upload.pk)
+        upload_reader.read_upload(upload.pk)
         upload.refresh_from_db()
         assert upload.state == state
     assert "lost twice" in upload.error
@@ -141,10 +141,10 @@ def reading(waiting, children, monkeypatch):
     Django alone takes it a second to start: time enough for what these tests do.
     """
     _, upload = waiting
-    monkeypatch.setattr(uploads, "CHECK_INTERVAL_S", 0.05)
-    monkeypatch.setattr(uploads, "HEARTBEAT_INTERVAL_S", 0.05)
+    monkeypatch.setattr(upload_reader, "CHECK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(upload_reader, "HEARTBEAT_INTERVAL_S", 0.05)
     seen = threading.Event()
-    start = uploads.start_child
+    start = upload_reader.start_child
 
     def started(upload_id, claim):
         child = start(upload_id, claim)
@@ -153,8 +153,8 @@ def reading(waiting, children, monkeypatch):
         return child
 
     process: list[psutil.Process] = []
-    monkeypatch.setattr(uploads, "start_child", started)
-    watch = threading.Thread(target=closing(uploads.read_upload), args=(upload.pk,))
+    monkeypatch.setattr(upload_reader, "start_child", started)
+    watch = threading.Thread(target=closing(upload_reader.read_upload), args=(upload.pk,))
     watch.start()
     assert seen.wait(30)
     yield upload, process[0], watch

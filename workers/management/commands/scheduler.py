@@ -24,7 +24,7 @@ from runs.uploads import upload_lifecycle
 from workers.conductor import scheduling
 from workers.conductor.delivery_loop import Deliverer
 from workers.conductor.heartbeat import OutageGrace
-from workers.generator import liveness, redis_users
+from workers.generator import alive_file, redis_users
 
 TICK_INTERVAL_S: Final = 5.0
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Command(BaseCommand):
     def _serve(self) -> None:
         self.grace = OutageGrace()
         while not self.stopping.is_set() and not self._lock():
-            liveness.touch()  # Standing by is work too.
+            alive_file.touch()  # Standing by is work too.
             time.sleep(TICK_S)
 
         with connection.cursor() as cursor:
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         log.info("Scheduling.")
         while not self.stopping.is_set():
             self._tick()
-            liveness.touch()
+            alive_file.touch()
             # Either a second has passed or somebody submitted, cancelled or finished something.
             for _ in connection.connection.notifies(timeout=TICK_S, stop_after=1):
                 pass
