@@ -28,7 +28,7 @@ _ENCRYPTED: Final = ("require", "verify-ca", "verify-full")
 
 @dataclass(frozen=True, slots=True)
 class ConnectionString:
-    """`values`: the system, the addresses as comma-separated host:port and fields of `Endpoint.sign_in`.
+    """`values`: the system, the addresses as comma-separated host:port and fields of `Binding.form_fields`.
 
     `ignored` names what else the string has. `is_dns_record`: its host is one of a DNS record that lists the servers.
     """
@@ -62,7 +62,7 @@ def parse_connection_string(text: str, systems: Iterable[System], chosen: str = 
     values = {"user": unquote(user), "password": unquote(password), "database": unquote(parts.path.strip("/"))}
     values["ssl"] = system.binding.endpoint.schemes[scheme]
     options, ignored = read_options(system, parts.query)
-    fields = system.binding.endpoint.sign_in
+    fields = system.binding.form_fields
     lacking = [name for name, value in values.items() if value and name not in fields]
     values = {name: value for name, value in (values | options).items() if value and name in fields}
     address = ", ".join(_HOST.findall(hosts))
@@ -72,9 +72,9 @@ def parse_connection_string(text: str, systems: Iterable[System], chosen: str = 
 
 
 def read_options(system: System, query: str) -> tuple[dict[str, str], list[str]]:
-    """The fields of `Endpoint.sign_in` that the options of a URL fill, and the names of the others."""
+    """The fields of `Binding.form_fields` that the options of a URL fill, and the names of the others."""
     values, ignored = {}, []
-    names = {field.replace("_", ""): field for field in system.binding.endpoint.sign_in}
+    names = {field.replace("_", ""): field for field in system.binding.form_fields}
     for option, value in parse_qsl(query, keep_blank_values=True):
         plain = option.lower().replace("_", "").replace("-", "")
         ssl = _read_tls(system, value) if plain in _TLS_OPTIONS else ""

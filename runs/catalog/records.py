@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypedDict, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
 
-from runs.catalog.durability import Durability
+from runs.catalog.durability import Durability, Reads
 from runs.catalog.messages import (
     ALWAYS_FIXED,
     BINDING_CANNOT_DRIVE,
@@ -94,6 +94,7 @@ class DeclaredProperty(Property):
     name: str = ""
     type: Kind
     help: str
+    reads: dict[str, Reads] = field(default_factory=dict)  # of a choice: what reads see in modes that leave it open
 
 
 def _name_properties(properties: dict[str, DeclaredProperty]) -> dict[str, DeclaredProperty]:
@@ -230,6 +231,16 @@ class Binding(Record):
     scans: bool = True  # whether it can scan records in the order of their keys
     target: str = ""  # where a data set lies on a server, with {database} and {table}
     stored: str = ""  # what a data set consists of there, for whoever confirms it
+
+    @property
+    def read_choices(self) -> dict[str, dict[str, Reads]]:
+        """Properties by which a database chooses who answers its reads."""
+        return {name: declared.reads for name, declared in self.properties.items() if declared.reads}
+
+    @property
+    def form_fields(self) -> dict[str, str]:
+        """Properties that have fields of their own, by the names of these."""
+        return self.endpoint.sign_in | {name.rpartition(".")[2]: name for name in self.read_choices}
 
     @property
     def default_port(self) -> int:
@@ -526,7 +537,16 @@ class System(Record):
     @property
     def governed_properties(self) -> frozenset[str]:
         """Client properties that the durability modes decide, and therefore no database may."""
-        return frozenset().union(*(mode.client_properties for mode in self.modes.values()))
+        governed = frozenset[str]().union(*(mode.client_properties for mode in self.modes.values()))
+        return governed - self.binding.read_choices.keys()
+
+    def find_durability(self, mode: Mode, properties: Mapping[str, str]) -> Durability:
+        """The mode's record with a database's client properties: these choose whom reads ask, if the mode does not."""
+        durability = mode.durability
+        for name, choices in self.binding.read_choices.items():
+            if name in properties and name not in mode.client_properties:
+                durability = durability.model_copy(update={"reads": choices[properties[name]]})
+        return durability
 
     def check_settings(self, values: Mapping[str, object]) -> dict[str, str]:
         """The server settings of a database in canonical form, or PropertyError."""

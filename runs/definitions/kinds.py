@@ -288,8 +288,8 @@ class DatabaseKind(Kind):
     def _places(self, form: DatabaseForm) -> dict[str, str]:
         places = super()._places(form)
         if form.client_system:
-            sign_in = form.client_system.binding.endpoint.sign_in
-            places |= {field: f"#/binding_properties/{name}" for field, name in sign_in.items()}
+            fields = form.client_system.binding.form_fields
+            places |= {field: f"#/binding_properties/{name}" for field, name in fields.items()}
         return places
 
 

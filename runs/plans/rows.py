@@ -137,7 +137,7 @@ def build_spec(
         "mode": {
             "slug": mode.slug,
             "name": mode.name,
-            "record": dict(mode.durability.as_dict()),
+            "record": system.find_durability(mode, binding_properties).as_dict(),
             "server_settings": dict(mode.server_settings),
             "client_properties": dict(mode.client_properties),
         },

@@ -148,6 +148,12 @@ def test_it_renders_every_mode_for_pages(system):
         assert {line["name"]: line["value"] for line in row["client"]} == fixed | row["mode"].client_properties
 
 
+@each_known
+def test_every_choice_of_who_answers_reads_says_what_they_see(system):
+    for name, choices in system.binding.read_choices.items():
+        assert tuple(choices) == system.binding.properties[name].choices
+
+
 @pytest.mark.slow
 @each_known
 @pytest.mark.django_db

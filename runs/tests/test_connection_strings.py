@@ -56,6 +56,11 @@ def test_options_that_are_not_understood_weaken_nothing(text, ssl, ignored):
     assert (read.values.get("ssl"), read.ignored) == (ssl, ignored)
 
 
+def test_option_fills_in_the_read_preference():
+    read = parse("mongodb://10.0.0.5/shop?readPreference=nearest")
+    assert (read.values["read_preference"], read.ignored) == ("nearest", ())
+
+
 def test_parts_that_the_system_lacks_are_ignored_aloud():
     read = parse("redis://bob:se%40cret@10.0.0.5:7000/3", "redis-cluster")
     assert read.ignored == ("database",) and "database" not in read.values

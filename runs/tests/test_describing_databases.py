@@ -53,6 +53,22 @@ def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
     assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
 
 
+def test_read_preference_of_mongodb_has_a_field(operator, cluster):
+    Cluster.objects.update(provisioner="external")
+    page = operator.get(reverse("database-add"), {"system": "mongodb"}).content.decode()
+    choices = re.search(r'<select name="read_preference".*?</select>', page, re.DOTALL)
+    assert re.findall(r'value="(\w+)"', choices[0]) == [
+        "primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"
+    ]  # fmt: skip
+
+    data = database_data(cluster, system="mongodb", read_preference="nearest")
+    page = operator.post(reverse("database-add"), data, follow=True).content.decode()
+
+    assert Database.objects.get().binding_properties == {"mongodb.read_preference": "nearest"}
+    rows = {slug: page.partition(f'id="mode-{slug}"')[2].partition("</section>")[0] for slug in ("w1", "majority")}
+    assert all("any copy" in row for row in rows.values())
+
+
 def test_hints_are_those_of_the_chosen_system(operator):
     pages = {
         system: operator.get(reverse("database-add"), {"system": system}).content.decode()

@@ -234,6 +234,22 @@ def test_nodes_on_ports_that_the_client_cannot_take_are_refused(study):
     assert message.startswith(f"{ring.name}: The client takes one port for all nodes, and theirs are 9042, 9043")
 
 
+def test_runs_record_what_reads_of_their_database_may_see(study, user):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()], provisioner="external")
+    chosen = {"mongodb.read_preference": "primaryPreferred"}
+    documents = make_database(team=cluster.team, cluster=cluster, system="mongodb", binding_properties=chosen)
+    plain = make_database(team=cluster.team, cluster=cluster, system="mongodb", name="Plain")
+    entries = [(documents, "w1"), (documents, "majority-linearizable"), (plain, "w1")]
+
+    matrix = study(entries=entries, bindings={"mongodb": DIGEST})
+    submit(matrix, user)
+
+    specs = [run.spec for run in matrix.runs.filter(phase="measure")]
+    reads = {(spec["database"]["name"], spec["mode"]["slug"]): spec["mode"]["record"]["reads"] for spec in specs}
+    linearizable = (documents.name, "majority-linearizable")
+    assert reads == {(documents.name, "w1"): "any_copy", linearizable: "linearizable", ("Plain", "w1"): "primary"}
+
+
 def test_records_per_node_count_servers_that_share_a_machine(study):
     cluster = make_cluster(team=make_team(), machines=[make_machine()])
     sizes = ("3", "6")

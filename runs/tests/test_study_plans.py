@@ -59,6 +59,8 @@ def test_plans_have_the_steps_and_settings_of_the_studies():
     assert plans["thumbtack-2013"].matrix.priming_s == 600
     assert plans["thumbtack-2013"].matrix.min_operations == 10_000_000
     assert plans["aerospike-2017"].databases["database-1"].binding_properties == {"aerospike.partial_updates": "false"}
+    documents = plans["thumbtack-2013"].databases["database-3"].binding_properties
+    assert documents["mongodb.read_preference"] == "primaryPreferred"
     assert plans["columbia-2016"].databases["database-2"].binding_properties == {"hbase.splits": "200"}
     lowest = next(run for run in expand(planned(plans["thumbtack-2013"])).runs if run.target_ops_s == 1000)
     assert lowest.expected_s > 10_000

@@ -203,16 +203,16 @@ REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "fieldlengthhistogram": "names a file",
 }
 _KEY_FILE: Final = "names a file of keys, and clients here make YCSB's own: write their number as recordcount instead"
-_RETRIES: Final = "belongs to the client of a database: write it into the database's client properties"
+_OF_DATABASE: Final = "belongs to the client of a database: write it into the database's client properties"
 # Properties of the studies' YCSBs that are none of a workload here.
 OTHER_PROPERTIES: Final[Mapping[str, str]] = {
-    "readretrycount": _RETRIES,
-    "updateretrycount": _RETRIES,
-    "insertretrycount": _RETRIES,
-    "retrydelay": _RETRIES,
-    "ignoreinserterrors": _RETRIES,
-    "reconnectiontarget": _RETRIES,
-    "mongodb.readPreference": "is decided by the durability mode: copy one on the database's page to state another",
+    "readretrycount": _OF_DATABASE,
+    "updateretrycount": _OF_DATABASE,
+    "insertretrycount": _OF_DATABASE,
+    "retrydelay": _OF_DATABASE,
+    "ignoreinserterrors": _OF_DATABASE,
+    "reconnectiontarget": _OF_DATABASE,
+    "mongodb.readPreference": _OF_DATABASE,
     "keyfile": _KEY_FILE,
     "keysfile": _KEY_FILE,
     "valuelength": "is the length of a record's only field: write fieldcount=1 and fieldlength instead",

@@ -81,6 +81,21 @@ def test_data_sets_are_loaded_behind_mongos(manifest: Manifest, study_server: Se
     assert ours.count() == 100
 
 
+@pytest.mark.parametrize(("preference", "code"), [("primary", "ERROR"), ("primaryPreferred", "OK")])
+def test_read_preference_decides_who_is_read(manifest: Manifest, tmp_path: Path, preference: str, code: str):
+    chosen = {"mongodb.read_preference": preference}
+    with mongo_stand_in("SECONDARY,SECONDARY") as port:
+        spec = ServerSpec(
+            deployment="headless", system=SYSTEM, mode=SYSTEM.mode("w1"), address=f"127.0.0.1:{port}",
+            binding_properties=chosen,
+        )  # fmt: skip
+        server = ExternalProvisioner(spec, allowed_networks=NETWORKS).start()
+        run_client(manifest, server, tmp_path / "load", "-load", recordcount="10")
+        ended = run_client(manifest, server, tmp_path / "run", "-t", operationcount="10", readproportion="1",
+                           updateproportion="0", recordcount="10")  # fmt: skip
+    assert set(ended.returns["READ"]) == {code}
+
+
 def test_cache_of_all_shards_is_counted(study_server: Server):
     with study_server.administration.open_counters() as read_counters:
         assert read_counters().counts == {"cache_hits": 1400.0, "cache_misses": 600.0}

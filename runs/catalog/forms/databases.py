@@ -113,7 +113,7 @@ class DatabaseForm(SignInForm, NamedForm):
         system = load_catalog().get(chosen.get("system", ""), get_flavour(chosen.get("client", "")))
         if system is not None:
             stored = self.initial.get("binding_properties") or {}
-            names = system.binding.endpoint.sign_in.values()
+            names = system.binding.form_fields.values()
             self.add_sign_in(system, stored)
             self.initial["binding_properties"] = {name: stored[name] for name in stored if name not in names}
         self.initial.update(drop_defaults_of_another(typed, system))

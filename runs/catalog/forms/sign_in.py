@@ -26,8 +26,8 @@ def drop_defaults_of_another(typed: Mapping[str, str], system: System | None) ->
     earlier = load_catalog().systems.get(typed.get(EARLIER_SYSTEM, ""))
     if earlier is None or system is None or earlier.slug == system.slug:
         return {**typed}
-    endpoint, properties = earlier.binding.endpoint, earlier.binding.properties
-    defaults = {(field, properties[name].default) for field, name in endpoint.sign_in.items()}
+    binding = earlier.binding
+    defaults = {(field, binding.properties[name].default) for field, name in binding.form_fields.items()}
     return {field: text for field, text in typed.items() if (field, text) not in defaults}
 
 
@@ -40,7 +40,7 @@ class SignInForm(DescribedForm):
     def add_sign_in(self, system: System, initial: Mapping[str, str]) -> None:
         """`initial` are client properties by their names."""
         self.client_system = system
-        for field, name in system.binding.endpoint.sign_in.items():
+        for field, name in system.binding.form_fields.items():
             declared = system.binding.properties[name]
             self.fields[field] = _build_field(field, declared)
             self.initial[field] = initial.get(name, declared.default or "")
@@ -51,7 +51,7 @@ class SignInForm(DescribedForm):
         """
         assert self.client_system is not None
         binding = self.client_system.binding
-        fields = {name: field for field, name in binding.endpoint.sign_in.items()}
+        fields = {name: field for field, name in binding.form_fields.items()}
         stated = {name: self.cleaned_data.get(field, "") for name, field in fields.items()}
         defaults = {name: binding.properties[name].default for name in fields}
         properties = {**lines, **{name: text for name, text in stated.items() if text and text != defaults[name]}}
@@ -76,7 +76,7 @@ class SignInForm(DescribedForm):
         return self._sign_in_fields(is_pem=True)
 
     def _sign_in_fields(self, *, is_pem: bool) -> list[BoundField]:
-        fields = self.client_system.binding.endpoint.sign_in if self.client_system else ()
+        fields = self.client_system.binding.form_fields if self.client_system else ()
         return [self[field] for field in fields if isinstance(self.fields[field].widget, forms.Textarea) is is_pem]
 
     @property

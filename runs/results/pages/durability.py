@@ -43,7 +43,7 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
 
     `problem` says why the settings cannot be rendered; it is empty where they can.
     """
-    record = mode.durability
+    record = system.find_durability(mode, properties)
     copies = "none"
     if record.replicas_acked:
         copies = f"{record.replicas_acked}, {ACKS[record.replica_ack]}"

@@ -34,7 +34,7 @@ def test_two_names_of_one_property_must_agree():
 
 @pytest.mark.parametrize("name", sorted(OTHER_PROPERTIES))
 def test_refusal_says_what_to_use(name):
-    with pytest.raises(PropertyError, match=r"leave it out|instead|client properties|copy one") as refused:
+    with pytest.raises(PropertyError, match=r"leave it out|instead|client properties") as refused:
         check_workload({**A, name: "1"})
     assert refused.value.name == name
 
@@ -61,9 +61,18 @@ def test_names_of_2012_stay_unknown_to_stock_clients():
         load_catalog().system("redis", "ycsb").check_binding_properties({"readretrycount": "3"})
 
 
-def test_read_preference_is_that_of_the_mode_under_either_name():
+def test_read_preference_is_taken_under_either_name():
+    mongodb = load_catalog().system("mongodb")
+    for name in ("mongodb.readPreference", "mongodb.read_preference"):
+        checked = mongodb.check_binding_properties({name: "primaryPreferred"})
+        assert checked == {"mongodb.read_preference": "primaryPreferred"}
+    with pytest.raises(property_schema.PropertyError, match=r"mongodb\.read_preference"):
+        mongodb.check_binding_properties({"mongodb.readPreference": "arbiter"})
+
+
+def test_modes_of_stock_clients_decide_their_read_preference():
     with pytest.raises(property_schema.PropertyError, match="decided by the durability mode"):
-        load_catalog().system("mongodb").check_binding_properties({"mongodb.readPreference": "primaryPreferred"})
+        load_catalog().system("mongodb", "ycsb").check_binding_properties({"readPreference": "nearest"})
 
 
 def test_zipfian_constant_needs_zipfian_keys():

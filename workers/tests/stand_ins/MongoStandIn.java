@@ -3,6 +3,7 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import de.bwaldvogel.mongo.MongoBackend;
 import de.bwaldvogel.mongo.MongoServer;
@@ -15,9 +16,12 @@ import de.bwaldvogel.mongo.wire.message.MongoMessage;
  * stdin. Its journal is stated as that of mongod is, and does not exist.
  *
  * <p>With the states of members as arguments, one shard each ("PRIMARY,SECONDARY,ARBITER"), it is a mongos: the
- * documents are its own, and each shard is a further server that answers what the primary of such a set does. With "RESTRICTED", its user may not list collections.
+ * documents are its own, and each shard is a further server that answers what the primary of such a set does. Where one
+ * has no primary, reads of primaries fail as behind mongos. With "RESTRICTED", its user may not list collections.
  */
 public final class MongoStandIn {
+    private static final Document NO_PRIMARY = new Document("ok", 0.0).append("code", 133)
+        .append("errmsg", "no member matches the read preference");
     private static final Document JOURNAL = new Document("journalCommitInterval", 100).append("ok", 1.0);
 
     public static void main(String[] args) throws Exception {
@@ -28,7 +32,7 @@ public final class MongoStandIn {
         } else if (args.length > 0) {
             List<Document> shards = new ArrayList<>();
             for (String states : args) {
-                String host = "rs" + shards.size() + "/127.0.0.1:" + serve(shard(states.split(",")));
+                String host = "rs" + shards.size() + "/127.0.0.1:" + serve(shard(states.split(",")), true);
                 shards.add(new Document("_id", "rs" + shards.size()).append("host", host));
             }
             Document done = new Document("ok", 1.0);
@@ -36,7 +40,8 @@ public final class MongoStandIn {
                 "hello", new Document("msg", "isdbgrid").append("ok", 1.0),
                 "enableSharding", done, "shardCollection", done);
         }
-        System.out.println("READY " + serve(answers));
+        boolean hasPrimaries = Stream.of(args).allMatch(states -> states.matches("RESTRICTED|.*PRIMARY.*"));
+        System.out.println("READY " + serve(answers, hasPrimaries));
         while (System.in.read() >= 0) {
             continue;
         }
@@ -57,13 +62,17 @@ public final class MongoStandIn {
     }
 
     /** Serves with these answers by the names of commands; its port. */
-    private static int serve(Map<String, Document> answers) {
+    private static int serve(Map<String, Document> answers, boolean hasPrimaries) {
         MongoBackend memory = new MemoryBackend();
         MongoBackend stating = (MongoBackend) Proxy.newProxyInstance(
             MongoBackend.class.getClassLoader(), new Class<?>[] {MongoBackend.class}, (proxy, method, arguments) -> {
-                String command = "";
+                Document message = new Document("", null);
                 if (method.getName().equals("handleMessage")) {
-                    command = ((MongoMessage) arguments[0]).getDocument().keySet().iterator().next();
+                    message = ((MongoMessage) arguments[0]).getDocument();
+                }
+                String command = message.keySet().iterator().next();
+                if (!hasPrimaries && command.equals("find") && !message.containsKey("$readPreference")) {
+                    return NO_PRIMARY;
                 }
                 if (answers.containsKey(command)) {
                     return answers.get(command);
