@@ -28,6 +28,9 @@ def test_it_turns_the_figures_by_keys(page):
     assert page.evaluate(SHOWN) == names[0]
     box = page.locator(".is-presented").bounding_box()
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 800)
+    heading = page.locator(".present__title").inner_text()
+    assert heading.startswith(page.inner_text(".headline__first"))
+    assert "Throughput ceilings, " in heading
     last = len(names) - 1
     for key, place in (
         ("Space", 1),

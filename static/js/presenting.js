@@ -25,7 +25,13 @@
     at = Math.min(Math.max(to, 0), shown.length - 1);
     const figure = shown[at];
     const title = figure.dataset.title || figure.dataset.name || "figure";
-    figure.prepend(make("p", "present__title", title));
+    // What was found, then what is drawn, of which comparison or report.
+    const finding = document.querySelector(".headline__first, .report__headline");
+    const subject = document.querySelector("[data-subject]")?.dataset.subject || document.querySelector("h1")?.textContent;
+    const heading = make("div", "present__title", "");
+    if (finding) heading.append(make("p", "", finding.textContent.trim()));
+    heading.append(make("p", "", `${title}, ${subject}`));
+    figure.prepend(heading);
     figure.classList.add("is-presented");
     draw(figure, "slide");
     bar.querySelector("[role=status]").textContent = `${at + 1} of ${shown.length}: ${title}`;
