@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from reports.compare.analysis.differences import differences
 from reports.compare.figures.theme import get_labels
@@ -39,6 +40,15 @@ def test_last_week_against_this_week_states_ratio_and_interval(client_in, measur
     page = get_text(response)
     assert "Improvement: throughput 21" in page and metric.reason[:40] in page and str(test) in page
     assert "this week against last week" in page
+
+
+def test_weeks_are_those_of_the_commits_where_known(client_in, measured):
+    """All of it was uploaded today."""
+    for run in Run.objects.filter(branch="main"):
+        Run.objects.filter(pk=run.pk).update(committed_at=run.finished_at, finished_at=timezone.now())
+    _, ((_, document),) = get_rows(client_in, base="last-week", new="this-week")
+    assert document.verdict == "improvement" and len(document.base.runs) == len(document.new.runs) == 7
+    assert "by the date of their commit where it is known" in document.base.chosen
 
 
 def test_commit_against_commit_by_their_beginnings(client_in, measured):

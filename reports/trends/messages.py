@@ -28,6 +28,13 @@ UNDECIDED = "{measured} One session does not decide."
 
 UNCERTAIN = "too uncertain or too small to count"
 
+# --- verdicts/sides.py ---
+
+RUNS_OF_WEEK = (
+    "Runs of the default branch from {since} to {until} UTC, by the date of their commit where it is known, else of "
+    "the measurement."
+)
+
 # --- verdicts/verdict.py ---
 
 NOT_EVERY_RUN_MEASURED = "not every run of the {side} side measured its {kind} times."

@@ -186,7 +186,7 @@ def baseline_named(team: Team, name: str) -> Baseline | None:
 
 def pinned_runs(baseline: Baseline) -> list[Run]:
     """Newest first. One query."""
-    return list(runs_with_sweep().filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
+    return list(runs_with_sweep().filter(pins__baseline=baseline).order_by(*NEWEST))
 
 
 def get_baselines(team: Team) -> QuerySet[Baseline]:
@@ -203,7 +203,7 @@ def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
 
 def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
     """The team's runs of these ids; fewer than ids where one is not the team's."""
-    return list(runs_with_sweep().filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
+    return list(runs_with_sweep().filter(team=team, pk__in=ids).order_by(*NEWEST))
 
 
 def commits_like(team: Team, text: str) -> list[str]:
@@ -235,10 +235,10 @@ def runs_of_branch(team: Team, branch: str) -> list[Run]:
 
 
 def runs_of_days(team: Team, since: dt.datetime, until: dt.datetime) -> list[Run]:
-    """The counted runs of the default branches that finished then, newest first. One query."""
+    """The counted runs of the default branches whose date in histories lies there, newest first. One query."""
     rows = runs_with_sweep().filter(COUNTS, team=team, phase=Phase.MEASURE, branch__in=DEFAULT_BRANCHES)
-    rows = rows.filter(finished_at__gte=since, finished_at__lt=until).exclude(config_key="")
-    return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
+    rows = rows.annotate(at=HISTORY_AT).filter(at__gte=since, at__lt=until).exclude(config_key="")
+    return list(rows.order_by(*NEWEST)[:MAX_OF_A_COMMIT])
 
 
 def newest_commits(team: Team) -> list[Any]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from reports.trends.analysis.verdict_rules import DiffersAnswer, Verdict, combined
+from reports.trends.messages import RUNS_OF_WEEK
 from reports.trends.queries.baselines import (
     baseline_named,
     commits_like,
@@ -60,7 +61,8 @@ def named(team: Team, text: str) -> Against:
     if text in WEEKS:
         until = timezone.now() - WEEKS[text]
         since = until - WEEK
-        chosen = f"Runs of the default branch from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC."
+        since_text, until_text = (f"{instant:%Y-%m-%d %H:%M}" for instant in (since, until))
+        chosen = RUNS_OF_WEEK.format(since=since_text, until=until_text)
         return _require_runs(runs_of_days(team, since, until), chosen)
 
     ids = _parse_ids(text)
