@@ -96,6 +96,9 @@ OTHER_RECORDS = (
     "{workload} is over other records than {other}: choose a workload with the same recordcount, fields, key order "
     "and table."
 )
+RUNG_NOT_SPLIT = (
+    "A rung of {threads} cannot be split over {clients} clients: begin at {clients}, or choose fewer load generators."
+)
 THREADS_NOT_SPLIT = "{threads} cannot be split over {clients} clients: use at least {clients}."
 GROUP_NEEDS_RATE = "operations that do not wait need a rate: give its target, or let them wait."
 GROUP_PROFILE_WAITS = "a profile needs operations that do not wait: choose how they arrive, or leave it empty."

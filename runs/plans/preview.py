@@ -50,6 +50,7 @@ from runs.plans.messages import (
     PERCENTILES_ARE_RANGES,
     PROFILE_LONGER,
     PROFILE_NEEDS_ARRIVALS,
+    RUNG_NOT_SPLIT,
     RUNS_SPLIT,
     RUNS_WITH_FAULTS,
     SEARCH_WITHOUT_PROFILE,
@@ -492,7 +493,7 @@ def _thread_problems(expansion: Expansion) -> list[Problem]:
             )
             return [Problem("load_generators", message)]
     return [
-        Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
+        Problem("rungs", RUNG_NOT_SPLIT.format(threads=counted(threads, "thread"), clients=clients))
         for threads, clients in sorted(short.items())
     ]
 

@@ -69,8 +69,8 @@ def test_it_maps_postgresql_to_what_postgresql_does():
     assert [
         slug for slug, mode in modes.items() if mode.replicas_needed == 0 and mode.durability.loss_window_s == 0
     ] == [
-        "local",
         "on",
+        "local",
     ]
     replica_acks = {slug: mode.durability.replica_ack for slug, mode in modes.items() if mode.replicas_needed}
     assert replica_acks == {"remote-write": "os_buffer", "on-standby": "disk", "remote-apply": "disk"}

@@ -142,7 +142,7 @@ def test_it_stores_nothing_of_a_plan_that_cannot_run(client_in, plan):
     assert response.status_code == 422
     page = get_text(response)
     assert "Nothing was submitted." in page
-    assert "A rung of 1 threads cannot be split over 2 clients: use at least 2." in page
+    assert "A rung of 1 thread cannot be split over 2 clients: begin at 2, or choose fewer load generators." in page
     assert 'value="1, 4"' in page
     assert not Matrix.objects.exists()
 

@@ -161,7 +161,7 @@ def test_preview_warns_of_repeats_without_blocks(study, fields, warns):
 def test_it_names_both_numbers_when_threads_are_too_few(study):
     [problem] = preview(stored_plan(study(rungs=[1, 4]))).problems
     assert problem.field == "rungs"
-    assert "1 threads" in problem.message and "2 clients" in problem.message
+    assert "1 thread " in problem.message and "2 clients" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -262,6 +262,16 @@ def test_records_per_node_count_servers_that_share_a_machine(study):
     assert [entry.database.servers for entry in plan.entries] == [3, 6]
     assert [database.count_servers() for database in clusters] == [3, 6]
     assert "records for 3 / 6 nodes" in " ".join(preview(plan).sizes)
+
+
+def test_databases_of_two_systems_are_no_scaling_set(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()])
+    two_nodes = make_database(team=cluster.team, cluster=cluster, system="cassandra", settings={"nodes": "2"})
+    one_node = make_database(team=cluster.team, cluster=cluster, name="Redis one")
+    plan = stored_plan(study(entries=[(two_nodes, "one-batch"), (one_node, "always")]))
+
+    assert {entry.database.servers for entry in plan.entries} == {1, 2}
+    assert preview(plan).sizes == ()
 
 
 def test_respects_clients_without_scans_and_diskless_servers(study):
