@@ -4,7 +4,7 @@ import contextlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +48,18 @@ def site_below_var_tmp() -> Iterator[Site]:
 
 @contextlib.contextmanager
 def started_server(
-    system: System, mode: str, version: str = "", copies: int = 1, **server_settings: object
-) -> Iterator[Server]:
-    """A server of its own in this mode, removed at the end. Skips the test where the machine has no such server."""
+    system: System, mode: str, version: str = "", copies: int = 1, client: Mapping[str, str] | None = None,
+    **server_settings: object,
+) -> Iterator[Server]:  # fmt: skip
+    """A server of its own in this mode, removed at the end; `client` are its clients' properties. Skips the test where
+    the machine has no such server.
+    """
     if system.slug in NEEDS:
         need(system.slug)
     with site_below_var_tmp() as site:
         spec = ServerSpec(
             deployment="server", system=system, mode=system.mode(mode), settings=server_settings, version=version,
-            replication_factor=copies,
+            replication_factor=copies, binding_properties=client or {},
         )  # fmt: skip
         provisioner = ProcessProvisioner(spec, site)
         try:

@@ -22,16 +22,18 @@ import redis
 from benchsite.core.paths import unprivileged_account
 from benchsite.tests.hostile_servers import HostileServer
 from benchsite.tests.needs import need
-from runs.catalog import UNCHECKED, load_catalog
+from runs.catalog import UNCHECKED, System, load_catalog
 from workers.provision.ports import free_port
 from workers.provision.servers import Server
 from workers.tests.conftest import started_server
+from workers.tests.test_cassandra import add_tls
 from workers.tests.test_memcached import make_certificates
 
 PASSWORD = "the right one"
 HOST = "127.0.0.1"
 NAME = "obstacle"  # of roles and databases
 DISTANCE_S = 0.2  # from a question to its answer
+CASSANDRA_CLIENT = {"ssl": "verify-ca", "ca": "ca.pem", "certificate": "client.pem", "key": "client.key"}
 QUESTIONS = 2  # connections to a Redis: whether it accepts any, and for all questions
 
 
@@ -63,6 +65,10 @@ class Lab:
         for path in folder.iterdir():
             path.chmod(0o644)
         return pems
+
+    def fill_in(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """Certificates and keys in the place of their names."""
+        return {field: self.pems.get(text, text) for field, text in fields.items()}
 
     @cached_property
     def postgresql(self) -> Server:
@@ -100,9 +106,18 @@ class Lab:
 
     @cached_property
     def cassandra(self) -> Server:
-        server = self._opened.enter_context(started_server(load_catalog().system("cassandra"), "one-periodic"))
+        """With TLS, which every client has to use."""
+        system = add_tls(self.pems, is_optional=False)
+        client = build_properties(system, self.fill_in(CASSANDRA_CLIENT))
+        server = self._opened.enter_context(started_server(system, "one-periodic", client=client))
         server.administration.prepare({"replication_factor": "1"})
         return server
+
+
+def build_properties(system: System, fields: Mapping[str, str]) -> dict[str, str]:
+    """Of clients, by their names; of fields that are not empty."""
+    names = system.binding.endpoint.sign_in
+    return system.check_binding_properties({names.get(field, field): text for field, text in fields.items() if text})
 
 
 Plant = Callable[[Lab], AbstractContextManager[Target]]
@@ -153,13 +168,12 @@ def redis_server(
 @contextmanager
 def redis_with_tls(lab: Lab, host: str = HOST, **fields: str) -> Iterator[Target]:
     port, pems = free_port(HOST), lab.folder / "pems"
-    fields = {name: lab.pems.get(text, text) for name, text in fields.items()}
     with started_process(
         port, "redis-server", "--port", 0, "--tls-port", port, "--save", "", "--dir", lab.folder,
         "--tls-cert-file", pems / "server.pem", "--tls-key-file", pems / "server.key", "--tls-auth-clients", "no",
         "--tls-ca-cert-file", pems / "ca.pem",
     ):  # fmt: skip
-        yield Target(port, fields, host)
+        yield Target(port, lab.fill_in(fields), host)
 
 
 @contextmanager
@@ -252,7 +266,7 @@ def postgresql_role(
     try:
         for statement in statements:
             run_postgresql(server, statement, name)
-        yield Target(server.port, {field: lab.pems.get(text, text) for field, text in fields.items()}, host)
+        yield Target(server.port, lab.fill_in(fields), host)
     finally:
         run_postgresql(server, f"DROP DATABASE {name} WITH (FORCE)")
         run_postgresql(server, f"DROP OWNED BY {name}")
@@ -296,14 +310,14 @@ def run_mariadb(server: Server, *statements: str) -> None:
 def mariadb_user(
     lab: Lab, options: str = "", grant: str = "ALL", before: str = "", after: str = "", host: str = HOST, **fields: str
 ) -> Iterator[Target]:
-    fields = {field: lab.pems.get(text, text) for field, text in fields.items()}
     server, account = lab.mariadb, f"'{NAME}'@'{HOST}'"
     run_mariadb(
         server, f"CREATE DATABASE {NAME}", f"CREATE USER {account} IDENTIFIED BY '{PASSWORD}' {options}",
         f"GRANT {grant} ON {NAME}.* TO {account}", before,
     )  # fmt: skip
     try:
-        yield Target(server.port, {"user": NAME, "password": PASSWORD, "database": NAME} | fields, host)
+        fields = {"user": NAME, "password": PASSWORD, "database": NAME} | fields
+        yield Target(server.port, lab.fill_in(fields), host)
     finally:
         run_mariadb(server, after, f"DROP DATABASE {NAME}", f"DROP USER {account}")
 
@@ -327,8 +341,8 @@ def memcached_with_tls(lab: Lab) -> Iterator[Target]:
 
 
 @contextmanager
-def cassandra(lab: Lab, properties: Mapping[str, str]) -> Iterator[Target]:
-    yield Target(lab.cassandra.port, properties)
+def cassandra(lab: Lab, host: str = HOST, **fields: str) -> Iterator[Target]:
+    yield Target(lab.cassandra.port, lab.fill_in(CASSANDRA_CLIENT | fields), host)
 
 
 # --- the network
@@ -486,10 +500,14 @@ CASES = (
           "slab_chunk_max=512"),
     _case("memcached is usable", "memcached", "", memcached),
     _case("memcached is far away", "memcached", "", far_away, memcached),
-    _case("cassandra has another data centre", "cassandra", "clients", cassandra,
-          {"cassandra.local_dc": "elsewhere"}),
-    _case("cassandra is usable", "cassandra", "", cassandra, {}),
-    _case("cassandra is far away", "cassandra", "", far_away, cassandra, {}),
+    _case("cassandra has another data centre", "cassandra", "clients", cassandra, local_dc="elsewhere"),
+    _case("cassandra demands TLS", "cassandra", "sign-in", cassandra, ssl="disable"),
+    _case("cassandra has another CA", "cassandra", "sign-in", cassandra, ca="client.pem"),
+    _case("cassandra has another name", "cassandra", "sign-in", cassandra, ssl="verify-full"),
+    _case("cassandra has its name", "cassandra", "", cassandra, host="localhost", ssl="verify-full"),
+    _case("cassandra wants a certificate", "cassandra", "sign-in", cassandra, certificate="", key=""),
+    _case("cassandra is usable", "cassandra", "", cassandra),
+    _case("cassandra is far away", "cassandra", "", far_away, cassandra),
 )  # fmt: skip
 # The fields that the page offers for it.
 FIELDS = {
@@ -512,5 +530,7 @@ FIELDS = {
     "mariadb has no such database": {"user", "database"},
     "mariadb user may only read": {"user"},
     "memcached takes small values only": set(),
+    "cassandra has another CA": {"ssl", "ca"},
+    "cassandra wants a certificate": {"certificate", "key"},
 }
 assert FIELDS.keys() <= {case.name for case in CASES}

@@ -1,18 +1,21 @@
 """Cassandra as a process, asked by the program of its binding and loaded by Benchsite's own client."""
 
 import dataclasses
+import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 from django.conf import settings
 
-from runs.catalog import load_catalog
+from runs.catalog import System, load_catalog
 from workers.provision.administration import AdministrationError
 from workers.provision.administration.admin_client import ProgramAdministration
+from workers.provision.administration.factory import administration_for
 from workers.provision.external_provisioner import ExternalProvisioner
 from workers.provision.ports import free_port
 from workers.provision.process_provisioner import ProcessProvisioner
@@ -22,6 +25,7 @@ from workers.systems.build import build, fetch_servers
 from workers.systems.manifests import Manifest
 from workers.tests.conftest import Servers, site_below_var_tmp
 from workers.tests.loaded_targets import FIELDS, TABLE, check_table_ownership, run_client, target
+from workers.tests.test_memcached import make_certificates
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("server-java")]
 SYSTEM = load_catalog().system("cassandra")
@@ -34,11 +38,33 @@ def manifest() -> Manifest:
     return build(settings.YCSB_DIR, ["cassandra"])["cassandra"]
 
 
+def add_tls(pems: Mapping[str, str], *, is_optional: bool) -> System:
+    """Cassandra whose nodes demand certificates of their encrypted clients, which are all unless TLS is optional."""
+    assert SYSTEM.process is not None
+    options = {
+        "enabled": True, "optional": is_optional, "require_client_auth": True,
+        "ssl_context_factory": {"class_name": "org.apache.cassandra.security.PEMBasedSslContextFactory"},
+        "keystore": "{folder}/node.pem", "truststore": "{folder}/ca.pem",
+    }  # fmt: skip
+    head = f"{SYSTEM.process.config_head}client_encryption_options: {json.dumps(options)}\n"
+    files = {"node.pem": pems["server.key"] + pems["server.pem"], "ca.pem": pems["ca.pem"]}
+    recipe = {"config_head": head, "files": SYSTEM.process.files | files}
+    return SYSTEM.model_copy(update={"process": SYSTEM.process.model_copy(update=recipe)})
+
+
 @pytest.fixture(scope="module")
-def provisioner(manifest: Manifest) -> Iterator[ProcessProvisioner]:
-    """One node that is asked for three copies, and keeps the one that it can."""
+def pems(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return make_certificates(tmp_path_factory.mktemp("pems"))
+
+
+@pytest.fixture(scope="module")
+def provisioner(manifest: Manifest, pems: dict[str, str]) -> Iterator[ProcessProvisioner]:
+    """One node that is asked for three copies, and keeps the one that it can. Its clients may encrypt."""
     with site_below_var_tmp() as site:
-        spec = ServerSpec(deployment="ring", system=SYSTEM, mode=SYSTEM.mode("one-batch"), replication_factor=COPIES)
+        spec = ServerSpec(
+            deployment="ring", system=add_tls(pems, is_optional=True), mode=SYSTEM.mode("one-batch"),
+            replication_factor=COPIES,
+        )  # fmt: skip
         provisioner = ProcessProvisioner(spec, site)
         try:
             yield provisioner
@@ -96,6 +122,26 @@ def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Se
     assert server.administration.size(TABLE) == 990
     ours.prepare_load()
     assert ours.count() == 0
+
+
+def test_encrypts_and_shows_its_certificate(manifest: Manifest, server: Server, pems: dict[str, str], tmp_path: Path):
+    """The certificate of the node names localhost and not 127.0.0.1."""
+    client = {"cassandra.tls": "verify-ca", "cassandra.tls.ca": pems["ca.pem"]}
+    client |= {"cassandra.tls.certificate": pems["client.pem"], "cassandra.tls.key": pems["client.key"]}
+    spec = dataclasses.replace(server.spec, binding_properties=SYSTEM.check_binding_properties(client))
+    encrypted = dataclasses.replace(server, spec=spec)
+    target(encrypted).prepare_load()
+    loaded = run_client(manifest, encrypted, tmp_path / "load", "-load", recordcount="100")
+    encrypted.administration.close()
+    assert loaded.returns == {"INSERT": {"OK": 100}}
+    for changed, message in (
+        ({"cassandra.tls": "verify-full"}, "No subject alternative names"),
+        ({"cassandra.tls.ca": ""}, "unable to find valid certification path"),
+        ({"cassandra.tls.certificate": ""}, "bad_certificate"),
+    ):
+        refused = administration_for(SYSTEM, {**encrypted.client_properties(), **changed})
+        with closing(refused), pytest.raises(AdministrationError, match=message):
+            refused.ping()
 
 
 STUDY_OF_2013 = {

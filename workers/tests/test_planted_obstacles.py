@@ -36,6 +36,7 @@ from workers.tests.planted_obstacles import (
     Case,
     Lab,
     Target,
+    build_properties,
     find_own_address,
     postgresql_role,
     redis_server,
@@ -75,11 +76,6 @@ def site(settings, tmp_path: Path) -> None:
     settings.WORK_DIR, settings.GUARDED_DIR = tmp_path / "work", tmp_path / "guarded"
 
 
-def properties_for(system: System, target: Target) -> dict[str, str]:
-    names = system.binding.endpoint.sign_in
-    return system.check_binding_properties({names.get(field, field): text for field, text in target.fields.items()})
-
-
 def find_digest(system: System) -> str:
     return build(settings.YCSB_DIR, [system.binding.name])[system.binding.name].digest
 
@@ -93,7 +89,7 @@ def run_here(server: Server, number: int, *, writes: bool) -> list[ClientResult]
 
 def check(system: System, target: Target, run_clients: RunClients = run_here, *, generators: int = 1) -> TargetChecks:
     return check_target(
-        system, [target.address], properties_for(system, target), deadline=Deadline(CHECK_SERVER_TIMEOUT_S),
+        system, [target.address], build_properties(system, target.fields), deadline=Deadline(CHECK_SERVER_TIMEOUT_S),
         run_clients=run_clients, record=RECORD, connections=count_connections(generators),
     )  # fmt: skip
 
@@ -109,7 +105,7 @@ def run_killed(server: Server, number: int, *, writes: bool) -> list[ClientResul
 def connected(system: System, target: Target, mode: str = "") -> Iterator[Server]:
     spec = ServerSpec(
         deployment="", system=system, mode=system.modes[mode or next(iter(system.modes))], address=target.address,
-        addresses=(target.address,), binding_properties=properties_for(system, target),
+        addresses=(target.address,), binding_properties=build_properties(system, target.fields),
     )  # fmt: skip
     provisioner = ExternalProvisioner(spec, allowed_networks=settings.EXTERNAL_NETWORKS)
     try:
@@ -208,7 +204,7 @@ def test_table_and_clients_have_times_of_their_own(lab: Lab):
                     Timer(QUESTIONS_S, other.rollback).start()
 
             checks = check_target(
-                system, [target.address], properties_for(system, target), deadline=Deadline(QUESTIONS_S),
+                system, [target.address], build_properties(system, target.fields), deadline=Deadline(QUESTIONS_S),
                 run_clients=run_here, record=RECORD, note_step=release_later,
             )  # fmt: skip
 

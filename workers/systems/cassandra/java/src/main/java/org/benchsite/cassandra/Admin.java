@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
@@ -37,6 +38,9 @@ import com.datastax.oss.driver.api.core.servererrors.ReadTimeoutException;
 import com.datastax.oss.driver.api.core.servererrors.UnauthorizedException;
 import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.Failure;
+import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Tls;
+import site.ycsb.DBException;
 
 /**
  * The administration of a Cassandra cluster.
@@ -132,7 +136,7 @@ public final class Admin extends AdminProgram {
 
     /** The driver keeps the session connected; one that could not be opened is opened with the next call. */
     @Override
-    protected void connect() {
+    protected void connect() throws DBException, IOException {
         if (session != null) {
             return;
         }
@@ -144,9 +148,14 @@ public final class Admin extends AdminProgram {
         }
     }
 
-    private CqlSession open(ConsistencyLevel consistency) {
+    private CqlSession open(ConsistencyLevel consistency) throws DBException, IOException {
+        Properties tls = new Properties();
+        tls.putAll(address.properties);
+        // YCSB's own client has further properties that begin like those of the binding.
+        tls.keySet().removeIf(name -> !name.toString().startsWith("cassandra.tls"));
         return SharedSession
-            .builder(address.hosts, address.port, address.user, address.password, "")
+            .builder(address.hosts, address.port, address.user, address.password, "",
+                new Settings(Tls.properties("cassandra"), tls))
             .withConfigLoader(SharedSession.config(TIMEOUT, "")
                 .withString(DefaultDriverOption.LOAD_BALANCING_POLICY_CLASS, "BasicLoadBalancingPolicy")
                 .withString(DefaultDriverOption.REQUEST_CONSISTENCY, consistency.name())

@@ -2,6 +2,7 @@ package org.benchsite.cassandra;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -19,7 +20,7 @@ public final class BareCassandra implements BareLoop {
     private PreparedStatement select;
 
     @Override
-    public void connect(Properties properties) throws DBException {
+    public void connect(Properties properties) throws DBException, IOException {
         shared = SharedSession.acquire(new Settings(CassandraDB.DECLARED, properties));
         select = shared.session.prepare("SELECT * FROM usertable WHERE y_id = ?");
     }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.Vector;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import com.datastax.oss.driver.api.core.AllNodesFailedException;
 import com.datastax.oss.driver.api.core.ConsistencyLevel;
@@ -31,6 +32,7 @@ import org.benchsite.ycsb.BenchsiteDB;
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Tls;
 import site.ycsb.ByteArrayByteIterator;
 import site.ycsb.ByteIterator;
 import site.ycsb.DBException;
@@ -47,7 +49,7 @@ import site.ycsb.Status;
 public final class CassandraDB extends BenchsiteDB {
     static final String KEY = "y_id";
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,47}");
-    static final List<Property> DECLARED = List.of(
+    static final List<Property> DECLARED = Stream.concat(Tls.properties("cassandra").stream(), Stream.of(
         Property.text("cassandra.hosts", "127.0.0.1"),
         Property.whole("cassandra.port", 9042, 1, 65_535),
         Property.text("cassandra.keyspace", "ycsb"),
@@ -59,7 +61,7 @@ public final class CassandraDB extends BenchsiteDB {
         Property.choice("cassandra.writeconsistencylevel", "ONE", "ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL",
             "LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM"),
         Property.whole("cassandra.connections", 1, 1, 64),
-        Property.whole("cassandra.timeout_ms", 10_000, 1, 3_600_000));
+        Property.whole("cassandra.timeout_ms", 10_000, 1, 3_600_000))).collect(Collectors.toList());
 
     private final Map<String, PreparedStatement> statements = new HashMap<>();
     private final Map<String, String> identifiers = new HashMap<>();

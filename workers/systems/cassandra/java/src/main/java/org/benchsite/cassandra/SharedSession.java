@@ -1,6 +1,8 @@
 package org.benchsite.cassandra;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,8 +14,10 @@ import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
 import com.datastax.oss.driver.api.core.config.DriverConfigLoader;
 import com.datastax.oss.driver.api.core.config.ProgrammaticDriverConfigLoaderBuilder;
 import com.datastax.oss.driver.api.core.metadata.NodeState;
+import com.datastax.oss.driver.api.core.ssl.ProgrammaticSslEngineFactory;
 import org.benchsite.ycsb.Settings;
 import org.benchsite.ycsb.Shared;
+import org.benchsite.ycsb.Tls;
 
 /** The driver's session of this process: opened for the first thread, closed behind the last. */
 final class SharedSession {
@@ -25,7 +29,7 @@ final class SharedSession {
         this.session = session;
     }
 
-    static SharedSession acquire(Settings given) {
+    static SharedSession acquire(Settings given) throws IOException {
         return SHARED.acquire(() -> new SharedSession(open(given)));
     }
 
@@ -39,11 +43,11 @@ final class SharedSession {
             .anyMatch(node -> node.getState() != NodeState.FORCED_DOWN && node.getOpenConnections() > 0);
     }
 
-    private static CqlSession open(Settings given) {
+    private static CqlSession open(Settings given) throws IOException {
         Duration timeout = Duration.ofMillis(given.whole("cassandra.timeout_ms"));
         CqlSessionBuilder builder = builder(
             given.text("cassandra.hosts"), given.whole("cassandra.port"), given.text("cassandra.username"),
-            given.text("cassandra.password"), given.text("cassandra.local_dc"));
+            given.text("cassandra.password"), given.text("cassandra.local_dc"), given);
         return builder
             .withConfigLoader(config(timeout, given.text("cassandra.local_dc"))
                 .withInt(DefaultDriverOption.CONNECTION_POOL_LOCAL_SIZE, given.whole("cassandra.connections"))
@@ -52,8 +56,12 @@ final class SharedSession {
             .build();
     }
 
-    /** Contact points (hosts apart by commas), credentials where there are any, and the data centre where it is named. */
-    static CqlSessionBuilder builder(String hosts, int port, String user, String password, String localDc) {
+    /**
+     * Contact points (hosts apart by commas), credentials where there are any, the data centre where it is named, and the
+     * TLS of the properties.
+     */
+    static CqlSessionBuilder builder(String hosts, int port, String user, String password, String localDc, Settings tls)
+        throws IOException {
         List<InetSocketAddress> contactPoints = new ArrayList<>();
         for (String host : hosts.split(",")) {
             contactPoints.add(new InetSocketAddress(host.trim(), port));
@@ -62,7 +70,20 @@ final class SharedSession {
         if (!user.isEmpty()) {
             builder.withAuthCredentials(user, password);
         }
+        if (Tls.isEnabled(tls, "cassandra")) {
+            builder.withSslEngineFactory(sslEngineFactory(tls));
+        }
         return localDc.isEmpty() ? builder : builder.withLocalDatacenter(localDc);
+    }
+
+    /** Without names of the name service: otherwise a certificate may name whatever it calls an address. */
+    private static ProgrammaticSslEngineFactory sslEngineFactory(Settings tls) throws IOException {
+        try {
+            return new ProgrammaticSslEngineFactory(
+                Tls.context(tls, "cassandra"), null, Tls.checksHost(tls, "cassandra"), false);
+        } catch (GeneralSecurityException e) {
+            throw new IOException(e);
+        }
     }
 
     /** Without the name of a data centre, that of the contact points is the local one. */
