@@ -27,8 +27,9 @@ from reports.trends.queries.histories import history_lines
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Matrix, Phase, Run, Status, Sweep
 from runs.queue import live, team_usage
-from runs.queue.pages.progress import Progress, get_progress
+from runs.queue.pages.progress import Progress, annotate_state, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
+from runs.queue.reruns import is_repeated
 from runs.results.pages.run import estimate_run_progress
 from workers.conductor.queries import queue_lines
 from workers.generator.fleet import add_activity, get_fleet, health, troubled_first
@@ -113,22 +114,17 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
 def latest_result(team: Team) -> dict[str, object] | None:
     """The newest matrix that is finished and has a point that counts: its headline and its two first figures.
 
-    A cancelled one only where no other is finished, one without a point that counts only where no other has any.
+    A cancelled one only where no other is finished, one without a point that counts only where no other has any. Trials
+    are none of them.
     """
-    counted_points = Run.objects.filter(COUNTS, phase=Phase.MEASURE, matrix=OuterRef("pk"))
-    going = Run.objects.filter(matrix=OuterRef("pk"), status__in=Status.unfinished())
-    newest = Matrix.objects.filter(submitted_at__isnull=False).order_by("-submitted_at")
-    counted = list(newest.filter(~Exists(going), Exists(counted_points))[:LATEST])
-    if counted:
-        progress_by_matrix = get_progress(counted)
-        ended = [(matrix, progress_by_matrix[matrix.pk]) for matrix in counted]
-    else:
-        rows = latest_matrices()
-        ended = [(matrix, progress) for matrix, progress in rows if progress.succeeded and not progress.unfinished]
-    if not ended:
+    runs = annotate_state(Run.objects.filter(matrix=OuterRef("pk")))
+    going, cancelled = runs.filter(status__in=Status.unfinished()), runs.filter(state="cancelled")
+    submitted = Matrix.objects.filter(submitted_at__isnull=False, trial_of=None).order_by("-submitted_at")
+    ended = submitted.filter(~Exists(going), Exists(runs.filter(status=Status.SUCCEEDED)))
+    counted = ended.filter(Exists(runs.filter(COUNTS, phase=Phase.MEASURE)))
+    matrix = counted.filter(~Exists(cancelled)).first() or counted.first() or ended.first()
+    if matrix is None:
         return None
-    complete = [(matrix, progress) for matrix, progress in ended if not progress.cancelled]
-    matrix, _ = (complete or ended)[0]
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))
     result = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
     _, _, query = parts["permalink"].partition("?")
@@ -164,7 +160,7 @@ def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
     team = get_team(request)
     since = timezone.now() - RECENT
-    runs = Run.objects.filter(finished_at__gte=since).aggregate(
+    runs = Run.objects.filter(~is_repeated(), finished_at__gte=since).aggregate(
         failed=Count("pk", filter=Q(status=Status.FAILED)),
         rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
     )

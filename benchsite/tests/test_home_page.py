@@ -189,6 +189,18 @@ def test_cancelled_matrix_hides_no_finished_one(client_in, team):
     assert client_in.get(reverse("news")).context["result"]["matrix"] == finished
 
 
+def test_trials_and_many_cancelled_matrices_hide_no_study(client_in, team):
+    study = make_matrix(team=team, submitted_at=timezone.now() - dt.timedelta(days=1))
+    run = make_run(make_sweep(matrix=study))
+    make_run(run.sweep, repeat=2, status="cancelled", rerun_of=run)
+    make_run(make_sweep(matrix=make_matrix(team=team, trial_of=study)))
+    for _ in range(7):  # more than the home page lists
+        sweep = make_sweep(matrix=make_matrix(team=team))
+        make_run(sweep)
+        make_run(sweep, threads=4, status="cancelled")
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == study
+
+
 def test_rejected_matrix_hides_no_counting_one(client_in, team):
     now = timezone.now()
     for day in range(7):  # more than the home page lists
@@ -218,6 +230,14 @@ def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
     make_run(sweep, threads=4, verdict="reject")
     page = get_text(client_in.get(reverse("news")))
     assert "1 failed run<" in page and "1 rejected run<" in page
+    for run in Run.objects.all():
+        make_run(sweep, threads=run.threads, repeat=2, rerun_of=run)
+    assert "No run failed or was rejected." in get_text(client_in.get(reverse("news")))
+
+
+def test_old_failures_and_rejections_are_no_news(client_in, team):
+    make_run(make_sweep(team=team), threads=2, status="failed")
+    make_run(make_sweep(team=team), threads=4, verdict="reject")
     Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
     assert "No run failed or was rejected." in get_text(client_in.get(reverse("news")))
 

@@ -127,10 +127,12 @@ def test_progress_leaves_out_runs_that_were_run_again():
     cancelled = make_run(sweep, threads=4, status="cancelled")
     make_run(sweep, threads=2, repeat=2, rerun_of=failed)
     make_run(sweep, threads=4, repeat=2, status="queued", rerun_of=cancelled)
+    succeeded = make_run(sweep, threads=8)
+    make_run(sweep, threads=8, repeat=2, status="cancelled", rerun_of=succeeded)
 
     progress = build_curve(sweep).progress
 
-    assert (progress.runs, progress.succeeded, progress.failed, progress.cancelled) == (2, 1, 0, 0)
+    assert (progress.runs, progress.succeeded, progress.failed, progress.cancelled) == (3, 2, 0, 0)
 
 
 def test_runs_that_did_not_succeed_make_no_points():

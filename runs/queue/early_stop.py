@@ -17,6 +17,7 @@ from django.utils.text import capfirst
 from runs.models import Matrix, Phase, Run, Status, Sweep, Verdict
 from runs.queue import lifecycle
 from runs.queue.reasons import Reason
+from runs.queue.reruns import find_replaced
 from runs.results.measures.sustained_load import MARGINAL, SUSTAINED
 
 # A run that infrastructure broke may still be completed by late output, or be retried.
@@ -28,8 +29,8 @@ def stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     """Cancel the queued rungs of a sweep that show nothing more, or all of them after two failed rungs in a row."""
     sweep = Sweep.lock(sweep_id)
     runs = list(sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
-    repeated = {run.rerun_of_id for run in runs}
-    ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
+    replaced = find_replaced(runs)
+    ended = [run for run in runs if run.finished_at and run.pk not in replaced and run.status != Status.CANCELLED]
     ended.sort(key=lambda run: (run.finished_at, run.pk))
     queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
     # What a person has asked for since is run.

@@ -49,6 +49,7 @@ from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
 from runs.queue.renaming import correct_names, rename, rename_sweep
+from runs.queue.reruns import CALLED_OFF, is_repeated
 from runs.queue.spec import RunSpec
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
@@ -467,9 +468,9 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool 
     missing = Run.objects.filter(
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,
         source=Run.Source.SCHEDULED,
-    ).filter(reasons)  # fmt: skip
+    ).filter(reasons).exclude(CALLED_OFF)  # fmt: skip
     if rejected:
-        missing = rejected_runs(matrix).filter(reruns__isnull=True)
+        missing = rejected_runs(matrix).exclude(is_repeated())
         missing = missing.exclude(pk__in=select_too_short(missing, matrix.team_id).values("pk"))
     runs = [_run_again(run, user) for run in missing.order_by("position")]
     refuse_more_queued_runs(matrix.team)

@@ -1,6 +1,7 @@
 """The page of a submitted matrix: the grid in every state, progress, failures, loads, exclusions, acts."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
@@ -118,6 +119,22 @@ def test_cell_counts_the_repeats_that_succeeded(sweep):
     assert cell.word == "1 of 3 repeats counts"
 
 
+def test_cancelled_repeat_of_a_success_leaves_the_plan_finished(client_in, sweep):
+    rejected = make_run(sweep, verdict="reject")
+    make_run(sweep, repeat=2, status="cancelled", rerun_of=rejected)
+    page = get_page(sweep.matrix)
+    assert page.progress == replace(page.progress, succeeded=1, replaced=1, cancelled=0)
+    assert page.progress.status == get_progress([sweep.matrix])[sweep.matrix.pk].status == "succeeded"
+    assert (page.missing, page.rejected) == (0, 1)
+    assert page.rows[0].cells[0].word == "0 of 1 repeats count, 1 rejected"
+
+    client_in.post(url(sweep.matrix, "resume/"))
+    assert sweep.runs.count() == 2
+    client_in.post(url(sweep.matrix, "resume/"), {"rejected": "1"})
+    assert sweep.runs.filter(rerun_of=rejected, status="queued").exists()
+    assert get_page(sweep.matrix).rejected == 0
+
+
 def test_the_rung_of_a_target_ladder_is_its_target(team):
     matrix = make_matrix(team=team, ladder="target")
     sweep = make_sweep(team=team, matrix=matrix)
@@ -212,7 +229,8 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     assert "Resume (3 measured runs left)" in get_text(client_in.get(url(matrix)))
     page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
     assert "Queued: 3 measured runs, and the load phases" in page
-    assert "1 of 4 runs succeeded" in page and "3 that failed or were cancelled, and queued again, left out" in page
+    assert "1 of 4 runs succeeded" in page
+    assert "3 that failed or were cancelled, with another run instead, left out" in page
     assert matrix.runs.count() == 7
     assert get_progress([matrix])[matrix.pk].counts["total"] == 4
     assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))

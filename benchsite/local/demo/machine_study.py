@@ -21,6 +21,7 @@ from runs.catalog import load_catalog
 from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, Problem, preview, stored_plan
 from runs.plans.plan_spec import PlanSearch
+from runs.queue.reruns import CALLED_OFF
 from runs.ycsb.properties import CORE_WORKLOADS
 from workers.generator.executables import ExecutableNotFound
 from workers.provision.process_provisioner import server_program
@@ -132,7 +133,7 @@ def unfinished_study(team: Team) -> Matrix | None:
 def missing_runs(matrices: Sequence[Matrix]) -> int:
     """How many runs ended without a result and were not run again since."""
     ended = Run.objects.filter(matrix__in=matrices, status__in=[Status.FAILED, Status.CANCELLED])
-    return ended.filter(reruns__isnull=True).count()
+    return ended.filter(reruns__isnull=True).exclude(CALLED_OFF).count()
 
 
 def find_report(matrix: Matrix) -> Report | None:

@@ -41,6 +41,7 @@ from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts, describe_groups
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
+from runs.queue.reruns import find_replaced_rows
 from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec, max_warmup_s
 from runs.ycsb.numbers import add_known_parts
 
@@ -313,8 +314,8 @@ def _curve(
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
 
     mode = spec["mode"] if spec else None
-    repeated = {run["rerun_of_id"] for run in runs if run["rerun_of_id"]}
-    left = Counter(run["status"] for run in runs if run["id"] not in repeated or run["status"] == Status.SUCCEEDED)
+    replaced = find_replaced_rows([(run["id"], run["status"], run["rerun_of_id"]) for run in runs])
+    left = Counter(run["status"] for run in runs if run["id"] not in replaced or run["status"] == Status.SUCCEEDED)
     common = {name: {run[name] for run in runs} for name in ("session", "commit", "branch")}
     durability = {}
     if mode:

@@ -16,6 +16,7 @@ from runs.queue.lifecycle import rejected_runs
 from runs.queue.pages.progress import Progress, timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
+from runs.queue.reruns import find_replaced, is_repeated
 from runs.results.pages.drift import Drift, compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
@@ -68,7 +69,7 @@ class GridCell:
         """The badge's word, or for several repeats how many count of those that no later run replaced."""
         if len(self.runs) == 1:
             return get_mark(self.runs[0]).word
-        replaced = {run.rerun_of_id for run in self.runs}
+        replaced = find_replaced(self.runs)
         expected = sum(
             run.status == Status.SUCCEEDED or (run.pk not in replaced and run.reason not in Reason.skipped())
             for run in self.runs
@@ -168,17 +169,17 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     )
     timed = [run for run in runs if run.phase == Phase.MEASURE]
     measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
-    again = {run.rerun_of_id for run in runs}
+    replaced = find_replaced(runs)
     excluded = excluded_cells(matrix)
-    skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
+    skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in replaced]
     rungs = tuple(sorted({run.load for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs))
-    rejected = {run.pk for run in measured if _is_rejected(run)} - again
+    rejected = {run.pk for run in measured if _is_rejected(run)} - replaced
     rejections: Sequence[Any] = ()
     too_short = None
     if rejected:
-        rejections = count_rejections(rejected_runs(matrix).filter(reruns__isnull=True))
+        rejections = count_rejections(rejected_runs(matrix).exclude(is_repeated()))
         too_short = _find_too_short(matrix, runs, rejected)
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = chain.from_iterable(row.cells for row in rows)
@@ -190,13 +191,13 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         workloads=list(dict.fromkeys(row.workload for row in rows if row.workload)),
         repeats=max((len(cell.runs) for cell in cells if cell), default=1),
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
-        failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
+        failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in replaced),
         retries=_retries(runs),
         silent=tuple(sorted(set(chain.from_iterable(silent.values())))),
         missing=sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()
-            and run.pk not in again
+            and run.pk not in replaced
             for run in timed
         ),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),

@@ -10,6 +10,7 @@ from django.utils.text import capfirst
 from runs.models import Finding, Matrix, Phase, Run, Status, Verdict
 from runs.queue.next_runs import OVERLOAD
 from runs.queue.remedies import remedy
+from runs.queue.reruns import find_replaced
 from runs.results.pages.run_list import HEAVY
 
 
@@ -49,7 +50,7 @@ def get_newest_trial(matrix: Matrix) -> dict[str, Any] | None:
 
 def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, list[Finding]]) -> dict[str, Any]:
     """`state` is passed, failed, cancelled or waits; `run` is the one that says so."""
-    replaced = {run.rerun_of_id for run in runs}
+    replaced = find_replaced(runs)
     states = {run: _state(run, findings) for run in runs if run.pk not in replaced}
     state = next(state for state in ("failed", "cancelled", "waits", "passed") if state in states.values())
     run = next(run for run in states if states[run] == state)

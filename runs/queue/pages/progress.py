@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Value, When
+from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from runs.models import Matrix, Run
 from runs.models.run import CANCELLING, Status
 from runs.queue.pages.queue import QueueRow
 from runs.queue.reasons import Reason
+from runs.queue.reruns import CALLED_OFF, find_replaced, is_repeated
 
 PARTS = ("succeeded", "failed", "cancelled", "running", CANCELLING, "queued")
 COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued", "skipped")
@@ -35,7 +36,7 @@ class Progress:
     cancelling: int = 0
     queued: int = 0
     skipped: int = 0  # beyond the ceiling; not counted otherwise
-    replaced: int = 0  # failed or cancelled, and run again since; not counted otherwise
+    replaced: int = 0  # failed or cancelled, and another run is there instead; not counted otherwise
     excluded: int = 0  # cells that the plan leaves out; no runs
     elapsed_s: float | None = None  # of the wall clock
     ends_at: datetime | None = None  # predicted; None when nothing is left, or nothing is known
@@ -90,22 +91,26 @@ class Progress:
 def get_progress(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     """By matrix, without times, in one query. Only for those of a page: all together may have a million runs."""
     rows = list(matrices)
-    cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))
-    skipped = When(reason=Reason.BEYOND_CEILING, then=Value(SKIPPED))
-    replaced = When(Exists(Run.objects.filter(rerun_of=OuterRef("pk"))), status__in=REPLACEABLE, then=Value(REPLACED))
-    running = When(status=Status.DISPATCHED, then=Value("running"))
-    state = Case(skipped, replaced, cancelling, running, default=F("status"))
-    runs = Run.objects.filter(matrix__in=[row.pk for row in rows]).order_by().annotate(state=state)
+    runs = annotate_state(Run.objects.filter(matrix__in=[row.pk for row in rows]).order_by())
     counts: dict[UUID, dict[str, Any]] = {row.pk: {} for row in rows}
     for matrix_id, name, number in runs.values_list("matrix_id", "state").annotate(number=Count("pk")):
         counts[matrix_id][name] = number
     return {row.pk: Progress(submitted=row.submitted_at is not None, **counts[row.pk]) for row in rows}
 
 
-def _state(run: Run, repeated: Collection[UUID | None]) -> str:
+def annotate_state(runs: QuerySet[Run]) -> QuerySet[Any]:
+    """Each run with `state`, the name of the field of `Progress` that counts it."""
+    cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))
+    skipped = When(reason=Reason.BEYOND_CEILING, then=Value(SKIPPED))
+    replaced = When(CALLED_OFF | Q(is_repeated(), status__in=REPLACEABLE), then=Value(REPLACED))
+    running = When(status=Status.DISPATCHED, then=Value("running"))
+    return runs.annotate(state=Case(skipped, replaced, cancelling, running, default=F("status")))
+
+
+def _state(run: Run, replaced: Collection[UUID]) -> str:
     if run.reason == Reason.BEYOND_CEILING:
         return SKIPPED
-    if run.status in REPLACEABLE and run.pk in repeated:
+    if run.status in REPLACEABLE and run.pk in replaced:
         return REPLACED
     if run.display_status == Status.DISPATCHED:
         return "running"
@@ -114,8 +119,8 @@ def _state(run: Run, repeated: Collection[UUID | None]) -> str:
 
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
     """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue."""
-    again = {run.rerun_of_id for run in runs}
-    counts: dict[str, Any] = Counter(_state(run, again) for run in runs)
+    replaced = find_replaced(runs)
+    counts: dict[str, Any] = Counter(_state(run, replaced) for run in runs)
     keys = {run.pk for run in runs}
     ends = [row.ends_at for row in queue if row.run.pk in keys]
     started_at = min((run.started_at for run in runs if run.started_at), default=None)
