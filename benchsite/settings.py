@@ -105,6 +105,8 @@ STORAGES = {
 MAX_UPLOAD_FILES = 100
 # Django's own limit, with a manifest and one too many: the page then says what to do.
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 2
+# Of the form of an import whose runs are each of a test of its own.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 # Of an upload by a program, up to so many bytes, as they come, are judged in the request.
 UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=1024, most=16 * 1024**2)
 MAX_UPLOAD_BYTES = env_int("MAX_BENCHSITE_UPLOAD_BYTES", 1024**3, least=1024, most=64 * 1024**3)

@@ -29,7 +29,6 @@ from runs.tests.importing import (
 from runs.tests.pages import count_queries, get_text
 from runs.tests.world import UGLY, browser
 from runs.uploads import file_pipeline, recognition, upload_lifecycle
-from runs.uploads.forms import MAX_TESTS
 from runs.uploads.recognition import MAX_RUNS
 
 __all__ = ["import_folder"]
@@ -266,7 +265,7 @@ def test_it_says_that_impossible_numbers_cannot_be_saved(client_in):
 
 
 def test_it_saves_no_more_runs_together_than_a_form_can_hold(client_in, monkeypatch):
-    assert MAX_RUNS * 5 + MAX_TESTS * 7 + 40 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    assert MAX_RUNS * (5 + 7) + 40 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     monkeypatch.setattr(file_pipeline, "MAX_RUNS", 3)
     upload = bring(client_in, sent("many.txt", b"".join(summary(reads=1000 + n) for n in range(10))))
     assert (len(upload.recognised["runs"]), upload.recognised["more_runs"]) == (3, 7)

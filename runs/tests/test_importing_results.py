@@ -278,21 +278,27 @@ def test_saves_all_tests_at_once(client_in):
     assert "4 runs" in page and all(sweep.name in page for sweep in Sweep.objects.all())
 
 
-def test_tests_of_which_the_same_is_stated_are_one_curve(client_in):
-    """Loose files without a command line have nothing in common: a person says that they are of one test."""
+def post_loose_files(client, stated):
+    """Loose files without a command line, two of each mix: nothing says that any two of them are of one test."""
     mixes = [(50_000, 50_000), (50_001, 50_000), (95_000, 5_000), (95_001, 5_000)]
     bare = [summary(reads=reads, updates=updates).partition(b"\n")[2] for reads, updates in mixes]
-    upload = bring(client_in, *(sent(f"{number}.txt", text) for number, text in enumerate(bare)))
-    client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
-    filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
-    threads = {f"run-{number}-threads": str(2**number) for number in range(4)}
-
-    ticked = {f"run-{number}-keep": "on" for number in range(4)}
-    stated = {"mode": "redis:always", "database": "Redis"}
-    response = client_in.post(f"/import/{upload.pk}/", filled | threads | ticked | stated)
-
+    upload = bring(client, *(sent(f"{number}.txt", text) for number, text in enumerate(bare)))
+    client.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
+    filled = get_initial(client.get(f"/import/{upload.pk}/").context["form"])
+    threads = {f"run-{number}-threads": "8" for number in range(4)}
+    response = client.post(f"/import/{upload.pk}/", filled | threads | {"mode": "redis:always"} | stated)
     assert response.status_code == 302, read_refusal(response)
-    assert sorted(sweep.runs.count() for sweep in Sweep.objects.all()) == [2, 2]
+    return sorted(sweep.runs.count() for sweep in Sweep.objects.all())
+
+
+def test_tests_stay_apart_whatever_is_stated_of_all(client_in):
+    assert post_loose_files(client_in, {"database": "Redis"}) == [1, 1, 1, 1]
+    assert set(Run.objects.values_list("repeat", flat=True)) == {1}
+
+
+def test_tests_that_a_person_names_alike_are_one_curve(client_in):
+    """The files of other mixes stay apart even so."""
+    assert post_loose_files(client_in, {f"test-{number}-database": "Redis" for number in range(4)}) == [2, 2]
 
 
 def test_saves_no_test_where_one_is_wrong(client_in):

@@ -24,7 +24,6 @@ from runs.uploads.messages import (
     OTHER_SYSTEM_OF_RUN,
     OTHER_WORKLOAD,
     RUNS_OF_OTHER_TESTS,
-    TOO_MANY_TESTS,
     UNSTATED_THREADS,
     WRITE_SYSTEM,
 )
@@ -43,7 +42,6 @@ from runs.ycsb.properties import (
 )
 
 MAX_SWEEPS = 200
-MAX_TESTS = 20  # of one import: a form has only so many fields
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
@@ -97,13 +95,11 @@ class FoundRunForm(DescribedForm):
     repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
 
     def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int, test: int) -> None:
-        # `test` counts from 0. Those beyond `MAX_TESTS` follow in another import.
-        self.run, self.number, self.test = run, number, test
-        self.is_beyond = test >= MAX_TESTS
+        self.run, self.number, self.test = run, number, test  # `test` counts from 0
         prefix, hints = f"run-{number}", run["hints"]
         is_selected = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": is_selected and not self.is_beyond and not run.get("is_doubtful"),
+            "keep": is_selected and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
@@ -159,6 +155,11 @@ class StatedTestForm(DescribedForm):
         self.offer("mode", mode_choices(no_mode))
         self.offer("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in workloads)])
 
+    @property
+    def own_name(self) -> str:
+        """The name that a person gives to this very test; empty where it is that of all tests, or as proposed."""
+        return ""
+
     def make_optional(self) -> None:
         for name in ("mode", "database"):
             self.fields[name].required = False
@@ -183,6 +184,12 @@ class OwnTestForm(StatedTestForm):
         self.offer_choices(workloads, "as for all tests")
         for name, field in self.fields.items():
             field.widget.attrs["aria-label"] = f"{field.label or name.capitalize()}, test {number + 1}"
+
+    @property
+    def own_name(self) -> str:
+        if "database" in self.changed_data:
+            return str(self.cleaned_data.get("database", ""))
+        return ""
 
     @property
     def has_workload(self) -> bool:
@@ -276,7 +283,7 @@ class ImportForm(StatedTestForm):
                 initial=_initial_of_test(self.sets, test),
                 workloads=self.workloads,
             )
-            for number, test in enumerate(tests[:MAX_TESTS])
+            for number, test in enumerate(tests)
         ]
 
     def is_valid(self) -> bool:
@@ -295,8 +302,6 @@ class ImportForm(StatedTestForm):
         self.stated_tests = [(test, test.merge(cleaned)) for test in self.selected_tests if test.is_valid()]
         if not self.tests:
             self.stated_tests = [(self, cleaned)]
-        elif any(row.is_beyond for row in self.selected):
-            raise ValidationError(TOO_MANY_TESTS.format(limit=MAX_TESTS))
         for form, data in self.stated_tests:
             _clean_test(form, data)
         if not self._has_faults():
@@ -359,20 +364,21 @@ class ImportForm(StatedTestForm):
         return StatedWorkload(id=str(chosen.pk), name=chosen.name, short_name=chosen.short_name, properties=properties)
 
     def metadata(self) -> list[RunMetadata]:
-        """One for each curve with a selected run: tests of which the same is stated, and which nothing in their files
-        tells apart, are one. Raises pydantic's ValidationError.
+        """One for each curve with a selected run: tests are one where a person gives each of them the same name of its
+        own, the same is stated of them, and nothing in their files contradicts it. Raises pydantic's ValidationError.
         """
-        curves: list[tuple[int, RunMetadata]] = []
+        curves: list[tuple[str, int, RunMetadata]] = []
         for form, data in self.stated_tests:
-            position, stated = form.selected[0].number, self._describe_test(data, form.selected)
-            for other, curve in curves:
+            name, position = form.own_name, form.selected[0].number
+            stated = self._describe_test(data, form.selected)
+            for other_name, other, curve in curves:
                 is_same = curve.model_copy(update={"runs": stated.runs}) == stated
-                if is_same and not self.sets.differ(position, other):
+                if name and name == other_name and is_same and not self.sets.differ(position, other):
                     curve.runs.extend(stated.runs)
                     break
             else:
-                curves.append((position, stated))
-        return [curve for _, curve in curves]
+                curves.append((name, position, stated))
+        return [curve for _, _, curve in curves]
 
     def _describe_test(self, data: Mapping[str, Any], rows: Sequence[FoundRunForm]) -> RunMetadata:
         system, _, mode = data["mode"].partition(":")

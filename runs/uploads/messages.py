@@ -7,9 +7,6 @@ OTHER_WORKLOAD = "Its operations are {done}, and the workload has {stated}."
 OTHER_DEFAULT_WORKLOAD = "Its operations are {done}, and not {stated}, YCSB's default where no proportion is stated."
 OTHER_SYSTEM_OF_RUN = "Its command line names {system}, and {stated} is stated for it."
 RUNS_OF_OTHER_TESTS = "{runs} not as stated: see the rows. Nothing was saved. Correct their test, or clear their boxes."
-TOO_MANY_TESTS = (
-    "One import takes at most {limit} tests: clear the boxes of the others, which follow in another import."
-)
 CHOOSE_MODE = "Choose the system and its mode; both may be unknown."
 NAME_WORKLOAD = "Name the workload, or choose one of your team's."
 WRITE_SYSTEM = "Write which system it was."
