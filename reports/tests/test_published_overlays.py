@@ -4,10 +4,12 @@ import math
 
 from reports.compare.curves import Setup
 from reports.compare.figure_registry import build_figure
+from reports.compare.figures.ceilings import published_bars
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.overlay import NAMED, choose_overlays, list_rates, list_throughputs, published_missing
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
+from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.charts import ceilings_picture, picture_link
 from reports.compare.selection import Selection
 from reports.tests.curves import curve, point
@@ -72,6 +74,12 @@ def test_a_disputed_number_is_disputed_in_the_overlay_too():
     assert "107.89 %" in published["Couchbase, 8 nodes, 95/5"].disputed
     assert not published["MongoDB, 8 nodes, 95/5"].disputed
     assert all(overlay.latency_us is None for overlay in published.values())
+
+
+def test_published_bars_stand_by_their_value():
+    bars = published_bars(list_throughputs(choose_overlays(["thumbtack-2014"])), LIGHT)
+    values = [bar.value for bar in bars]
+    assert len(set(values)) > 2 and values == sorted(values, reverse=True)
 
 
 def test_the_figure_grows_with_the_published_bars():

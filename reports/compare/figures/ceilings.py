@@ -398,7 +398,9 @@ def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
 
 
 def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
-    """Hollow and grey, behind what was measured."""
+    """Hollow and grey, behind what was measured; the highest first."""
+    drawn = [result for result in published if is_drawn(result.throughput_ops_s)]
+    drawn.sort(key=lambda result: result.throughput_ops_s or 0.0, reverse=True)
     grey = Look(colour=theme.grey, dash="dot", symbol="circle", pattern="", label=NAMED, faded=True)
     return [
         Bar(
@@ -410,6 +412,5 @@ def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
             hover=published_hover(result),
             hollow=True,
         )
-        for result in published
-        if is_drawn(result.throughput_ops_s)
+        for result in drawn
     ]
