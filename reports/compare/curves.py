@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Literal
 
 from benchsite.core.formatting import exact
-from reports.compare.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judged_rung, within_ceiling
+from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.compare.analysis.knee import Knee, power_knee, without_response
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.points import Spread, compute_geomean, first_values
@@ -153,7 +153,7 @@ class Point:
         return replace(
             self,
             throughput_ops_s=first_values(self.throughput_ops_s, n),
-            repeats=self._passes[:n],
+            repeats=self.passes[:n],
             run_ids=self.run_ids[:n],
             operations=tuple(operation.first_repeats(n) for operation in self.operations),
         )
@@ -206,12 +206,12 @@ class Point:
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
             repeats_ops_s=repeats_ops_s,
-            repeats=self._passes,
+            repeats=self.passes,
             client_limited=self.client_limited,
         )
 
     @property
-    def _passes(self) -> tuple[int, ...]:
+    def passes(self) -> tuple[int, ...]:
         """Which pass over the ladder each repeat belongs to: its number, or its place where numbers do not tell."""
         n = len(self.throughput_ops_s.values)
         if len(set(self.repeats)) == len(self.repeats) == n:
@@ -379,8 +379,8 @@ class Curve:
 
     @property
     def counted_by_threads(self) -> dict[int, Point]:
-        """The counted points without a target."""
-        return {point.threads: point for point in self.counted if not point.target_ops_s}
+        """The counted points without a target, and without copies of blocks."""
+        return {point.threads: self._drop_copies(point) for point in self.counted if not point.target_ops_s}
 
     @property
     def is_stand_in(self) -> bool:
@@ -412,11 +412,26 @@ class Curve:
 
     @cached_property
     def counted_rungs(self) -> list[Rung]:
-        """The points that count, each with the latency of the curve's one kind."""
-        rungs = [point.as_rung() for point in self.counted]
+        """The points that count, each with the latency of the curve's one kind, and without copies of blocks."""
+        rungs = [self._drop_copies(point).as_rung() for point in self.counted]
         if self.latency_kind == "response":
             return rungs
         return without_response(rungs)
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether each repeat of its plan is a block. A target says nothing of how much blocks vary."""
+        return self.ladder == "threads" and self.order in INTERLEAVED and self.last_repeat >= MIN_REPEATS
+
+    def _drop_copies(self, point: Point) -> Point:
+        """The point of the plan's repeats; unchanged where none of them counts, or repeats are no blocks.
+
+        A copy is in no block, so it must not decide either which rungs are near the top, and so which blocks are whole.
+        """
+        planned = sum(number <= self.last_repeat for number in point.passes)
+        if not planned or not self.has_blocks:
+            return point
+        return point.first_repeats(planned)
 
     @property
     def _rejected_targets(self) -> list[Rung]:
@@ -477,7 +492,7 @@ class Curve:
     def ceiling_rung(self) -> Point | None:
         """The counted point that reached the highest throughput of those that the ceiling is made of."""
         highest = self.ceiling and (self.ceiling.threads, self.ceiling.highest_ops_s)
-        rungs = ((point, point.as_rung()) for point in self.counted)
+        rungs = zip(self.counted, self.counted_rungs, strict=True)
         return next((point for point, rung in rungs if (rung.threads, rung.throughput_ops_s) == highest), None)
 
     @property
@@ -524,10 +539,10 @@ class Curve:
     def interleaved_with(self, other: "Curve") -> bool:
         """Whether one plan interleaves the repeats of both: each repeat is then a block, with one run of each rung.
 
-        Plans stay within a data set, and a target that both sides sustain shows nothing of how much they vary.
+        Plans stay within a data set.
         """
         same = (self.ladder, self.setup.dataset_fingerprint) == (other.ladder, other.setup.dataset_fingerprint)
-        return self.same_plan(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
+        return self.same_plan(other) and same and self.has_blocks
 
     def has_other_repeats_than(self, other: "Curve") -> bool:
         """Whether a repeat of one ceiling is missing at the other: their ratio, of common repeats, is no quotient."""

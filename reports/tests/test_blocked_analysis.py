@@ -4,6 +4,7 @@ import math
 import uuid
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -26,8 +27,6 @@ NOISE = ((1.0, 0.99, 1.01), (1.012, 1.0, 0.995), (0.99, 1.004, 1.0), (1.0, 1.006
 
 
 def side(factor, order="interleaved", *, noise=NOISE, matrix=MATRIX, **changes):
-    import numpy as np
-
     shape = (1000.0, 2000.0, 2500.0, 2300.0)
     points = [
         made_point(2**i, np.asarray([factor * ops_s * a * b for a, b in zip(SHARED, noise[i], strict=True)]))
@@ -107,6 +106,71 @@ def drop_repeat(point, number):
     values = [value for repeat, value in by_repeat.items() if repeat != number]
     repeats = tuple(repeat for repeat in point.repeats if repeat != number)
     return replace(point, throughput_ops_s=spread(values), repeats=repeats)
+
+
+# In ops/s by threads, of a plan of four repeats. The first run of 128 threads was rejected.
+DEMO = {
+    "off": {
+        1: (2870, 3690, 4310, 4130),
+        4: (10100, 4250, 11800, 13000),
+        16: (8600, 7590, 10400, 9720),
+        128: (2400, 7210, 5520),
+    },
+    "on": {
+        1: (1750, 1430, 2110, 2360),
+        4: (4480, 2930, 4420, 5960),
+        16: (3830, 5200, 8390, 7530),
+        128: (2790, 2480, 4430, 3390),
+    },
+}
+
+
+def measured_side(mode, copies=()):
+    """A side of the demo plan; `copies` of its run of 128 threads were queued after the plan."""
+    points = []
+    for threads, values in DEMO[mode].items():
+        late = copies if threads == 128 else ()
+        numbers = (*range(5 - len(values), 5), *range(5, 5 + len(late)))
+        point = made_point(threads, np.asarray([*values, *late], float))
+        points.append(replace(point, repeats=numbers))
+    return replace(made_curve(points, uuid.UUID(int=len(mode))), matrix_id=MATRIX, order="interleaved", repeats=4)
+
+
+@pytest.mark.parametrize("copies", [(2870,), (2870, 2890), (30000,)])
+def test_late_copies_of_a_rejected_run_decide_nothing(copies):
+    """They moved the rung below half of the highest, and so made a block whole again that had lost a repeat there."""
+    before, after = measured_side("off"), measured_side("off", copies)
+
+    ratios = [throughput_ratio(measured_side("on"), side, None) for side in (before, after)]
+
+    assert ratios[0].comparison.outcome is Outcome.INCONCLUSIVE and ratios[0].comparison.n_b == 3
+    assert ratios[0] == ratios[1]
+    assert after.ceiling == before.ceiling and after.ceiling_rung.threads == before.ceiling_rung.threads
+    assert after.points[-1].throughput_ops_s.n == 3 + len(copies), "the point has them"
+
+
+def test_late_copies_decide_nothing_at_a_common_load():
+    """Ladders that still grow at their last rung are compared there."""
+    growing = [replace(measured_side(mode), points=measured_side(mode).points[:2]) for mode in ("on", "off")]
+    late = [replace(side, points=tuple(add_copy(point) for point in side.points)) for side in growing]
+
+    assert throughput_ratio(*growing, None).at == "4 threads"
+    assert throughput_ratio(*late, None) == throughput_ratio(*growing, None)
+
+
+def add_copy(point):
+    """The point with a fifth run, queued after the plan."""
+    values = point.throughput_ops_s.values
+    return replace(point, repeats=(1, 2, 3, 4, 5), throughput_ops_s=spread([*values, 2 * max(values)]))
+
+
+def test_copies_alone_make_a_rung():
+    """Of a rung whose planned runs were all rejected, copies show how the ladder goes on."""
+    side = measured_side("off", (2870, 2890))
+    (*others, last) = side.points
+    copies = replace(last, repeats=(5, 6), throughput_ops_s=spread([2870, 2890]))
+    retrograde = replace(side, points=(*others, copies))
+    assert retrograde.ceiling.is_bracketed and retrograde.ceiling.repeats == (1, 2, 3, 4)
 
 
 def test_the_number_of_lacking_runs_is_one_of_blocks():

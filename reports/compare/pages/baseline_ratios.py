@@ -419,7 +419,7 @@ def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[in
 
     Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.
     """
-    if not a.interleaved_with(b) or a.last_repeat < MIN_REPEATS:
+    if not a.interleaved_with(b):
         return None
     own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.last_repeat} for side in (own, other))
     if min(len(own), len(other)) < MIN_REPEATS:
