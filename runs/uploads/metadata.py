@@ -28,13 +28,14 @@ from runs.queue.spec import (
 from runs.uploads.messages import CURVE_OF_PURPOSE, CURVE_OF_SYSTEM, CURVE_OF_WORKLOAD, NO_PART_OF_NAME, NO_PURPOSE
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.merged import Phase
-from runs.ycsb.properties import MAX_INT, check_stated_workload, dataset
+from runs.ycsb.properties import MAX_INT, PROPORTIONS, check_stated_workload, dataset, read_shares
 from runs.ycsb.property_schema import nearest
 
 GIB: Final = 1024**3
 MAX_REPEAT: Final = 1_000
 PURPOSES: Final = tuple(PROFILES)
 _MAX_SHORT_NAME: Final = 12
+_INITIALS: Final = {operation: "".join(word[0] for word in operation.split("-")) for operation in PROPORTIONS.values()}
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 # Signs that turn the direction of what stands beside them.
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -186,8 +187,26 @@ def read_tests(stated: Mapping[str, Any]) -> list[RunMetadata]:
 
 def describe_workload(name: str, properties: dict[str, str]) -> StatedWorkload:
     """A workload that is none of the team's."""
-    short_name = _UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:_MAX_SHORT_NAME]
-    return StatedWorkload(name=name, short_name=short_name, properties=properties)
+    words = _UNNAMED.sub(" ", name.removeprefix("YCSB ")).split()
+    if len("-".join(words)) > _MAX_SHORT_NAME:
+        words = _abbreviate_mix(properties) or words
+    return StatedWorkload(name=name, short_name=_join_words(words), properties=properties)
+
+
+def _abbreviate_mix(properties: Mapping[str, str]) -> list[str]:
+    """The operations by their initials, with whole percents: R49 and U51, or RMW50."""
+    shares = read_shares(properties)
+    return [f"{_INITIALS[operation]}{100 * share:.0f}" for operation, share in shares.items()]
+
+
+def _join_words(words: Sequence[str]) -> str:
+    """As many whole words as a short name takes; a first word that is too long by itself is cut."""
+    joined = words[0][:_MAX_SHORT_NAME] if words else ""
+    for word in words[1:]:
+        if len(joined) + 1 + len(word) > _MAX_SHORT_NAME:
+            break
+        joined = f"{joined}-{word}"
+    return joined
 
 
 def make_spec(
