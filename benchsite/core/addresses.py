@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from benchsite.core.messages import (
     MAY_BE_ALLOWED,
+    NAME_SERVERS_FAILED,
     NEVER_ALLOWED,
     NO_ADDRESS,
     NO_SINGLE_MACHINE,
@@ -25,6 +26,7 @@ from benchsite.core.messages import (
     PLAIN_HTTP,
     SERVER_OF_SITE,
     THIS_MACHINE,
+    UNKNOWN_NAME,
 )
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
@@ -67,6 +69,10 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 class AddressRefused(ValueError):
     """The address must not be connected to. The message says why, and who can change that."""
+
+
+class NotAllowedYet(AddressRefused):
+    """An operator can allow a network that has the address."""
 
 
 class LookupTimedOut(AddressRefused):
@@ -180,10 +186,10 @@ def refuse_address(
             example = f"{address}/{address.max_prefixlen}"
             if address.is_loopback:
                 example = "127.0.0.0/8" if address.version == 4 else "::1/128"
-            raise AddressRefused(MAY_BE_ALLOWED.format(server=server, reason=reason, example=example))
+            raise NotAllowedYet(MAY_BE_ALLOWED.format(server=server, reason=reason, example=example))
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
-            raise AddressRefused(OUTSIDE_NETWORKS.format(server=server, networks=allowed))
+            raise NotAllowedYet(OUTSIDE_NETWORKS.format(server=server, networks=allowed))
     return str(addresses[0])
 
 
@@ -240,7 +246,9 @@ def _look_up(host: str, port: int) -> list[Any] | Exception:
 
 def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress]:
     if isinstance(answers, Exception):
-        raise AddressRefused(f"{host[:200]!r} cannot be resolved: {answers}.") from None
+        is_unanswered = isinstance(answers, OSError) and answers.errno == socket.EAI_AGAIN
+        message = NAME_SERVERS_FAILED if is_unanswered else UNKNOWN_NAME
+        raise AddressRefused(message.format(host=host[:200])) from None
     # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
     addresses: dict[IPAddress, None] = {}
     for _, _, _, _, (text, *_) in answers:

@@ -14,6 +14,8 @@ MAY_BE_ALLOWED = "{server} is {reason}: an operator of this site can allow {exam
 OUTSIDE_NETWORKS = (
     "{server} lies outside the networks ({networks}) that operators of this site allow your team on the page Networks."
 )
+UNKNOWN_NAME = "“{host}” is no address, and no name that a name server knows: check how it is spelt."
+NAME_SERVERS_FAILED = "No name server tells the address of “{host}” at the moment: try again, or write its IP address."
 NO_SINGLE_MACHINE = "no address of a single machine"
 THIS_MACHINE = "an address of this machine"
 

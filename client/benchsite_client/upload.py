@@ -67,8 +67,13 @@ class Refused(Exception):
         # The longest first: a pointer may begin another one.
         for pointer in sorted((str(error.get("pointer", "")) for error in errors), key=len, reverse=True):
             reason = reason.replace(pointer, name_option(pointer)) if pointer else reason
-        faults = [f"{name_option(str(error.get('pointer', '')))}: {error.get('detail', '')}" for error in errors]
+        faults = [
+            f"{error.get('file') or name_option(str(error.get('pointer', '')))}: {error.get('detail', '')}"
+            for error in errors
+        ]
         faults = [fault for fault in faults if fault.rstrip(".") not in reason]
+        if len(errors) == 1 and str(errors[0].get("detail", "")) in reason:
+            faults = []
         super().__init__(
             f"{reason} (HTTP {status}, {self.slug or 'no problem document'})"
             + "".join(f"\n  {fault}" for fault in faults[:10])

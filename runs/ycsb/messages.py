@@ -101,6 +101,8 @@ TPC_C = "This is the output of a TPC-C benchmark (go-tpc), not of YCSB: it is no
 CLIENT_PROPERTIES = "These are properties for a client, and not what it printed."
 NO_YCSB_OUTPUT = "This is not an output of YCSB or of its relatives: nothing of one is in {lines}."
 NO_RESULT_PRINTED = "The client printed no result: it was killed, or ended before it could write one."
+CLOSEST = "What comes closest:"
+PRINTED_INSTEAD = "What it printed instead:"
 
 # --- readers/versions.py ---
 

@@ -17,7 +17,7 @@ from statistics import median
 from time import perf_counter
 from typing import Literal, Protocol
 
-from benchsite.core.addresses import AddressRefused
+from benchsite.core.addresses import NotAllowedYet
 from runs.catalog import System
 from runs.timeouts import CHECK_CLIENT_TIMEOUT_S, CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
 from workers.probe.check_orders import CLIENTS_TIMEOUT_S, FIELDS, ClientResult, build_key
@@ -63,7 +63,7 @@ class TargetCheck:
     detail: str = ""
     fields: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()  # whose clients were checked
-    is_refused: bool = False  # by the site, as operators do not allow the address
+    may_be_allowed: bool = False  # an operator can allow the network of the address
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,9 @@ def check_target(
     try:
         provisioner.connect()
     except (ProvisionError, OSError) as error:
-        is_refused = isinstance(error.__cause__, AddressRefused)
-        return TargetChecks((TargetCheck("connection", "reject", str(error), ("address",), is_refused=is_refused),))
+        may_be_allowed = isinstance(error.__cause__, NotAllowedYet)
+        check = TargetCheck("connection", "reject", str(error), ("address",), may_be_allowed=may_be_allowed)
+        return TargetChecks((check,))
     connection = TargetCheck("connection", "pass", ", ".join(addresses))
     note_step(1)
     try:

@@ -155,4 +155,4 @@ def _connect(host: str, port: int, timeout_s: float) -> None:
     try:
         socket.create_connection((host, port), timeout_s).close()
     except OSError as error:
-        raise OSError(f"{host} accepts no connection on port {port} ({error}).") from error
+        raise OSError(f"{host} accepts no connection on port {port} ({error.strerror or error}).") from error

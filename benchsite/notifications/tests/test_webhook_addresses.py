@@ -120,10 +120,14 @@ def test_it_refuses_this_machine_by_its_public_address(monkeypatch):
         refuse_webhook_address("93.184.215.14", 443, [], encrypted=True)
 
 
-def test_it_says_that_a_name_cannot_be_resolved(monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(socket.EAI_NONAME, "check how it is spelt"), (socket.EAI_AGAIN, "at the moment: try again")],
+)
+def test_it_says_that_a_name_has_no_address(monkeypatch, number, message):
     def fail(*args, **options):
-        raise socket.gaierror("Name or service not known")
+        raise socket.gaierror(number, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(AddressRefused, match="cannot be resolved"):
+    with pytest.raises(AddressRefused, match=message):
         refuse_webhook_address("nowhere.example", 443, [], encrypted=True)

@@ -9,9 +9,11 @@ from runs.ycsb.block import Block
 from runs.ycsb.messages import (
     BINARY_FILE,
     CLIENT_PROPERTIES,
+    CLOSEST,
     EMPTY_FILE,
     NO_RESULT_PRINTED,
     NO_YCSB_OUTPUT,
+    PRINTED_INSTEAD,
     TABLE_OF_OUTPUTS,
     TPC_C,
 )
@@ -96,6 +98,7 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
     if not closest and name is None:
         return EMPTY_FILE
 
+    quotation = CLOSEST
     if any(_SCRIPTED.search(entry.text) for entry in closest):
         reason = TABLE_OF_OUTPUTS
     elif any(_TPC.search(entry.text) for entry in closest):
@@ -109,11 +112,13 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         reason = NO_YCSB_OUTPUT.format(lines=number)
     else:
         reason = NO_RESULT_PRINTED
+        if not any(entry.text.lstrip().startswith("[") for entry in closest):
+            quotation = PRINTED_INSTEAD
 
     quoted = " | ".join(
         f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
     )
     if quoted:
-        return f"{reason} What comes closest: {quoted}"
+        return f"{reason} {quotation} {quoted}"
 
     return reason

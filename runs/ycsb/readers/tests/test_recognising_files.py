@@ -133,6 +133,7 @@ def test_the_lines_that_come_closest_are_quoted_without_secrets():
 def test_a_client_without_a_result_is_told_from_a_foreign_file():
     error = parse_file(b"YCSB Client 0.17.0\nLoading workload...\nStarting test.\n").error or ""
     assert error.startswith("The client printed no result")
+    assert "What it printed instead: line 2: Loading" in error and "closest" not in error
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
