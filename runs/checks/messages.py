@@ -41,7 +41,7 @@ NO_UPPER_BOUND = "{percentile} has no upper bound from {values} values"
 
 SERVERS_UNSEEN = (
     "The sampler on {machine} did not see the {unseen}, so their CPU cannot be told from that of other processes. It "
-    "sees no servers of external clusters, and of containers only those of its own PID namespace."
+    "sees no processes of other PID namespaces, and no external servers whose process nothing tells."
 )
 NOTHING_SAMPLED = "Nothing was sampled on {machine}."
 TOO_MANY_COPIES = "{copies} copies were asked of {nodes}"

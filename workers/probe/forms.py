@@ -181,9 +181,10 @@ class FirstMatrixForm(DescribedForm):
     workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
     records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
 
-    def __init__(self, *args: Any, modes: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, typed: Mapping[str, str], *, is_final: bool, modes: dict[str, str]) -> None:
+        super().__init__(typed if is_final else None)
         self.fields["mode"].initial = next(reversed(modes), "")  # the strongest
+        self.initial.update(typed)
         # Modes that the server is not in would fail the first run.
         self.offer("mode", list(modes.items()))
 

@@ -26,6 +26,7 @@ from workers.probe.forms import FirstMatrixForm, ServerForm
 from workers.probe.server_checks import TargetChecks
 from workers.provision.listeners import find_servers, list_connections_once, list_programs
 
+OTHER_BUTTONS = {"as-it-is", "choose", "confirm"}  # of the second page, beside that which submits its form
 AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
 
 
@@ -103,14 +104,15 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     target = progress.target if progress else None
     if target is None or not (target.is_usable and target.may_write):
         return render(request, "workers/own_server_first.html", context)
+    is_final = request.method == "POST" and not OTHER_BUTTONS & request.POST.keys()
+    form = FirstMatrixForm(request.POST.dict(), is_final=is_final, modes=target.modes)
+    usual = system.process.program if system.process else ""
+    if "choose" in request.POST and not _name_program(database.cluster, request.POST.get("program", ""), usual):
+        messages.error(request, "Nothing was changed: a run uses this cluster, or the program has ended.")
     context["hidden"] = _list_hidden_nodes(database.cluster)
     nodes = context["hidden"] or list(database.cluster.nodes.exclude(program=""))
     if nodes:
-        context["node"], context["programs"] = nodes[0], list_programs(system.process.program if system.process else "")
-        if request.POST.get("program") in context["programs"] and not database.cluster.active_run():
-            Node.objects.filter(pk__in=[node.pk for node in nodes]).update(program=request.POST["program"])
-            return redirect("own-server-first", pk=pk)
-    form = FirstMatrixForm(request.POST or None, modes=target.modes)
+        context["node"], context["programs"] = nodes[0], list_programs(usual)
     if form.is_valid():
         try:
             matrix = form.save(database, get_user(request))
@@ -121,6 +123,15 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("matrix", pk=matrix.pk)
     context["form"] = form
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
+
+
+def _name_program(cluster: Cluster, program: str, usual: str) -> bool:
+    """Whether the nodes about which the page asks have this program from now on."""
+    nodes = _list_hidden_nodes(cluster) or list(cluster.nodes.exclude(program=""))
+    if program not in list_programs(usual) or cluster.active_run():
+        return False
+    Node.objects.filter(pk__in=[node.pk for node in nodes]).update(program=program)
+    return True
 
 
 def _list_hidden_nodes(cluster: Cluster) -> list[Node]:

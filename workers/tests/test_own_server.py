@@ -207,13 +207,15 @@ def test_page_asks_once_which_program_the_server_is(operator, server, team, monk
     address = check_server(operator, server)
 
     assert "Which program is the server?" in operator.get(address).content.decode()
-    operator.post(address, {"program": "another"})
+    operator.post(address, {"choose": "1", "program": "another"})
     assert Cluster.objects.get(team=team).nodes.get().program == ""
-    operator.post(address, {"program": "a-proxy"})
-    page = operator.get(address).content.decode()
+    page = operator.post(
+        address, {"choose": "1", "program": "a-proxy", "mode": "off", "records": "500"}
+    ).content.decode()
     assert "Which program is the server?" not in page and "Measure the first curve" in page
     assert "The CPU time of a-proxy counts" in page and "<option selected>a-proxy</option>" in page
-    operator.post(address, {"program": "a-server"})
+    assert "Nothing was saved yet" not in page and 'value="500"' in page
+    operator.post(address, {"choose": "1", "program": "a-server"})
     assert Cluster.objects.get(team=team).nodes.get().program == "a-server"
 
 

@@ -470,7 +470,7 @@ def test_interference_names_what_was_not_seen():
     servers = replace(host("machine 0"), owners=("servers_cores", "clients_cores"))
     assert finding("V25", facts(hosts=(servers, host("machine 1")))) == v25(
         "The sampler on machine 0 did not see the servers, so their CPU cannot be told from that of other processes. "
-        "It sees no servers of external clusters, and of containers only those of its own PID namespace."
+        "It sees no processes of other PID namespaces, and no external servers whose process nothing tells."
     )
     neither = replace(servers, columns={**servers.columns, "clients_cores": servers.columns["servers_cores"]})
     known = finding("V25", facts(hosts=(neither, host("machine 1"))))

@@ -1,0 +1,72 @@
+"""The second page of Benchmark my server, without a server: its check has ended."""
+
+import time
+
+import pytest
+from django.urls import reverse
+
+from conftest import signed_in
+from runs.catalog import load_catalog
+from runs.models import Provisioner
+from runs.tests.factories import make_cluster, make_database, make_machine, make_user
+from workers.generator.host_identity import host_key
+from workers.probe import check_jobs
+from workers.probe.server_checks import Progress, TargetCheck, TargetChecks, check_target
+from workers.provision.deadline import Deadline
+
+pytestmark = pytest.mark.django_db
+LISTENERS = "workers.provision.listeners."
+
+
+@pytest.fixture
+def cluster(team, monkeypatch):
+    """Of a server beside Benchsite, of which nothing tells which process it is."""
+    monkeypatch.setattr(f"{LISTENERS}_find_candidates", lambda *node: [])
+    machine = make_machine(host_key=host_key())
+    cluster = make_cluster(team=team, provisioner=Provisioner.EXTERNAL, machines=[machine])
+    cluster.nodes.update(address="127.0.0.1:6390")
+    return cluster
+
+
+@pytest.fixture
+def address(team, cluster):
+    database = make_database(team=team, cluster=cluster)
+    passed = TargetCheck("modes", "pass", "off")
+    target = TargetChecks((passed,), version="7", modes={"off": "off", "always": "always"}, may_write=True)
+    check_jobs._write(team, database.pk, Progress(until=time.time() + 60, target=target, saved=str(database.pk)))
+    return reverse("own-server-first", args=[database.pk])
+
+
+@pytest.fixture
+def operator(team):
+    return signed_in(make_user(team=team, role="admin", is_staff=True))
+
+
+def test_without_programs_there_is_no_question(operator, address, monkeypatch):
+    monkeypatch.setattr(f"{LISTENERS}_list_processes_of_others", list)
+    page = " ".join(operator.get(address).content.decode().split())
+    assert "Which program" not in page and "This one" not in page
+    assert "cannot be told from that of other programs, so that interference (V25) is not assessed" in page
+
+
+def test_the_answer_keeps_what_is_typed(operator, address, cluster, monkeypatch):
+    monkeypatch.setattr(f"{LISTENERS}_list_processes_of_others", lambda: [(1, "a-server")])
+    typed = {"mode": "off", "workload": "C", "records": "777"}
+
+    question = operator.get(address).content.decode()
+    refused = operator.post(address, {"choose": "1", "program": "another", **typed})
+    page = operator.post(address, {"choose": "1", "program": "a-server", **typed})
+
+    assert 'hx-include="#first"' in question and 'id="first"' in question
+    assert "Nothing was changed" in refused.content.decode()
+    assert cluster.nodes.get().program == "a-server"
+    for response in (refused, page):
+        form = response.context["form"]
+        assert not form.errors and {name: form[name].value() for name in typed} == typed
+
+
+def test_mistyped_address_is_said_in_plain_words():
+    """No network that an operator could allow has it."""
+    target = check_target(load_catalog().system("redis"), ["10.0.0.999:6379"], {}, deadline=Deadline(60))
+    [check] = target.checks
+    assert "10.0.0.999" in check.detail and "Errno" not in check.detail and not check.may_be_allowed
