@@ -64,6 +64,7 @@ def accepted(side):
     return replace(side, points=tuple(replace(each, overridden=("known",)) for each in side.points))
 
 
+UNKNOWN = [side(name, "off", 1, durability={}) for name in ("MongoDB", "MariaDB")]
 EXAMPLES = {
     "cost": (
         [side("Redis", "off", 3, durability=MEMORY), side("Redis", "always", 2)],
@@ -155,7 +156,31 @@ EXAMPLES = {
             side("Redis", "always", 2, ladder=RISING),
         ],
         "PostgreSQL did 3.90k ops/s in mode on and 4.05k in off.",
-        "5 runs each; too few to call a difference.",
+        "5 runs each; too few to call every difference.",
+    ),
+    "open end beside a cost": (
+        [
+            side("PostgreSQL", "off", 2, ladder=LEVEL, scatter=0.03, durability=MEMORY),
+            side("PostgreSQL", "on", 1, ladder=LEVEL, scatter=0.03),
+            side("Redis", "off", 3, durability=MEMORY),
+            side("Redis", "always", 2),
+        ],
+        "PostgreSQL did 3.87k ops/s in mode on and 7.74k in off.",
+        "5 runs each; the runs do not show every maximum.",
+    ),
+    "other promises beside a cost": (
+        [side("Redis", "off", 3, durability=MEMORY), side("Redis", "always", 2), *UNKNOWN],
+        "Losing no write in a power cut costs Redis 33 % of its throughput, between 33 and 34 %.",
+        "5 runs each; some guarantees differ or are unknown: no ratio.",
+    ),
+    "other differences beside a cost": (
+        [
+            side("PostgreSQL", "off", 2, durability=MEMORY, setup=Setup(records=1000)),
+            side("PostgreSQL", "on", 1, setup=Setup(records=1000)),
+            side("Redis", "always", 2, setup=Setup(records=9)),
+        ],
+        "Losing no write in a power cut costs PostgreSQL 50 % of its throughput, between 49 and 51 %.",
+        "5 runs each; some differ in more, so no ratio.",
     ),
     "bounds of one database": (
         [side("Redis", "off", 2, durability=MEMORY, ladder=RISING), side("Redis", "always", 1, ladder=RISING)],
@@ -175,7 +200,7 @@ EXAMPLES = {
     "other promises": (
         [side("Redis", "off", 3, durability=MEMORY), side("PostgreSQL", "on", 1)],
         "Redis · off did 11.7k ops/s and PostgreSQL · on 3.90k.",
-        "5 runs each; guarantees differ or are unknown, so no ratio.",
+        "5 runs each; guarantees differ or are unknown: no ratio.",
     ),
     "worst loss": (
         [side("Redis", "off", 3, durability=MEMORY), side("Redis", "everysec", 2, durability=UP_TO_TWO_SECONDS)],
@@ -199,17 +224,17 @@ EXAMPLES = {
     "other modes": (
         [side("Redis", mode, factor, durability={}) for mode, factor in (("a", 1), ("b", 2), ("c", 3), ("d", 4))],
         "Redis did 15.6k ops/s in mode d, 11.7k in c, 7.80k in b and 1 more.",
-        "5 runs each; guarantees differ or are unknown, so no ratio.",
+        "5 runs each; guarantees differ or are unknown: no ratio.",
     ),
     "many values": (
         [side(f"Database {number}", "off", number, durability={}) for number in (1, 2, 3, 4, 5)],
         "Database 5 · off did 19.5k ops/s, Database 4 · off 15.6k, Database 3 · off 11.7k and 2 more.",
-        "5 runs each; guarantees differ or are unknown, so no ratio.",
+        "5 runs each; guarantees differ or are unknown: no ratio.",
     ),
     "many bounds": (
         [side(f"Database {number}", "off", number, durability={}, ladder=RISING) for number in (1, 2, 3, 4, 5)],
         "Database 5 · off did at least 20.0k ops/s, Database 4 · off at least 16.0k and 3 more.",
-        "5 runs each; guarantees differ or are unknown, so no ratio.",
+        "5 runs each; guarantees differ or are unknown: no ratio.",
     ),
     "long names": (
         [
@@ -217,7 +242,7 @@ EXAMPLES = {
             side("Our PostgreSQL with one synchronous standby elsewhere", "on", 2, durability={}, ladder=RISING),
         ],
         "…Redis Cluster of three… did at least 12.0k ops/s and …PostgreSQL with one synchronous… at least 8.00k.",
-        "5 runs each; guarantees differ or are unknown, so no ratio.",
+        "5 runs each; guarantees differ or are unknown: no ratio.",
     ),
     "cost of an unknown loss": (
         [side("MongoDB", "w1", 3, durability=MEMORY), side("MongoDB", "majority", 2, durability=IN_TWO_MEMORIES)],
@@ -342,8 +367,10 @@ def test_long_names_leave_at_most_20_words(code, bound, is_of_one_database):
 @pytest.mark.parametrize("purpose", [Doubt.DEMONSTRATION, Doubt.UNPUBLISHABLE])
 def test_certainty_has_at_most_15_words(doubt, purpose):
     doubts = tuple({Doubt.ONE_MACHINE, purpose, doubt})
+    decided = Finding(Code.SAME, (Side("Redis", "off", "Redis", 1.0, False, uuid4()),) * 2)
 
-    assert len(certainty(Answer((), (1, 20), doubts)).split()) <= 15
+    for findings in ((), (decided,)):
+        assert len(certainty(Answer(findings, (1, 20), doubts)).split()) <= 15
 
 
 def test_databases_are_compared_where_they_promise_the_same():

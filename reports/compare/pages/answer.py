@@ -100,6 +100,11 @@ class Answer:
     repeats: tuple[int, int]  # the fewest and the most runs of a ceiling
     doubts: tuple[Doubt, ...]
 
+    @property
+    def has_decided(self) -> bool:
+        """Whether the stated limit is none of some comparison."""
+        return any(finding.limit not in self.doubts for finding in self.findings if len(finding.sides) > 1)
+
 
 def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
     """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""
