@@ -10,7 +10,7 @@ import pytest
 from reports.compare.curves import Standing
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.theme import DARK, LIGHT
-from reports.trends.figures.history import AXES, HistoryFigure
+from reports.trends.figures.history import AXES, HistoryFigure, change_words
 from reports.trends.histories import (
     THROUGHPUT_METRIC,
     Measured,
@@ -98,6 +98,14 @@ def test_a_decision_stays_when_its_run_is_left_out():
     history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(at, "confirmed", "seen")])
     (change,) = history.changes
     assert (change.index, change.state, change.change.confirmed) == (16, "confirmed", True)
+
+
+def test_caption_counts_points_since_an_accepted_level():
+    runs = measured(np.repeat([1000.0, 800.0], [15, 2]).tolist())
+    history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(runs[15].run_id, "accepted")])
+    caption = dict(HistoryFigure(history).remarks)["Changes"]
+    assert caption.startswith(f"2 points since the level accepted at {history.points[15].label}: later changes")
+    assert [change_words(entry) for entry in history.changes] == ["worse, accepted"]
 
 
 def test_a_decision_on_a_run_of_another_branch_is_passed_over():

@@ -325,6 +325,16 @@ def test_a_decision_is_kept_shown_and_taken_back(client_in, dropped):
     assert not ChangePoint.objects.exists()
 
 
+def test_accepted_level_has_its_date_and_names_its_metrics(client_in, dropped):
+    run = Run.objects.get(commit="0010beef")
+    assert "for throughput and all latencies" in get_page(client_in, dropped)
+    page = get_text(client_in.post(reverse("history-accept", args=[dropped]), {"run": run.pk}, follow=True))
+    assert "Accepted for throughput and all latencies: the level begins with 0010beef." in page
+    assert "worse, accepted" in page
+    instant = ChangePoint.objects.get().changed_at.isoformat(timespec="seconds")
+    assert f'datetime="{instant}"' in page and "by " in page
+
+
 def test_a_decision_belongs_to_its_metric(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
     decide(client_in, dropped, run=run.pk, state="accepted", metric="READ service mean")

@@ -8,7 +8,7 @@ from benchsite.accounts.models import AuditEntry, Scope
 from reports.models import ChangePoint
 from reports.tests.verdicts import commit_runs, headers, make_test
 from reports.trends.analysis.baseline_levels import LevelTracker
-from reports.trends.baselines import set_baseline
+from reports.trends.baselines import accept_level, set_baseline
 from reports.trends.verdicts.baseline_selection import verdict_of_run
 from runs.models import Run
 
@@ -53,6 +53,14 @@ def test_lasting_gain_becomes_the_level():
     assert tracker.is_open, "the gain is lost again"
 
 
+def test_lasting_gain_leaves_a_fixed_level_where_it_is():
+    tracker = LevelTracker(0.05, 1 / 5)
+    tracker.add_all(NOISE)
+    tracker.is_fixed = True
+    tracker.add_all(0.1 + noise for noise in NOISE)
+    assert tracker.level == list(NOISE) and tracker.is_shifted()
+
+
 def test_accepted_level_is_what_follows_is_compared_with():
     tracker = track(*NOISE, LOST, LOST + 0.002, LOST - 0.001)
     tracker.begin(tracker.tail)
@@ -88,8 +96,13 @@ def lost(team):
 @pytest.mark.slow
 def test_second_commit_of_a_loss_is_red_and_stays_red(team, lost):
     first, second = Run.objects.filter(commit__gte="m0000012").order_by("finished_at")
+    Run.objects.filter(pk=second.pk).update(excluded_reason="not measured yet")
     screened = verdict_of_run(first)
     assert screened.verdict == "inconclusive" and screened.flagged and not screened.since
+    Run.objects.filter(pk=second.pk).update(excluded_reason="")
+    confirmed = verdict_of_run(first)
+    assert confirmed.verdict == "regression" and confirmed.since == "m0000012" and "later ones" in confirmed.certainty
+    assert (confirmed.metrics[0].new_sessions, confirmed.metrics[0].base_sessions) == (1, 12)
     document = verdict_of_run(second)
     assert document.verdict == "regression" and document.since == "m0000012" and document.since_run == first.pk
     assert document.reasons[1] == "It began with commit m0000012 and lasts."
@@ -150,10 +163,20 @@ def test_accepting_by_button_makes_the_next_commit_green(client_in, team, user, 
     assert response.status_code == 302
     assert ChangePoint.objects.get().note == "wanted" and ChangePoint.objects.get().run == first
     assert AuditEntry.objects.filter(kind="level_accepted").count() == 1
-    assert verdict_of_run(first).verdict == "pass" and verdict_of_run(second).verdict != "regression"
+    accepted = verdict_of_run(first)
+    assert (
+        accepted.verdict == "pass"
+        and not accepted.since
+        and "Pass, loss accepted: throughput 19 %" in accepted.headline
+    )
+    metric = accepted.metrics[0]
+    assert metric.state == "accepted" and metric.reason.endswith("level that begins with m0000012 was accepted.")
+    assert verdict_of_run(second).headline.startswith("Pass: no loss")
     assert verdict_of_run(make_history(lost, 3, 33_700.0, first=14)).verdict == "pass"
     again = verdict_of_run(make_history(lost, 2, 28_000.0, first=17))
     assert again.verdict == "regression" and again.since == "m0000017"
+    accept_level(Run.objects.get(commit="m0000017"), user, "wanted, too")
+    assert verdict_of_run(first).headline == accepted.headline, "the later level is none of this commit's"
 
 
 @pytest.mark.django_db

@@ -9,6 +9,8 @@ from reports.compare.figures.theme import get_labels
 from reports.compare.pages.baseline_ratios import choose_baseline
 from reports.compare.queries import curves
 from reports.tests.verdicts import commit_runs, make_test
+from reports.trends.baselines import accept_level
+from reports.trends.verdicts.baseline_selection import verdict_of_run
 from runs.models import Run, Sweep
 from runs.tests.factories import make_sweep
 from runs.tests.pages import get_text
@@ -55,6 +57,46 @@ def test_commit_against_commit_by_their_beginnings(client_in, measured):
     _, ((_, document),) = get_rows(client_in, base="aaaa0003", new="aaaa0010")
     assert document.metrics[0].ratio == pytest.approx(1.21, rel=0.01)
     assert (document.base.commit, document.new.commit) == ("aaaa0003", "aaaa0010")
+
+
+@pytest.fixture
+def lost(team):
+    """Twelve commits, then two that lost a fifth: one session each."""
+    sweep = make_test(team)
+    for number in range(14):
+        level = 1000.0 if number < 12 else 810.0
+        commit_runs(sweep, f"aaaa{number:04}", level, days_ago=13.5 - number, repeats=1)
+    return sweep
+
+
+def test_commits_are_judged_with_the_sessions_of_the_history(client_in, lost):
+    """As the page of the run judges them."""
+    for new in ("aaaa0012", "aaaa0013"):
+        _, ((_, document),) = get_rows(client_in, base="aaaa0011", new=new)
+        assert document.verdict == "regression" and document.since == "aaaa0012"
+        judged = verdict_of_run(Run.objects.get(commit=new))
+        assert document.metrics == judged.metrics and document.metrics[0].base_sessions == 12
+    _, ((_, document),) = get_rows(client_in, base="aaaa0012", new="aaaa0013")
+    assert document.verdict == "pass" and document.metrics[0].base_sessions == 1, "what was asked for is the base"
+    _, ((_, document),) = get_rows(client_in, base="aaaa0013", new="aaaa0011")
+    assert document.metrics[0].ratio > 1.2, "the older one against the newer one"
+
+
+def test_versions_state_a_loss_that_was_accepted(client_in, user, lost):
+    accept_level(Run.objects.get(commit="aaaa0012"), user, "")
+    for new in ("aaaa0012", "aaaa0013"):
+        response, ((_, document),) = get_rows(client_in, base="aaaa0011", new=new)
+        assert document.verdict == "pass" and document.headline in get_text(response)
+        assert document.headline.startswith("Pass, loss accepted: throughput 19 % lower")
+        assert document.metrics[0].reason.endswith("begins with aaaa0012 was accepted.")
+    commit_runs(lost, "aaaa0014", 650.0, days_ago=0.2, repeats=2)
+    _, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0014")
+    assert document.verdict == "regression", "more was lost than what was accepted"
+
+
+def test_commit_after_a_lasting_gain_keeps_its_base(client_in, measured):
+    _, ((_, document),) = get_rows(client_in, base="aaaa0003", new="aaaa0013")
+    assert document.verdict == "improvement" and document.metrics[0].ratio == pytest.approx(1.21, rel=0.01)
 
 
 def test_branch_against_main(client_in, measured):

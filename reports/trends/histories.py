@@ -18,6 +18,7 @@ from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Standing
 from reports.trends.analysis.changes import (
     LATENCY,
+    MIN_HISTORY,
     NEARBY,
     TAIL_LATENCY,
     THROUGHPUT,
@@ -26,7 +27,7 @@ from reports.trends.analysis.changes import (
     Rule,
     detect_changes,
 )
-from reports.trends.messages import NEWEST_OUTSIDE
+from reports.trends.messages import NEWEST_OUTSIDE, TOO_FEW_POINTS, TOO_FEW_SINCE
 
 HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
 TAILS: Final = frozenset({"p99", "p999"})
@@ -34,7 +35,8 @@ METRIC = re.compile(r"(?P<operation>[^\x00-\x20]{1,60}) (?P<kind>service|respons
 SHORT_COMMIT: Final = 10  # characters
 # States of `reports.models.ChangePoint`.
 FALSE: Final = "false"
-CONFIRMED: Final = frozenset({"confirmed", "accepted"})
+ACCEPTED: Final = "accepted"
+CONFIRMED: Final = frozenset({"confirmed", ACCEPTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class Triage:
     state: str
     note: str = ""
     by: str = ""
+    at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,26 @@ class History:
     @property
     def last_change(self) -> HistoryChange | None:
         return self.counting[-1] if self.counting else None
+
+    @property
+    def baseline(self) -> HistoryChange | None:
+        """The newest change that a person confirmed or accepted; what follows is compared with nothing before it."""
+        return next((entry for entry in reversed(self.changes) if entry.change.confirmed), None)
+
+    @property
+    def too_short(self) -> str:
+        """Why nothing is said of changes; empty where there are points enough."""
+        if not self.course.too_short:
+            return ""
+        if self.baseline is None:
+            return TOO_FEW_POINTS.format(min=MIN_HISTORY)
+        points = len(self.followed) - self.baseline.change.index
+        return TOO_FEW_SINCE.format(
+            points=formatting.counted(points, "point"),
+            label=self.baseline.point.label,
+            state=self.baseline.state,
+            min=MIN_HISTORY,
+        )
 
     @property
     def values(self) -> list[float]:

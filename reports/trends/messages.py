@@ -11,12 +11,14 @@ IMPROVEMENT = "Improvement: {changes}."
 WORSE_AND_BETTER = "Mixed: worse {worse}, better {better}."
 NO_DIFFERENCE_IN = "No difference found in {metrics}; one under {share} would not show."
 NO_LOSS = "Pass: no loss in {metrics}."
+LOSS_ACCEPTED = "Pass, loss accepted: {changes}."
 ONLY_ALIKE = "Only runs of equal environments are judged; the ratios are for orientation."
 NEW_JOB_DECIDES = "One session does not decide: measure this test again in a new CI job."
 COMPARED = "{new} against {base}{undecided}{more}."
 UNDECIDED_METRICS = "; open: {metrics}"
 MORE_MAY_DECIDE = "; {repeats} may decide"
-LEVEL_ACCEPTED = "{metric}: the level that begins with this commit was accepted."
+LATER_CONFIRM = "; later ones confirm it"
+LEVEL_ACCEPTED = "The level that begins with {name} was accepted."
 NOT_JUDGED = "Not judged, because the environments are not comparable."
 LOSS_EXCLUDED = "{measured} A loss of {threshold} or more is excluded."
 MEASURED_NOT_JUDGED = "{measured} Not judged, because the environments are not comparable."
@@ -27,6 +29,7 @@ UNDECIDED = "{measured} One session does not decide."
 # --- figures/history.py ---
 
 UNCERTAIN = "too uncertain or too small to count"
+CHANGE_ACCEPTED = "{direction}, accepted"
 
 # --- verdicts/sides.py ---
 
@@ -45,6 +48,8 @@ RUN_CLOSES_MATRIX = "“{run}” is the repeat that closes a matrix."
 
 # --- histories.py ---
 
+TOO_FEW_POINTS = "Fewer than {min} points: too few to say anything of changes"
+TOO_FEW_SINCE = "{points} since the level {state} at {label}: later changes are reported from {min} points on"
 NEWEST_OUTSIDE = (
     "The newest point, {label}, is {change} {side} its level, outside the band. One point is no change: run it again "
     "before you look for a cause."
@@ -66,4 +71,5 @@ REPEATS_OF_RUN = "The counted repeats of “{run}” at commit {commit}."
 
 # --- views/history.py ---
 
+ACCEPTED_FOR_ALL = "Accepted for throughput and all latencies: the level begins with {name}."
 TEXT_TOO_LONG = "That text has {length} characters; at most {limit} are allowed."

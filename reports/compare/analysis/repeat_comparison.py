@@ -282,15 +282,19 @@ def follow_sessions(
     history: Sequence[Session],
     earlier: Sequence[Session],
     since: Sequence[Session],
+    later: Sequence[Session],
     higher_is_better: bool,
     is_branch: bool,
     is_pinned: bool,
+    is_commit: bool,
 ) -> Comparison:
     """The verdict of the newest sessions of a test, each with its runs and newest first.
 
     The level is that of `history` and `base`; where the base `is_pinned`, its own. `since` are sessions between it and
-    the new ones: a loss that began there is one of the new sessions too. What is open in the level of another branch is
-    no loss of a branch. `tracker` is new: it has the threshold, the share of the error and the spread.
+    the new ones: a loss that began there is one of the new sessions too; those `later` than the new ones may confirm a
+    loss. What is open in the level of another branch is no loss of a branch, and where the base `is_commit`, what was
+    asked for, sessions that had left the level with it are its level. `tracker` is new: it has the threshold, the share
+    of the error and the spread.
     """
     blank = _blank_of_sessions(new, base, tracker.threshold, tracker.spread)
     if blank.reason:
@@ -305,16 +309,22 @@ def follow_sessions(
     tracker.add_all(reversed(_log_means(history, sign) if is_pinned else [*own, *_log_means(history, sign)]))
     if is_pinned:
         tracker.begin(own)
-        tracker.is_fixed = True
-    elif is_branch and tracker.is_open:
+    elif (is_branch and tracker.is_open) or (is_commit and tracker.tail):
         tracker.begin(tracker.tail)
 
+    tracker.is_fixed = is_pinned or is_commit
     tracker.add_all(reversed(_log_means(since, sign)))
     estimate = tracker.estimate()
     tracker.add_all(reversed(means))
     is_gain = tracker.side > 0 and tracker.is_shifted()
+    confirming = 0
+    for mean in reversed(_log_means(later, sign)):
+        if tracker.is_open or tracker.side >= 0:
+            break
+        tracker.add(mean)
+        confirming += 1
     if tracker.is_open or is_gain:
-        estimate, means = tracker.estimate(), tracker.tail
+        estimate, means = tracker.estimate(), tracker.tail[: len(tracker.tail) - confirming]
     centre = estimate.mean if estimate else fmean(own)
     sessions = estimate.sessions if estimate else len(own)
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))

@@ -140,7 +140,7 @@ class LevelTracker:
             return
 
         self.is_open = side < 0
-        if side > 0 and len(self.tail) >= LASTING and self.p <= LASTING_P * self.share:
+        if side > 0 and not self.is_fixed and len(self.tail) >= LASTING and self.p <= LASTING_P * self.share:
             self.begin(self.tail)
 
     @property

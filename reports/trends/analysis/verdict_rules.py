@@ -7,7 +7,7 @@
 
 A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %. A
 regression is a loss that later sessions show too: of a repeated job, or of later commits. It lasts until they are back
-at the level, or a person accepts the new one (`levels`).
+at the level, or a person accepts the new one (`baseline_levels`): then it passes as an accepted loss.
 
 A metric holds where its interval excludes a loss as large as the threshold, whether or not it excludes a gain. The
 verdict is "pass" where every metric holds; one open metric makes it inconclusive, unless another one decides.
@@ -41,7 +41,9 @@ from reports.trends.messages import (
     COMPARED,
     ENVIRONMENTS_DIFFER,
     IMPROVEMENT,
+    LATER_CONFIRM,
     LEVEL_ACCEPTED,
+    LOSS_ACCEPTED,
     LOSS_EXCLUDED,
     MEASURE_AGAIN,
     MEASURED_NOT_JUDGED,
@@ -61,7 +63,7 @@ from reports.trends.messages import (
 )
 
 ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
-VERSION: Final = 3  # changes with any rule that could change a verdict
+VERSION: Final = 4  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
@@ -85,6 +87,7 @@ class State(StrEnum):
     IMPROVED = "improved"
     REGRESSED = "regressed"
     HELD = "held"
+    ACCEPTED = "accepted"  # a loss, or one that is not excluded, at a level that a person accepted
     FLAGGED = "flagged"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
@@ -111,7 +114,8 @@ class Metric:
     history: tuple[Session, ...] = ()  # of the same test at the level of the base, before it
     earlier: tuple[Session, ...] = ()  # before a level that a person accepted: they say how sessions vary
     since: tuple[Session, ...] = ()  # between the base and the new ones
-    is_accepted: bool = False  # a person accepted the level that begins with the new sessions
+    later: tuple[Session, ...] = ()  # than the new ones: they may confirm a loss
+    accepted: str = ""  # with what the level of the new sessions begins, where a person accepted it after the base
     # Both sides are one session of one plan: the repeats that it interleaves, higher is better; none: as it lists them.
     blocks: Blocks | None = None
 
@@ -183,6 +187,7 @@ class Level(StrEnum):
 
     SIDE = "side"  # the base alone, now
     BRANCH = "branch"  # that of the same branch, followed to the new sessions
+    COMMIT = "commit"  # that which the base is at, fixed
     OTHER_BRANCH = "other branch"  # the one that another branch has at present
     PINNED = "pinned"  # the base alone, followed to the new sessions
 
@@ -230,7 +235,10 @@ def judge(
 
     verdict = _combine_states(judged)
     reasons = [_build_headline(verdict, judged, environment)]
-    order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
+    order = (
+        State.REGRESSED, State.FLAGGED, State.ACCEPTED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE,
+        State.HELD,
+    )  # fmt: skip
     for state in order:
         reasons += [judgement.reason for judgement in judged if judgement.state is state]
     return Judgement(
@@ -270,9 +278,11 @@ def _follow(metric: Metric, tracker: LevelTracker, level: Level) -> Comparison:
         history=metric.history,
         earlier=metric.earlier,
         since=metric.since,
+        later=metric.later,
         higher_is_better=metric.higher_is_better,
         is_branch=level is Level.OTHER_BRANCH,
         is_pinned=level is Level.PINNED,
+        is_commit=level is Level.COMMIT,
     )
 
 
@@ -290,8 +300,11 @@ def _judge_metric(metric: Metric, comparison: Comparison) -> MetricVerdict:
     if state in (State.IMPROVED, State.REGRESSED) and not comparison.confirmed:
         state = State.INCONCLUSIVE
     is_open = state is State.INCONCLUSIVE
-    if metric.is_accepted or (is_open and _excludes_loss(comparison)):
+    if is_open and _excludes_loss(comparison):
         state = State.HELD
+        comparison = replace(comparison, needs_more=None)
+    elif metric.accepted and (is_open or state is State.REGRESSED) and (comparison.ratio or 1.0) < 1:
+        state = State.ACCEPTED
         comparison = replace(comparison, needs_more=None)
     elif is_open and _is_suspicious(comparison):
         # To be repeated in a new session.
@@ -316,6 +329,8 @@ def _is_suspicious(comparison: Comparison) -> bool:
 
 def _combine_states(judged: Sequence[MetricVerdict]) -> Verdict:
     states = {judgement.state for judgement in judged}
+    if State.ACCEPTED in states:
+        return Verdict.PASS
     if states >= {State.REGRESSED, State.IMPROVED}:
         return Verdict.MIXED
     if State.REGRESSED in states:
@@ -346,6 +361,8 @@ def _build_headline(verdict: Verdict, judged: Sequence[MetricVerdict], environme
             return IMPROVEMENT.format(changes=changes(State.IMPROVED))
         case Verdict.MIXED:
             return WORSE_AND_BETTER.format(worse=changes(State.REGRESSED, 1), better=changes(State.IMPROVED, 1))
+        case Verdict.PASS if State.ACCEPTED in {judgement.state for judgement in judged}:
+            return LOSS_ACCEPTED.format(changes=changes(State.ACCEPTED))
         case Verdict.PASS:
             return NO_LOSS.format(metrics=_name_metrics(judged, State.HELD))
     return _describe_no_difference(judged) or NO_DECISION.format(changes=changes(State.INCONCLUSIVE))
@@ -365,7 +382,9 @@ def _build_certainty(
     undecided = more = ""
     if verdict is not Verdict.INCONCLUSIVE and State.INCONCLUSIVE in states:
         undecided = UNDECIDED_METRICS.format(metrics=_name_metrics(judged, State.INCONCLUSIVE, 1))
-    if needs_more:
+    if comparison.is_open and comparison.n_a == 1:
+        more = LATER_CONFIRM
+    elif needs_more:
         more = MORE_MAY_DECIDE.format(repeats=counted(needs_more, f"more {unit}"))
     new = counted(comparison.n_a, unit)
     return COMPARED.format(new=new, base=comparison.n_b, undecided=undecided, more=more)
@@ -418,8 +437,6 @@ def _compute_relative_change(metric: Metric, comparison: Comparison) -> float:
 def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
-    if metric.is_accepted:
-        return LEVEL_ACCEPTED.format(metric=name)
     if comparison.ratio is None:
         return f"{name}: {comparison.reason}"
 
@@ -430,6 +447,8 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
         reason = comparison.reason
         if state is State.NOT_COMPARABLE:
             reason = NOT_JUDGED
+        elif state is State.ACCEPTED:
+            reason = LEVEL_ACCEPTED.format(name=metric.accepted)
         return f"{name} is {moved} (ratio {ratio}). {reason}"
 
     # The reasons below it repeat the interval, but for those of a state that is stated here.
@@ -440,6 +459,8 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     measured = (
         f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, _get_unit(comparison))} against {comparison.n_b}."
     )
+    if state is State.ACCEPTED:
+        return f"{measured} {LEVEL_ACCEPTED.format(name=metric.accepted)}"
     if state is State.HELD:
         return LOSS_EXCLUDED.format(measured=measured, threshold=plain_percent(comparison.threshold))
     if state is State.NOT_COMPARABLE:

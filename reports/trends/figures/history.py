@@ -29,10 +29,10 @@ from reports.compare.figures.layout import (
     straight,
 )
 from reports.compare.figures.theme import rgba
-from reports.trends.analysis.changes import MIN_HISTORY, Change, Level
+from reports.trends.analysis.changes import Change, Level
 from reports.trends.analysis.edivisive import MAX_P
-from reports.trends.histories import History, HistoryChange, HistoryPoint
-from reports.trends.messages import UNCERTAIN
+from reports.trends.histories import ACCEPTED, History, HistoryChange, HistoryPoint
+from reports.trends.messages import CHANGE_ACCEPTED, UNCERTAIN
 
 COMMITS: Final = "commits"
 DATES: Final = "dates"
@@ -119,13 +119,10 @@ class HistoryFigure(Figure):
         unmeasured = ""
         if history.unmeasured:
             unmeasured = f"{formatting.counted(history.unmeasured, 'run')} did not measure this"
-        too_short = ""
-        if history.course.too_short:
-            too_short = f"Fewer than {MIN_HISTORY} points since the baseline: too few to say anything of changes"
         min_magnitude = formatting.percent(history.metric.rule.min_magnitude)
         return [
             ("Points", f"{label[:1].upper()}{label[1:]}: each point is the median of one commit's runs; n = {n}"),
-            ("Changes", too_short),
+            ("Changes", history.too_short),
             ("Left out", left_out),
             ("Not measured", unmeasured),
             ("Rule", f"Changes: E-divisive means, p below {formatting.exact(MAX_P)}, at least {min_magnitude}"),
@@ -186,9 +183,12 @@ def change_words(entry: HistoryChange) -> str:
         return UNCERTAIN
     if entry.change.dismissed:
         return "a false alarm"
+    direction = "worse"
     if entry.change.better:
-        return "better"
-    return "worse"
+        direction = "better"
+    if entry.state == ACCEPTED:
+        return CHANGE_ACCEPTED.format(direction=direction)
+    return direction
 
 
 def _scale(history: History, value: float) -> float:

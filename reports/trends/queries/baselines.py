@@ -35,6 +35,7 @@ MIN_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
 MAX_DRAWN: Final = 60  # runs of a sparkline
 MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
 MAX_HISTORY: Final = 2000  # runs of the level of a test, the newest
+MAX_LATER: Final = 50  # runs that may confirm a loss, the next ones
 HISTORY_FIELDS: Final = (
     "team", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "committed_at",
     "throughput_ops_s",
@@ -107,22 +108,50 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     if not run.config_key or run.finished_at is None:
         return []
 
-    rows = (
-        Run.objects.only(*HISTORY_FIELDS)
-        .annotate(at=HISTORY_AT)
-        .filter(COUNTS, team=run.team_id, config_key=run.config_key, at__lte=run.history_at)
-    )
-    rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
+    rows = _runs_beside(run, branches, without).annotate(at=HISTORY_AT).filter(at__lte=run.history_at)
+    runs = list(rows.order_by(*NEWEST)[:MAX_HISTORY])
+    first_at = find_first_times(runs)
+    return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
+
+
+def history_after(run: Run, without: Sequence[Run]) -> list[Run]:
+    """The next runs of its test and branch that count, as `history_before` has them. One query."""
+    if not run.config_key or run.finished_at is None:
+        return []
+
+    rows = _runs_beside(run, [run.branch], without).annotate(at=HISTORY_AT).filter(at__gte=run.history_at)
+    return list(reversed(rows.order_by("at", "finished_at", "pk")[:MAX_LATER]))
+
+
+def _runs_beside(run: Run, branches: Sequence[str], without: Sequence[Run]) -> QuerySet[Run]:
+    rows = Run.objects.only(*HISTORY_FIELDS)
+    rows = rows.filter(COUNTS, team=run.team_id, config_key=run.config_key, branch__in=branches)
+    rows = rows.exclude(pk__in=[other.pk for other in without])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
     hardware = get_hardware(run)
     if hardware:
         rows = rows.filter(spec__stated__hardware=hardware)
-    runs = list(rows.order_by("-at", "-finished_at", "-pk")[:MAX_HISTORY])
-    first_at: dict[object, dt.datetime | None] = {}
-    for earlier in reversed(runs):
-        first_at.setdefault(earlier.commit or earlier.pk, earlier.history_at)
+    return rows
 
-    return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
+
+def find_first_times(runs: Sequence[Run]) -> dict[object, dt.datetime]:
+    """When each commit, or run without one, was first measured."""
+    first_at: dict[object, dt.datetime] = {}
+    for run in runs:
+        if run.history_at:
+            key = run.commit or run.pk
+            first_at[key] = min(first_at.get(key, run.history_at), run.history_at)
+    return first_at
+
+
+def select_after(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    """Those whose commit stands after all others in histories."""
+    first_at = find_first_times(runs)
+    others_at = find_first_times(others).values()
+    if not others_at:
+        return []
+    last = max(others_at)
+    return [run for run in runs if (at := first_at.get(run.commit or run.pk)) and at > last]
 
 
 def get_hardware(run: Run) -> str:
@@ -164,13 +193,14 @@ def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
     }
 
 
-def accepted_run(team_id: uuid.UUID, config_key: str) -> uuid.UUID | None:
-    """The first run of the newest level that a person accepted for all metrics. One query."""
+def accepted_run(run: Run) -> uuid.UUID | None:
+    """The first run of the newest level up to this run that a person accepted for all metrics. One query."""
     rows = ChangePoint.objects.filter(
-        team=team_id, config_key=config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
+        team=run.team_id, config_key=run.config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
     )
-    at = Coalesce("run__committed_at", "run__finished_at")
-    return rows.order_by(at.desc()).values_list("run_id", flat=True).first()
+    rows = rows.annotate(at=Coalesce("run__committed_at", "run__finished_at"))
+    rows = rows.filter(Q(at__lte=run.history_at) | Q(run__commit=run.commit, run__commit__gt=""))
+    return rows.order_by("-at").values_list("run_id", flat=True).first()
 
 
 def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:

@@ -139,8 +139,10 @@ def _read_triage(row: HistoryRow, metric: Metric) -> list[Triage]:
         team=row.team_id, config_key=row.config_key, metric__in=[str(metric), EVERY_METRIC]
     )
     return [
-        Triage(run_id, state, note, username or "")
-        for run_id, state, note, username in rows.values_list("run_id", "state", "note", "changed_by__username")
+        Triage(run_id, state, note, username or "", at)
+        for run_id, state, note, username, at in rows.values_list(
+            "run_id", "state", "note", "changed_by__username", "changed_at"
+        )
     ]
 
 

@@ -14,9 +14,11 @@ from reports.trends.queries.baselines import (
     baseline_named,
     count_tests,
     find_repeats,
+    history_after,
     history_before,
     pinned_runs,
     runs_before,
+    select_after,
 )
 from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
@@ -46,7 +48,7 @@ class Against:
 def verdict_of_run(
     run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
 ) -> VerdictDocument:
-    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
+    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fifteen queries."""
     if run.status not in Status.terminal():
         reason = f"Not judged: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
@@ -82,17 +84,21 @@ def verdict_with_history(
         level = Level.OTHER_BRANCH
 
     accepted = None
-    if level in (Level.BRANCH, Level.OTHER_BRANCH):
+    if level in (Level.BRANCH, Level.OTHER_BRANCH, Level.COMMIT):
         history = history_before(oldest_base, [newest_base.branch], sides)
-        accepted = accepted_run(team.pk, newest.config_key)
+        accepted = accepted_run(newest)
     else:
         history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides)
 
     since: list[Run] = []
-    if level in (Level.OTHER_BRANCH, Level.PINNED):
+    if level in (Level.OTHER_BRANCH, Level.PINNED, Level.COMMIT):
         since = history_before(oldest, [newest.branch], sides)
-    if level is Level.PINNED:
-        since = [run for run in since if is_after(run, against.runs)]
+    if level in (Level.PINNED, Level.COMMIT):
+        since = select_after(since, against.runs)
+
+    later: list[Run] = []
+    if level is not Level.SIDE:
+        later = history_after(newest, [*sides, *history, *since])
 
     history_ids = [run.pk for run in history]
     at_level = len(history)
@@ -100,7 +106,11 @@ def verdict_with_history(
         at_level = 0
     elif accepted in history_ids:
         at_level = history_ids.index(accepted) + 1
-    followed = Followed(level, history, since, at_level, is_accepted=accepted in [run.pk for run in new])
+    begins = next((run for run in [*new, *since] if run.pk == accepted), None)
+    accepted_name = ""
+    if begins and (begins in new or _is_at_level(team, new, begins, thresholds)):
+        accepted_name = begins.commit[:12] or f"“{begins.name}”"
+    followed = Followed(level, history, since, later, at_level, accepted_name)
 
     return compute_verdict(
         team,
@@ -113,10 +123,10 @@ def verdict_with_history(
     )
 
 
-def is_after(run: Run, others: Sequence[Run]) -> bool:
-    """Whether it stands after all others in histories."""
-    instants = [other.history_at for other in others if other.history_at]
-    return run.history_at is not None and bool(instants) and run.history_at > max(instants)
+def _is_at_level(team: Team, new: Sequence[Run], begins: Run, thresholds: Mapping[str, float] | None) -> bool:
+    """Whether they have lost nothing since a level that began before them."""
+    accepted = Against(tuple(find_repeats(begins)), level=Level.BRANCH)
+    return verdict_with_history(team, new, accepted, thresholds).verdict in ("pass", "improvement")
 
 
 def by_rule(new: Sequence[Run], branch: str) -> Against:

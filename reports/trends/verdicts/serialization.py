@@ -27,7 +27,7 @@ def describe_verdict(schema: dict[str, Any]) -> None:
             "pending": False,
             "since": "3f2a91c",
             "algorithm": "three keys, levels of sessions 1, Bonferroni and Holm",
-            "algorithm_version": 3,
+            "algorithm_version": 4,
         }
     ]
 
@@ -62,7 +62,7 @@ class MetricAnswer:
     name: Annotated[str, described("`throughput`, `READ mean`, `READ p99`.")]
     unit: Literal["ops/s", "µs"]
     kind: Annotated[str, described("Of a latency: `service` or `response`.")]
-    state: Literal["improved", "regressed", "held", "flagged", "inconclusive", "not comparable"]
+    state: Literal["improved", "regressed", "held", "accepted", "flagged", "inconclusive", "not comparable"]
     new: float | None
     base: float | None
     ratio: Annotated[float | None, described("How many times better the new side is, of latencies too; null: none.")]

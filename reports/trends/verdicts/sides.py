@@ -3,13 +3,14 @@
 import datetime as dt
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from reports.trends.analysis.verdict_rules import DiffersAnswer, Verdict, combined
+from reports.trends.analysis.verdict_rules import DiffersAnswer, Level, Verdict, combined
 from reports.trends.messages import RUNS_OF_WEEK
 from reports.trends.queries.baselines import (
     baseline_named,
@@ -19,6 +20,7 @@ from reports.trends.queries.baselines import (
     runs_of_branch,
     runs_of_commit,
     runs_of_days,
+    select_after,
 )
 from reports.trends.verdicts.baseline_selection import Against, by_test, nearest, parse_thresholds, verdict_with_history
 from reports.trends.verdicts.serialization import CompareAnswer, VerdictDocument
@@ -57,7 +59,8 @@ def named(team: Team, text: str) -> Against:
     text = text.strip()
     if text.startswith(BRANCH):
         branch = text.removeprefix(BRANCH)
-        return _require_runs(runs_of_branch(team, branch), f"The newest commit of the branch “{branch[:64]}”.")
+        chosen = f"The newest commit of the branch “{branch[:64]}”."
+        return replace(_require_runs(runs_of_branch(team, branch), chosen), level=Level.COMMIT)
     if text in WEEKS:
         until = timezone.now() - WEEKS[text]
         since = until - WEEK
@@ -76,7 +79,7 @@ def named(team: Team, text: str) -> Against:
     if baseline:
         runs = pinned_runs(baseline)
         chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
-        return Against(tuple(runs), build_side(runs, baseline.name, chosen), parse_thresholds(baseline))
+        return Against(tuple(runs), build_side(runs, baseline.name, chosen), parse_thresholds(baseline), Level.PINNED)
 
     commits = commits_like(team, text)
     if not commits:
@@ -86,7 +89,7 @@ def named(team: Team, text: str) -> Against:
 
     commit = commits[0]
     runs = runs_of_commit(team, commit)
-    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commit[:12]}."))
+    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commit[:12]}."), level=Level.COMMIT)
 
 
 def _parse_ids(text: str) -> list[uuid.UUID]:
@@ -159,5 +162,9 @@ def _judge(
     if not new_runs or not base_runs:
         return compute_verdict(team, new_runs, base_runs)
     side = build_side(base_runs, base_named.side.name, base_named.side.chosen)
-    against = Against(tuple(base_runs), side, base_named.thresholds)
+    level = base_named.level
+    # Only a commit after that of the base has a history that leads to it.
+    if level is Level.COMMIT and not (build_side(new_runs).commit and select_after(new_runs, base_runs)):
+        level = Level.SIDE
+    against = Against(tuple(base_runs), side, base_named.thresholds, level)
     return verdict_with_history(team, new_runs, against, thresholds)

@@ -24,6 +24,7 @@ from reports.trends.analysis.verdict_rules import (
     Level,
     Metric,
     MetricVerdict,
+    State,
     judge,
 )
 from reports.trends.messages import (
@@ -58,28 +59,29 @@ class Followed:
     level: Level = Level.SIDE
     history: Sequence[Run] = ()  # before the base
     since: Sequence[Run] = ()  # between the base and the new ones
+    later: Sequence[Run] = ()  # after the new ones
     at_level: int = MAX_HISTORY  # runs of the history since a person accepted a level
-    is_accepted: bool = False  # the new runs begin the level that a person accepted
+    accepted: str = ""  # as that of `Metric`
 
     @property
-    def parts(self) -> tuple[Sequence[Run], Sequence[Run], Sequence[Run]]:
-        """The runs at the base's level, the earlier ones, and those since."""
-        return self.history[: self.at_level], self.history[self.at_level :], self.since
+    def parts(self) -> tuple[Sequence[Run], ...]:
+        """The runs at the base's level, the earlier ones, those since and the later ones."""
+        return self.history[: self.at_level], self.history[self.at_level :], self.since, self.later
 
 
 def collect_metrics(
     new: Sequence[Sequence[Curve]],
     base: Sequence[Sequence[Curve]],
-    others: Sequence[Sequence[Sequence[Point]]] = ((), (), ()),
+    others: Sequence[Sequence[Sequence[Point]]] = ((), (), (), ()),
 ) -> tuple[list[Metric], list[str]]:
     """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
 
-    Sides are sessions, each with its runs as curves of one rung; `others` are the history at the level of the base, the
-    one before it and what is since, as sessions of points. A session of these that lacks a metric is left out of it.
+    Sides are sessions, each with its runs as curves of one rung; `others` are those of `Followed.parts`, as sessions of
+    points. A session of these that lacks a metric is left out of it.
     """
     new_points = [collect_points(session) for session in new]
     base_points = [collect_points(session) for session in base]
-    history, earlier, since = map(_collect_throughputs, others)
+    history, earlier, since, later = map(_collect_throughputs, others)
     throughput = Metric(
         name="throughput",
         statistic="throughput",
@@ -89,6 +91,7 @@ def collect_metrics(
         history=history,
         earlier=earlier,
         since=since,
+        later=later,
     )
     metrics = [throughput]
     notes: list[str] = []
@@ -103,7 +106,7 @@ def collect_metrics(
             notes.append(f"{name} {statistic} is not judged: {new_reason or base_reason}")
             continue
 
-        history, earlier, since = (
+        history, earlier, since, later = (
             _collect_latencies(sessions, "base", name, kind, statistic)[0] for sessions in others
         )
         latency = Metric(
@@ -116,6 +119,7 @@ def collect_metrics(
             history=history,
             earlier=earlier,
             since=since,
+            later=later,
         )
         metrics.append(latency)
 
@@ -242,7 +246,7 @@ def compute_verdict(
     environment = compare_environments(new_curves, base_curves, get_profile(team, [*new, *old]))
     clusters = {curve.setup.cluster_name for curve in (*new_curves.values(), *base_curves.values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
-    points_around = measured_points([*followed.history, *followed.since])
+    points_around = measured_points([*followed.history, *followed.since, *followed.later])
     others = [by_session({run: points_around[run.pk] for run in runs}) for runs in followed.parts]
     if order:
         # One plan measured both sides: each is one session, in blocks.
@@ -253,8 +257,7 @@ def compute_verdict(
     else:
         metrics, notes = collect_metrics(by_session(new_curves), by_session(base_curves), others)
 
-    if followed.is_accepted:
-        metrics = [replace(metric, is_accepted=True) for metric in metrics]
+    metrics = [replace(metric, accepted=followed.accepted) for metric in metrics]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
     since = find_onset(judgement.metrics, [*new_curves, *followed.since, *base_curves, *followed.history])
     lasting = []
@@ -301,7 +304,8 @@ def _group_by_repeat(repeats: Sequence[int], sessions: Sequence[Session], expone
 
 def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | None:
     """A run of the first session of the open loss that lasts longest; None: none is open."""
-    lasting = max((verdict.comparison.n_a for verdict in metrics if verdict.comparison.is_open), default=0)
+    losses = [verdict.comparison for verdict in metrics if verdict.state is State.REGRESSED]
+    lasting = max((comparison.n_a for comparison in losses if comparison.is_open), default=0)
     if not lasting:
         return None
     # Sessions and their runs are newest first.

@@ -18,11 +18,10 @@ from benchsite.core.formatting import printable
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
 from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
-from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
-from reports.trends.messages import TEXT_TOO_LONG
+from reports.trends.messages import ACCEPTED_FOR_ALL, TEXT_TOO_LONG
 from reports.trends.queries.histories import MAX_SEARCHED, PER_PAGE, HistoryFilter, history_lines
 from reports.trends.queries.history import follow, get_runs
 from runs.identifiers import parse_uuid
@@ -179,7 +178,6 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
-        "min_points": MIN_HISTORY,
     }
     return render(request, "reports/history.html", context)
 
@@ -232,7 +230,7 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     except (BaselineRefused, TriageRefused) as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, f"Accepted: the level begins with {run.commit[:SHORT_COMMIT] or run.name}.")
+        messages.success(request, ACCEPTED_FOR_ALL.format(name=run.commit[:SHORT_COMMIT] or run.name))
 
     return redirect(reverse("history-series", args=[config_key]) + "#changes")
 
