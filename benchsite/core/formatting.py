@@ -78,6 +78,11 @@ def counted(number: int, noun: str) -> str:
     return f"{grouped(number)} {noun}"
 
 
+def client_threads(number: int) -> str:
+    """ "8 threads"; 0 where nobody knows them, as in an upload."""
+    return counted(number, "thread") if number else "threads unknown"
+
+
 def printable(text: str, substitute: str = "") -> str:
     """Without control characters, or with another sign in place of each."""
     return "".join(sign if sign.isprintable() else substitute for sign in text)

@@ -185,3 +185,8 @@ def moment(value: object) -> SafeString:
         instant.isoformat(timespec="seconds"),
         instant.strftime("%-d %b %Y %H:%M"),
     )
+
+
+@register.filter
+def client_threads(number: int) -> str:
+    return formatting.client_threads(number)

@@ -120,7 +120,7 @@ class RunAnswer(OnPage):
     version: str = Field(description="Of the system, as stated.")
     workload: str = Field(validation_alias="workload_name")
     purpose: str
-    threads: int = Field(description="Over all clients.")
+    threads: int = Field(description="Over all clients; 0: nobody knows.")
     target_ops_s: int | None = Field(description="The load offered by all clients; null: as much as they could.")
     repeat: int
     status: str = Field(description="queued, dispatched, running, succeeded, failed or cancelled.")

@@ -83,7 +83,7 @@ def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
     is_target = sweep.ladder == Matrix.Ladder.TARGET
     values: dict[int, list[float]] = defaultdict(list)
     for run in runs.filter(excluded_reason=""):
-        if run.target_ops_s or not is_target:
+        if run.target_ops_s or (run.threads and not is_target):
             values[run.load].append(run.throughput_ops_s or 0.0)
 
     clients = max(len(last.spec["generators"]), 1) * last.spec["load"]["processes"]

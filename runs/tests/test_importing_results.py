@@ -196,34 +196,40 @@ def test_properties_alone_are_no_result(client_in):
 def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
     upload = bring(client_in, sent("a.txt", summary()))
     wrong = {"mode": "", "database": "", "properties": "readproportion=0.5\nnonsense=1", "hardware": "eight cores",
-             "run-0-threads": ""}  # fmt: skip
+             "run-0-threads": "-3"}  # fmt: skip
     response = client_in.post(f"/import/{upload.pk}/", answers(upload, **wrong))
     page = response.content.decode()
     assert response.status_code == 422
-    for words in ("Choose the system", "nonsense", "State the client threads", "eight cores"):
+    for words in ("Choose the system", "nonsense", "greater than or equal to 1", "eight cores"):
         assert words in page
     assert not Run.objects.exists()
 
 
-def test_missing_threads_are_stated_by_a_person(client_in):
+def test_threads_stated_once_are_of_all_runs_without_any(client_in):
     upload = bring(client_in, corpus("018"), sent("b.txt", summary(reads=95_000, updates=5_000)))
     mine = {f"run-{number}-threads": "" for number in range(6)} | {"run-2-threads": "7"}
-    refused = client_in.post(f"/import/{upload.pk}/", answers(upload, **mine))
-    assert refused.status_code == 422 and "the threads of 5 selected runs" in refused.content.decode()
     save(client_in, upload, unstated_threads="4", **mine)
     assert list(upload.runs.order_by("position").values_list("threads", flat=True)[:4]) == [4, 4, 7, 4]
     stated = bring(client_in, sent("a.txt", summary()))
     assert "unstated_threads" not in get_text(client_in.get(f"/import/{stated.pk}/"))
 
 
-def test_asks_for_threads_of_unrelated_files(client_in):
-    bare = summary(reads=60_000).partition(b"\n")[2]
-    upload = bring(client_in, sent("mine-a.txt", summary()), sent("theirs.txt", bare))
+def test_run_of_unknown_threads_is_on_no_ladder(client_in):
+    bare = [summary(reads=reads).partition(b"\n")[2] for reads in (60_000, 61_000)]
+    upload = bring(client_in, *(sent(f"{name}.txt", text) for name, text in zip("ab", bare, strict=True)))
+    client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
+    upload.refresh_from_db()
 
-    response = client_in.post(f"/import/{upload.pk}/", answers(upload, properties="", **{"run-1-threads": ""}))
+    unknown, stated = save(client_in, upload, **{"run-0-threads": ""}).runs.order_by("position")
 
-    assert [bool(row.errors) for row in response.context["form"].runs] == [False, True]
-    assert not Run.objects.exists()
+    assert (unknown.threads, unknown.name) == (0, "Redis always A r1")
+    response = client_in.get(reverse("sweep", args=[stated.sweep_id]))
+    assert [point.threads for point in response.context["curve"].points] == [8]
+    assert "threads unknown: no point of the curve" in get_text(response)
+    for address in (reverse("run", args=[unknown.pk]), f"{reverse('why')}?a={unknown.pk}&b={stated.pk}"):
+        assert "threads unknown" in get_text(client_in.get(address)), address
+    client_in.post(reverse("run-exclude", args=[stated.pk]), {"reason": "to see the other alone"})
+    assert client_in.get(reverse("sweep", args=[stated.sweep_id])).status_code == 200
 
 
 def read_refusal(response):
@@ -304,14 +310,16 @@ def test_tests_that_a_person_names_alike_are_one_curve(client_in):
 def test_saves_no_test_where_one_is_wrong(client_in):
     upload = make_mixed_import(client_in)
     filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
-    wrong = {"test-2-properties": "readproportion=0.95\nupdateproportion=0.05", "test-0-mode": ""}
+    wrong = {"test-2-properties": "readproportion=0.95\nupdateproportion=0.05", "test-0-mode": "", "test-1-mode": ""}
 
     response = client_in.post(f"/import/{upload.pk}/", filled | wrong)
 
-    assert "Choose the system and its mode" in read_refusal(response)
-    assert [bool(test.errors) for test in response.context["form"].tests] == [True, False, False]
-    response = client_in.post(f"/import/{upload.pk}/", filled | wrong | {"test-0-mode": "mongodb:unknown"})
-    assert [bool(row.errors) for row in response.context["form"].runs] == [False, False, False, True]
+    form = response.context["form"]
+    assert [bool(test.errors) for test in form.tests] == [True, True, False]
+    assert [bool(row.errors) for row in form.runs] == [False, False, False, True]
+    top, _, _ = read_refusal(response).partition("What was recognised")
+    assert "Choose the system and its mode" in top and "Its operations are" in top
+    assert all(f'href="#id_{name}"' in top for name in ("test-0-mode", "test-1-mode", "run-3-keep"))
     assert not Run.objects.exists()
 
 

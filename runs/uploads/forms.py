@@ -6,6 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import OuterRef, Subquery
+from django.forms import BoundField
 from django.http import QueryDict
 from pydantic import ValidationError as ModelError
 
@@ -24,7 +25,6 @@ from runs.uploads.messages import (
     OTHER_SYSTEM_OF_RUN,
     OTHER_WORKLOAD,
     RUNS_OF_OTHER_TESTS,
-    UNSTATED_THREADS,
     WRITE_SYSTEM,
 )
 from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
@@ -87,9 +87,10 @@ class FoundRunForm(DescribedForm):
     keep = forms.BooleanField(required=False)
     phase = forms.ChoiceField(choices=Phase.choices)
     threads = forms.IntegerField(
+        required=False,
         min_value=1,
         max_value=MAX_INT,
-        error_messages={"required": "State the client threads, all clients together."},
+        widget=forms.NumberInput(attrs={"placeholder": "unknown"}),
     )
     target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
     repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
@@ -115,7 +116,7 @@ class FoundRunForm(DescribedForm):
         return StatedRun(
             index=self.number,
             phase=data["phase"],
-            threads=data["threads"],
+            threads=data["threads"] or 0,
             target_ops_s=data["target"],
             repeat=data["repeat"],
         )
@@ -216,7 +217,7 @@ class ImportForm(StatedTestForm):
         min_value=1,
         max_value=MAX_INT,
         label="Threads of the runs whose files do not state them",
-        help_text="Of all clients together, for every selected run whose threads are empty.",
+        help_text="Of all clients together. Empty: they stay unknown, and such a run is no point of a ladder.",
     )
     version = forms.CharField(required=False, max_length=40, label="Database version")
     replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
@@ -296,25 +297,41 @@ class ImportForm(StatedTestForm):
         cleaned = super().clean() or self.cleaned_data
         if not self.selected:
             raise ValidationError("Select at least one run to save.")
-        missing = [row for row in self.selected if row.has_error("threads", "required")]
-        if missing and "unstated_threads" in self.fields:
-            self.add_error("unstated_threads", UNSTATED_THREADS.format(runs=counted(len(missing), "selected run")))
-        self.stated_tests = [(test, test.merge(cleaned)) for test in self.selected_tests if test.is_valid()]
+        for form in (*self.selected, *self.selected_tests):
+            form.full_clean()
+        self.stated_tests = [(test, test.merge(cleaned)) for test in self.selected_tests]
         if not self.tests:
             self.stated_tests = [(self, cleaned)]
         for form, data in self.stated_tests:
             _clean_test(form, data)
+        common_shares: dict[str, float] = {}
+        # What is wrong is told all at once: a fault of one test hides none of another's.
+        for form, data in self._list_faultless_tests():
+            is_own = isinstance(form, OwnTestForm) and form.has_workload
+            shares = self._clean_runs(form, data, {} if is_own else common_shares)
+            common_shares = common_shares if is_own else shares
+        contradicting = sum("keep" in row.errors for row in self.selected)
+        if contradicting:
+            self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
         if not self._has_faults():
-            common_shares: dict[str, float] = {}
-            for form, data in self.stated_tests:
-                is_own = isinstance(form, OwnTestForm) and form.has_workload
-                shares = self._clean_runs(form, data, {} if is_own else common_shares)
-                common_shares = common_shares if is_own else shares
-            contradicting = sum("keep" in row.errors for row in self.selected)
-            if contradicting:
-                self.add_error(None, RUNS_OF_OTHER_TESTS.format(runs=counted(contradicting, "selected run")))
             self._clean_metadata(cleaned)
         return cleaned
+
+    def _list_faultless_tests(self) -> list[tuple["ImportForm | OwnTestForm", dict[str, Any]]]:
+        return [
+            (form, data)
+            for form, data in self.stated_tests
+            if not any(each.errors for each in (self, form, *form.selected))
+        ]
+
+    def list_faults(self) -> list[tuple[str, list[BoundField]]]:
+        """Everything that is wrong, each once with the fields of the form, of tests and of runs that it is said of."""
+        faults: dict[str, list[BoundField]] = {}
+        for form in (self, *self.selected_tests, *self.selected):
+            for name, errors in form.errors.items():
+                for error in errors:
+                    faults.setdefault(str(error), []).extend([form[name]] if name in form.fields else [])
+        return list(faults.items())
 
     def _clean_runs(
         self, form: "ImportForm | OwnTestForm", data: Mapping[str, Any], shares: dict[str, float]

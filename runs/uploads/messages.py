@@ -16,10 +16,6 @@ WRITE_SYSTEM = "Write which system it was."
 NO_UTC_OFFSET = "“{text}” is no offset from UTC: write it as +02:00 or -05:30"
 NOT_KNOWN = "“{name}” is not known here."
 
-# --- forms.py ---
-
-UNSTATED_THREADS = "The files do not state the threads of {runs}: write them here, or clear their boxes."
-
 # --- metadata.py ---
 
 NO_PART_OF_NAME = "holds the character U+{code_point:04X}, which is no part of a name"

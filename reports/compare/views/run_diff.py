@@ -146,7 +146,7 @@ def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curv
 
 def _load(side: RunSide) -> str:
     load = side.spec["load"]
-    threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
+    threads = formatting.client_threads(load["threads"])
     if load["target_ops_s"]:
         return f"{threads} at a target of {formatting.short(load['target_ops_s'])}"
     return threads

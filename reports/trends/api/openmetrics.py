@@ -128,6 +128,6 @@ def _describe_live(team: Team) -> Iterator[Metric]:
 
 def _label_test(row: History) -> tuple[str, ...]:
     return (
-        row.config_key, row.database_name, row.mode, row.workload_name, row.cluster_name, str(row.threads),
+        row.config_key, row.database_name, row.mode, row.workload_name, row.cluster_name, str(row.threads or ""),
         str(row.target_ops_s or ""),
     )  # fmt: skip

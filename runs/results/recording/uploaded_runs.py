@@ -124,12 +124,13 @@ def _build_run(
     repeats: _Repeats,
     began: datetime | None,
 ) -> Run:
-    load = uploaded.spec["load"]
-    threads, target_ops_s = load["threads"], load["target_ops_s"]
+    threads, target_ops_s = uploaded.spec["load"]["threads"], uploaded.spec["load"]["target_ops_s"]
     repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
-    target = ""
+    load = ""
+    if threads:
+        load += f" {threads}t"
     if target_ops_s:
-        target = f" @{target_ops_s}"
+        load += f" @{target_ops_s}"
 
     return Run(
         team_id=upload.team_id,
@@ -138,7 +139,7 @@ def _build_run(
         upload=upload,
         position=uploaded.stated.index,
         phase=uploaded.stated.phase,
-        name=f"{sweep.name} {threads}t{target} r{repeat}",
+        name=f"{sweep.name}{load} r{repeat}",
         spec=uploaded.spec,
         config_key=config_key(uploaded.spec),
         commit=metadata.commit,
