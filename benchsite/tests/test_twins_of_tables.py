@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from runs.models import Run
 from runs.tests.factories import make_matrix, make_run, make_sweep
 from runs.tests.pages import get_text
 
@@ -69,6 +70,12 @@ def test_sweeps_have_the_numbers_of_the_page(client_in, some):
     (load,) = json.loads(downloaded(client_in, "/sweeps.json"))
     assert load["ceiling_ops_s"] == 4000.0
     assert (load["runs"], load["runs_succeeded"]) == (2, 2)
+
+
+def test_sweeps_have_the_version_that_the_server_said(client_in, some):
+    Run.objects.filter(phase="measure").update(evidence={"server_version": "7.0.15"})
+    (row,) = get_rows(client_in, "/sweeps.csv")
+    assert row["version"] == "7.0.15"
 
 
 def test_histories_have_the_newest_point(client_in, some):

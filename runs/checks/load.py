@@ -7,7 +7,7 @@ from benchsite.core.formatting import grouped, percent, throughput
 from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts, parse_number
-from runs.checks.messages import MIX_LIMITS, OTHER_MIX
+from runs.checks.messages import MEASURE_MIX_AGAIN, MIX_LIMITS, OTHER_MIX, STATE_WORKLOAD
 from runs.checks.results import Severity, find_worst
 from runs.ycsb.arrivals import Count
 from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
@@ -74,7 +74,7 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
     return Outcome(
         find_worst(severities), _list_shares(shares),
         f"The operations are not what the workload asks for: {'; '.join(complaints)}.",
-        "State the workload that was run. Look for unsupported operations and for misspelt proportions.",
+        STATE_WORKLOAD if facts.made_elsewhere else MEASURE_MIX_AGAIN,
         good="The operations have the shares that the workload asks for.",
     )  # fmt: skip
 

@@ -67,6 +67,11 @@ GROUP_STOOD = "stood for {share} of its time"
 # --- load.py ---
 
 MIX_LIMITS = "{mix_points:points} points or {mix_sigmas} sigma"
+STATE_WORKLOAD = "State the workload that was run. Look for unsupported operations and for misspelt proportions."
+MEASURE_MIX_AGAIN = (
+    "Measure a longer window, and look at what stalled in this one. Of an operation that is missing, look whether the "
+    "client supports it."
+)
 OTHER_MIX = "the command line of client {number} asks for {mix}"
 
 # --- default_thresholds.py ---

@@ -426,10 +426,10 @@ def run_again(run: Run, user: User) -> Run:
     return again
 
 
-def run_all_again(runs: Iterable[Run], user: User) -> int:
-    """Queue several runs again, all or none; the number of new runs. Raises LimitReached."""
+def run_all_again(runs: Iterable[Run], user: User) -> list[Run]:
+    """Queue several runs again, all or none; the new runs. Raises LimitReached."""
     with transaction.atomic():
-        return len([run_again(run, user) for run in runs])
+        return [run_again(run, user) for run in runs]
 
 
 def _run_again(run: Run, user: User) -> Run:

@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
 from benchsite.accounts.tenancy import all_teams
+from benchsite.core.formatting import enumerated
 from runs.models import (
     Artifact,
     Cluster,
@@ -38,6 +39,7 @@ from runs.models import (
 )
 from runs.models.deletion import RESTORABLE_FOR
 from runs.results import artifacts
+from runs.results.messages import PART, PARTS_TOO
 
 MAX_AT_ONCE: Final = 5_000  # runs
 _ROWS_AT_ONCE: Final = 200
@@ -91,6 +93,14 @@ class Selection(Collector):
 
     def unfinished_runs(self) -> QuerySet[Run]:
         return Run.objects.filter(pk__in=self.keys(Run)).exclude(status__in=Status.terminal()).only("pk", "name")
+
+    def describe_parts(self) -> str:
+        """What was chosen to go along with a matrix; empty: nothing."""
+        parts = [root for root in self.roots[1:] if isinstance(root, Database | Workload | Cluster)]
+        if not parts:
+            return ""
+        named = [PART.format(kind=part._meta.verbose_name, name=part) for part in parts]
+        return PARTS_TOO.format(parts=enumerated(named))
 
     def blockers(self) -> set[Model]:
         """Rows outside that need one of these, and those of these runs that have not ended."""
@@ -158,7 +168,7 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             names = ", ".join(sorted(f"{row._meta.verbose_name} {row}" for row in owners)[:_NAMED])
             raise DeletionRefused(f"“{root}” stays: {names} needs it or has not ended. Cancel or delete that first.")
 
-        name, kind = str(root)[:200], str(root._meta.verbose_name)
+        name, kind = f"{root}{selection.describe_parts()}"[:200], str(root._meta.verbose_name)
         audit_kind, audit_text = "thing_deleted", kind
         if isinstance(root, Run):
             audit_kind, audit_text = "run_deleted", _describe(root)

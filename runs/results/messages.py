@@ -24,6 +24,11 @@ MODE_NOT_READ_BACK = "the durability mode was not read back {when} the clients r
 RECORDS_NOT_COUNTED = "the records were not counted after the load"
 NO_CLIENT_STARTED = "no client was started"
 
+# --- deletion.py ---
+
+PARTS_TOO = ", with {parts}"
+PART = "the {kind} {name}"
+
 # --- views/run.py ---
 
 WINDOW_TOO_SHORT = (
@@ -39,7 +44,6 @@ RUNS_TAGGED = "{changed} of {runs} runs got a new tag."
 RUNS_EXCLUDED = "{changed} of {runs} runs are now excluded. They stay visible, with your reason."
 RUNS_INCLUDED = "{changed} of {runs} runs count again."
 NOTHING_QUEUED = "Nothing was queued: uploaded runs are measured where they came from, and the others have not ended."
-RUNS_QUEUED_AGAIN = "{changed} of {runs} runs are in the queue again."
 WINDOWS_TOO_SHORT = (
     "{runs} left out: V05 rejects their windows however often they are measured. The page of their matrix measures it "
     "with longer ones."

@@ -8,7 +8,7 @@ from django.db.models import F, FilteredRelation, Q, QuerySet
 
 from benchsite.core.formatting import FORMULA_BEGINS, FORMULA_SIGNS
 from runs.models import LatencyKind, Run
-from runs.results.pages.run_list import LATENCIES, list_operations
+from runs.results.pages.run_list import LATENCIES, SERVER_VERSION, list_operations
 
 # What a spreadsheet would take for a formula is marked in `csv`, and left as it is in `raw`.
 Form = Literal["csv", "raw", "jsonl"]
@@ -21,7 +21,7 @@ BLOCK_BYTES: Final = 1 << 18
 # Column -> its path; those of the list of runs. TEXTS are what people and files name.
 COLUMNS: Final = {
     "id": "pk", "name": "name", "source": "source", "matrix": "matrix__name", "sweep_id": "sweep_id",
-    "system": "system", "database": "sweep__database_name", "version": "sweep__version", "mode": "mode",
+    "system": "system", "database": "sweep__database_name", "version": "server_version", "mode": "mode",
     "workload": "workload_name", "phase": "phase", "purpose": "purpose", "threads": "threads",
     "target_ops_s": "target_ops_s", "repeat": "repeat", "status": "status", "reason": "reason", "verdict": "verdict",
     "verdict_override": "verdict_override", "throughput_ops_s": "throughput_ops_s",
@@ -57,7 +57,7 @@ def stream_runs(runs: QuerySet[Run], form: Form) -> Iterator[bytes]:
 
 def _compile(runs: QuerySet[Run], form: Form) -> tuple[str, tuple[object, ...]]:
     current = FilteredRelation("measurement_sets", condition=Q(measurement_sets__is_current=True))
-    rows = runs.order_by().annotate(**{_CURRENT: current})
+    rows = runs.order_by().annotate(**{_CURRENT: current}, server_version=SERVER_VERSION)
     selected = rows.values_list(*COLUMNS.values(), F(f"{_CURRENT}__pk"))
     inner, inner_parameters = selected.query.sql_with_params()
     columns, joins, join_parameters = [], [], []

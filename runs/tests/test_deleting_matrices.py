@@ -122,16 +122,15 @@ def test_a_database_is_free_to_go_once_its_matrix_has_gone(team, admin, measured
     database = measured.entries.get().database
     assert "It cannot be deleted" in get_text(admin.get(f"/databases/{database.pk}/delete/"))
     page = get_text(admin.get(f"/matrices/{measured.pk}/delete/"))
-    assert "4 runs" in page
+    assert "<li>4 runs</li>" in page and "<li>3 sweeps</li>" in page
     assert "the database “study”" in page
     answer = admin.post(f"/matrices/{measured.pk}/delete/", {"part": [str(database.pk)]}, follow=True)
-    assert "The matrix “study” was deleted." in get_text(answer)
+    assert "The matrix “study” was deleted, with the database study." in get_text(answer)
     assert not Database.objects.filter(pk=database.pk).exists()
-    listed = get_text(admin.get("/deleted/"))
-    assert "study" in listed
+    assert "study, with the database study</th>" in get_text(admin.get("/deleted/"))
     answer = admin.post("/deleted/", {"restore": str(Deletion.objects.get().pk)}, follow=True)
     assert answer.redirect_chain == [(f"/matrices/{measured.pk}/", 302)]
-    assert "“study” was restored." in get_text(answer)
+    assert "“study, with the database study” was restored." in get_text(answer)
     assert Database.objects.filter(pk=database.pk).exists()
     assert admin.get(f"/matrices/{measured.pk}/").status_code == 200
 

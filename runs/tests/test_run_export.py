@@ -33,8 +33,8 @@ def read_csv(text):
 
 
 def test_has_the_numbers_of_the_runs(program, sweep):
-    first = make_run(sweep, threads=4, throughput=1900)
-    second = make_run(sweep, threads=8, throughput=3000, tags=["nightly", "b"])
+    first = make_run(sweep, threads=4, throughput=1900, evidence={"server_version": "7.0.15"})
+    second = make_run(sweep, threads=8, throughput=3000, tags=["nightly", "b"], evidence={})
     make_run(sweep, threads=16, throughput=3000, phase="load")
 
     response, text = export(program)
@@ -44,6 +44,7 @@ def test_has_the_numbers_of_the_runs(program, sweep):
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert [row["id"] for row in rows] == [line["id"] for line in lines] == [str(first.pk), str(second.pk)]
     assert [float(row["throughput_ops_s"]) for row in rows] == [1900, 3000]
+    assert [row["version"] for row in rows] == ["7.0.15", sweep.version]
     assert rows[1]["tags"] == "nightly, b" and lines[1]["tags"] == ["nightly", "b"]
     assert lines[0]["finished_at"] is None or lines[0]["finished_at"].startswith("20")
     for measurement in first.measurement_sets.get().measurements.filter(latency_kind="service"):

@@ -529,3 +529,10 @@ def test_an_empty_answer_is_an_answer(client_in, sweep):
     reading = {"expected": {"save": ""}, "found": {"save": ""}, "wrong": []}
     (line,) = client_in.get(url(make_run(sweep, evidence={"before": reading}))).context["page"]["readback"]
     assert (line["before"], line["after"]) == ("", None)
+
+
+def test_cancelled_before_its_server_answered(client_in, team):
+    run = make_run(make_sweep(team=team), status="cancelled", reason="cancelled_by_user")
+    page = get_text(client_in.get(f"/runs/{run.pk}/"))
+    assert "<strong>Cancelled by a person</strong>" in page and "Cancelled: " not in page
+    assert "The mode was not read back" in page and "Durability mode, read back" not in page

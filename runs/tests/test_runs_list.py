@@ -5,6 +5,7 @@ import io
 
 import pytest
 
+from runs.models import Run
 from runs.results.pages.run_list import RunFilter
 from runs.tests.factories import finding, make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import FAILURES, STATUSES, UGLY, count_queries, get_text, sign_in_viewer
@@ -207,6 +208,14 @@ def test_rejected_runs_say_which_check_and_by_how_much(client_in, team):
     ]
 
 
+def test_csv_has_the_version_that_the_server_said(client_in, team):
+    sweep = make_sweep(team=team, version="7")
+    make_run(sweep, threads=2, evidence={"server_version": "7.0.15"})
+    make_run(sweep, threads=4, evidence={})
+    rows = get_rows(client_in.get("/runs.csv?sort=fewest-threads"))
+    assert [row["version"] for row in rows] == ["7.0.15", "7"]
+
+
 def test_csv_hands_no_formula_to_a_spreadsheet(client_in, team):
     make_run(make_sweep(team=team), notes="=cmd|' /C calc'!A0", name="+1")
     (row,) = get_rows(client_in.get("/runs.csv"))
@@ -269,8 +278,14 @@ def test_all_rejected_runs_of_a_filter_run_again(client_in, team):
     assert "Run all 2 again" in page and '<input type="hidden" name="all" value="1">' in page
 
     answer = bulk(client_in, [], action="again", all="1", back="verdict=reject")
-    assert "2 of 2 runs are in the queue again" in get_text(answer)
+    assert '2 of 2 runs are in the <a href="/queue/">queue</a> again.' in get_text(answer)
     assert sorted(sweep.runs.filter(status="queued").values_list("repeat", flat=True)) == [4, 5]
+
+
+def test_message_leads_to_the_one_run_that_was_queued(client_in, team):
+    answer = get_text(bulk(client_in, [make_run(make_sweep(team=team, name="mine"))], action="again"))
+    again = Run.objects.get(status="queued")
+    assert f'<a href="/runs/{again.pk}/">{again.name}</a> is in the <a href="/queue/">queue</a>.' in answer
 
 
 def test_uploads_are_not_offered_to_run_again(client_in, team):
@@ -282,7 +297,7 @@ def test_uploads_are_not_offered_to_run_again(client_in, team):
 
     make_run(sweep, repeat=2, verdict="reject", findings=[reject])
     page = get_text(client_in.get("/runs/?verdict=reject"))
-    assert "Run all 1 again" in page and "1 uploaded: measured where they came from." in page
+    assert "Run it again" in page and "1 uploaded: measured where they came from." in page
 
 
 def compare(client, runs, **fields):

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet, Subquery, TextField
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -35,12 +36,13 @@ from reports.compare.queries.sweep_list import MAX_BY_CEILING
 from reports.compare.selection import Selection
 from reports.models import History
 from reports.trends.queries.histories import HistoryFilter, HistoryLine, history_lines
-from runs.models import Matrix, Status, Sweep
+from runs.models import Matrix, Run, Status, Sweep
 from runs.plans.extension import ExtensionRefused, extend
 from runs.plans.pages.search import search_path, search_rows
 from runs.results import annotations
 from runs.results.pages.durability import durability_sentence
 from runs.results.pages.lists import MAX_ROWS, export, get_page
+from runs.results.pages.run_list import SERVER_VERSION
 from runs.results.views.row_actions import row_action
 
 AT_ONCE: Final = 100  # rows whose numbers are worked out together
@@ -64,7 +66,7 @@ SWEEP_COLUMNS: Columns = {
     "commit": "curve.commit",
     "branch": "curve.branch",
     "database": "sweep.database_name",
-    "version": "sweep.version",
+    "version": "sweep.server_version",
     "system": "sweep.system",
     "mode": "sweep.mode",
     "write_waits_for": "curve.promise",
@@ -108,6 +110,9 @@ M = TypeVar("M", bound=Model)
 @team_required("GET")
 def sweeps_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     rows = SweepFilter(request.GET).apply(get_team(request)).select_related("matrix", "workload", "database")
+    answers = Run.objects.filter(sweep=OuterRef("pk"), evidence__has_key="server_version").order_by("-finished_at")
+    newest = Subquery(answers.values(answer=SERVER_VERSION)[:1])
+    rows = rows.annotate(server_version=Coalesce(newest, "version", output_field=TextField()))
     return export(form, "sweeps", SWEEP_COLUMNS, _by_and_by(rows, _sweep_lines))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runs.checks import CheckResult, ClusterFacts, OperationFacts, judge_run, profile
+from runs.checks.messages import MEASURE_MIX_AGAIN, STATE_WORKLOAD
 from runs.checks.tests.test_checks import ON_DISK, both, client, facts, host, over_time, sampled
 from runs.checks.tests.test_client_findings import finding, stating
 from runs.ycsb.evidence import ClientEvidence
@@ -130,7 +131,6 @@ def test_duration_names_what_is_too_short(changes, severity, measured, complaint
 # --- V08: shares of the operations, and what a command line's file of the workload asks for ---
 
 IN_WINDOW = "1 points or 4 sigma warn, 5 points reject"
-STATE_IT = "State the workload that was run. Look for unsupported operations and for misspelt proportions."
 
 
 def asking(read: str, update: str, **more: str) -> ClientEvidence:
@@ -220,10 +220,16 @@ def wrong(complaints: str) -> str:
     ],
 )  # fmt: skip
 def test_mix_names_the_shares_that_are_off(changes, severity, measured, message):
-    remedy = "" if severity == "pass" else STATE_IT
+    remedy = "" if severity == "pass" else MEASURE_MIX_AGAIN
     assert finding("V08", facts(**changes)) == CheckResult(
         "V08", severity, "Mix of operations", measured, IN_WINDOW, message, remedy
     )
+
+
+@pytest.mark.parametrize(("made_elsewhere", "remedy"), [(True, STATE_WORKLOAD), (False, MEASURE_MIX_AGAIN)])
+def test_another_workload_is_stated_of_uploads_only(made_elsewhere, remedy):
+    known = finding("V08", facts(**mixed(600_000, 400_000), made_elsewhere=made_elsewhere))
+    assert known is not None and known.remedy == remedy
 
 
 def test_mix_of_whole_runs_has_no_other_limit_to_reject():

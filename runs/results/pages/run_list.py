@@ -9,7 +9,8 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.expressions import OrderBy
-from django.db.models.functions import Concat, JSONObject
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce, Concat, JSONObject, NullIf
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
@@ -67,6 +68,12 @@ MAX_CHOICES = 100  # of one menu
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
+# As the server said it, else as it was stated.
+SERVER_VERSION = Coalesce(
+    NullIf(KeyTextTransform("server_version", "evidence"), Value("", TextField())),
+    F("sweep__version"),
+    output_field=TextField(),
+)
 CURRENT = Measurement.objects.filter(measurement_set__is_current=True)
 REJECTING = Finding.objects.filter(measurement_set__is_current=True, severity=Finding.Severity.REJECT)
 ACTIVE = "active"

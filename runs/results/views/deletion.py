@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, has_role, team_required
 from runs.identifiers import parse_uuid
-from runs.models import Artifact, Deletion, Matrix, Run, Schedule, Sweep, Upload
+from runs.models import Artifact, Deletion, Matrix, Phase, Run, Schedule, Sweep, Upload
 from runs.results import deletion
 from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, RestoreRefused, Selection
 from runs.results.pages.lists import get_page
@@ -90,7 +90,7 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
         except DeletionRefused as error:
             refused = str(error)
         else:
-            _say_deleted(request, f"The {kind} “{row}” was deleted.", done)
+            _say_deleted(request, f"The {kind} “{row}” was deleted{selection.describe_parts()}.", done)
             return redirect("imports" if isinstance(row, Upload) else str(row._meta.verbose_name_plural))
 
     context = {
@@ -104,13 +104,19 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
         "counts": [
             (number, model._meta.verbose_name, model._meta.verbose_name_plural)
             for model in COUNTED
-            if model is not type(row) and (number := len(selection.keys(model)))
+            if model is not type(row) and (number := _count(selection, model))
         ],
     }
     status = 200
     if request.method == "POST":
         status = 409
     return render(request, "runs/delete.html", context, status=status)
+
+
+def _count(selection: Selection, model: type[Model]) -> int:
+    """Without the sweeps of load phases, which no list of sweeps shows."""
+    rows = selection.data.get(model, ())
+    return sum(not (isinstance(row, Sweep) and row.phase == Phase.LOAD) for row in rows)
 
 
 @team_required("GET", "POST", role=Role.ADMIN)

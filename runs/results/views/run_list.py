@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from benchsite.accounts.limits import LimitReached
@@ -26,7 +27,6 @@ from runs.results.messages import (
     NOTHING_QUEUED,
     RUNS_EXCLUDED,
     RUNS_INCLUDED,
-    RUNS_QUEUED_AGAIN,
     RUNS_TAGGED,
     WINDOWS_TOO_SHORT,
     WRITE_A_TAG,
@@ -37,6 +37,7 @@ from runs.results.pages.run_list import (
     LATENCIES,
     MAX_ROWS_IN_CSV,
     PER_PAGE,
+    SERVER_VERSION,
     RunFilter,
     count_rejections,
     count_sources,
@@ -66,7 +67,7 @@ COLUMNS: Columns = {
     "sweep_id": "sweep_id",
     "system": "system",
     "database": or_empty("sweep.database_name"),
-    "version": or_empty("sweep.version"),
+    "version": or_empty("server_version"),
     "mode": "mode",
     "workload": "workload_name",
     "phase": "phase",
@@ -141,6 +142,7 @@ def runs_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The list's filter as comma-separated values or JSON."""
     runs = RunFilter(request.GET).apply(get_team(request))[:MAX_ROWS_IN_CSV]
     rows = with_latencies(with_rejections(runs)).defer(*HEAVY).select_related("matrix", "sweep")
+    rows = rows.annotate(server_version=SERVER_VERSION)
     return export(form, "runs", {**COLUMNS, **_latency_columns(list_operations(runs))}, rows.iterator(2_000))
 
 
@@ -220,7 +222,6 @@ def _run_again(ended: list[Run], request: HttpRequest, selected: int) -> str:
     if not going:
         raise annotations.AnnotationRefused(left_out)
 
-    text = RUNS_QUEUED_AGAIN.format(changed=lifecycle.run_all_again(going, get_user(request)), runs=selected)
-    if short:
-        text = f"{text} {left_out}"
-    return text
+    added = lifecycle.run_all_again(going, get_user(request))
+    context = {"added": added, "selected": selected, "left_out": left_out if short else ""}
+    return render_to_string("runs/runs/queued_again.html", context)
