@@ -123,6 +123,25 @@ def test_it_previews_a_matrix_while_it_is_chosen(site):
     assert not site.complaints
 
 
+def test_promises_of_modes_fit_beside_what_can_be_set(site):
+    page = site.open(viewport={"width": 1280, "height": 800})
+    page.goto(f"{site.url}{reverse('database-add')}", wait_until="networkidle")
+    assert page.locator("#system-modes .table-wrap").evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+
+
+def test_what_was_done_is_in_view_where_an_address_leads(site, team):
+    database = make_database(team=team, cluster=site.world.cluster, name="Redis of modes")
+    page = site.open()
+    page.goto(f"{site.url}{reverse('own-mode-add', args=[database.pk, 'everysec'])}", wait_until="networkidle")
+    page.get_by_label("Name").fill("seldom")
+    page.get_by_label("Where the disk is slow").fill("9")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**#mode-seldom-stated")
+    message, title = page.get_by_text("The mode seldom-stated of"), page.locator("#mode-seldom-stated h3")
+    below = message.bounding_box()
+    assert below["y"] >= 0 and below["y"] + below["height"] < title.bounding_box()["y"] < page.viewport_size["height"]
+
+
 def test_matrix_of_two_databases_takes_four_clicks(site, team):
     """From the home page to its runs in the queue: in their modes, under two workloads, over the ladder as it is."""
     LoadGenerator.objects.filter(pk=site.world.generator.pk).update(enabled=False)  # It has no clients.

@@ -92,16 +92,23 @@ class Durability(BaseModel):
         return self.ack, self.replicas_acked, self.replica_ack, self.loss_window_s is None, self.loss_window_s == 0
 
     @property
+    def survives_alone(self) -> dict[str, bool]:
+        """Which events an acknowledged write outlives on the acknowledging server."""
+        return {
+            # Its operating system goes on.
+            "process_crash": self.ack in ("os_buffer", "disk"),
+            # Its machine and disk never come back.
+            "node_loss": False,
+            # Of all nodes at once; disks keep what was forced to them.
+            "power_loss": self.ack == "disk",
+        }
+
+    @property
     def survives(self) -> dict[str, bool]:
         """Which events an acknowledged write outlives, counting on any copy that has it."""
-        return {
-            # Of the acknowledging server; its operating system goes on.
-            "process_crash": self.ack in ("os_buffer", "disk") or self._elsewhere,
-            # Its machine and disk never come back.
-            "node_loss": self._elsewhere,
-            # Of all nodes at once; disks keep what was forced to them.
-            "power_loss": self.ack == "disk" or (self._elsewhere and self.replica_ack == "disk"),
-        }
+        by_copy = dict.fromkeys(self.survives_alone, self._elsewhere)
+        by_copy["power_loss"] = self._elsewhere and self.replica_ack == "disk"
+        return {event: alone or by_copy[event] for event, alone in self.survives_alone.items()}
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON, with what is derived; `from_dict` reads it back."""

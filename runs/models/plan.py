@@ -231,11 +231,14 @@ class Database(Row):
         system = load_catalog().systems.get(self.system)
         return count_servers(system, self.cluster.provisioner, self.settings, len(self.cluster.nodes.all()))
 
+    def count_copies(self) -> int:
+        """Of each record, on its servers."""
+        system = load_catalog().systems.get(self.system)
+        return count_copies(system, self.count_servers(), self.replication_factor)
+
     def has_copies_for(self, mode: Mode) -> bool:
         """Whether it has as many other copies as the mode waits for."""
-        system = load_catalog().systems.get(self.system)
-        copies = count_copies(system, self.count_servers(), self.replication_factor)
-        return copies > mode.replicas_needed
+        return self.count_copies() > mode.replicas_needed
 
 
 class Workload(Row):

@@ -20,6 +20,7 @@ from runs.tests.factories import (
     make_user,
     make_workload,
 )
+from runs.tests.pages import get_text
 from runs.tests.world import browser, make_world
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 
@@ -172,10 +173,11 @@ def test_mode_links_to_where_its_copies_are_set(operator, cluster):
     field = f'href="{reverse("database-edit", args=[database.pk])}#id_replication_factor"'
     page = reverse("database", args=[database.pk])
 
-    assert operator.get(page).content.decode().count(field) == 3
+    # Of three modes, beside the promise in the table and at the mode itself.
+    assert operator.get(page).content.decode().count(field) == 6
 
-    Database.objects.update(settings={"nodes": "2"})
-    assert field not in operator.get(page).content.decode()
+    Database.objects.update(settings={"nodes": "2"}, replication_factor=2)
+    assert "needs 1 other" not in operator.get(page).content.decode()
 
 
 def test_page_lists_the_settings_that_are_read_back(operator, cluster):
@@ -243,6 +245,16 @@ def test_it_shows_what_each_mode_means_for_this_database(operator, cluster, team
     assert "✕ lost" in page
 
 
+def test_promise_that_needs_another_copy_says_so(operator, cluster):
+    database = make_database(team=cluster.team, cluster=cluster, system="redis")
+    page = operator.get(reverse("database", args=[database.pk])).content.decode()
+    row = re.search(r'<a href="#mode-off-wait-1">.*?</tr>', page, re.DOTALL)[0]
+    # After a crash of the process and with its node gone; a power loss of all nodes loses it.
+    assert row.count("on another copy") == 2
+    row = re.search(r'<a href="#mode-always-wait-1">.*?</tr>', page, re.DOTALL)[0]
+    assert row.count("on another copy") == 1
+
+
 def test_it_never_shows_a_secret_property(operator, cluster, team):
     database = make_database(
         team=team, cluster=cluster, system="postgresql", binding_properties={"postgresql.password": "hunter2"}
@@ -251,8 +263,10 @@ def test_it_never_shows_a_secret_property(operator, cluster, team):
 
 
 def test_the_form_shows_modes_and_settings_of_its_system(operator):
-    page = operator.get(reverse("database-add"), {"system": "postgresql"}).content.decode()
+    address = f"{reverse('database-add')}?system=postgresql"
+    page = operator.get(address).content.decode()
     assert "Durability modes of PostgreSQL" in page and "synchronous_commit" in page and "appendfsync" not in page
+    assert 'starts have <span class="mono">max_connections=300</span>' in get_text(operator.get(address))
     assert operator.get(reverse("database-add"), {"system": "nonsense"}).status_code == 200
 
 

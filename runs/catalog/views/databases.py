@@ -53,7 +53,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "system": system,
             "modes": modes,
             "topology": build_topology(row, system),
-            "servers": row.count_servers(),
+            "copies": row.count_copies(),
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
         },
     )
