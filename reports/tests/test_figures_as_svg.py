@@ -7,13 +7,16 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
+from reports.compare.curves import Standing
 from reports.compare.figures.ceilings import CeilingsFigure
+from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
-from reports.compare.figures.layout import Frame
-from reports.compare.figures.svg import Axis, render_svg, svg_of_text
-from reports.compare.figures.theme import DARK, LIGHT
-from reports.tests.curves import curve
+from reports.compare.figures.layout import Frame, scatter
+from reports.compare.figures.points import marker
+from reports.compare.figures.svg import CORNERS, Axis, render_svg, svg_of_text
+from reports.compare.figures.theme import DARK, LIGHT, SYMBOLS
+from reports.tests.curves import curve, point
 from reports.tests.test_compare_page import sources, study
 from reports.tests.test_history_figure import measured, wave
 from reports.trends.figures.history import AXES, HistoryFigure
@@ -49,6 +52,26 @@ def test_bars_have_the_patterns_that_the_key_names():
     patterns = {f"url(#{pattern.get('id')})": pattern[0].tag for pattern in root.iter(f"{SVG}pattern")}
     assert sorted(patterns.values()) == [f"{SVG}circle", f"{SVG}path"]
     assert len([fill for fill in fills if fill in patterns]) == 2 and len(fills) == 3
+
+
+def test_every_symbol_has_its_own_mark():
+    layout = LatencyFigure([curve()], Choice()).draw(Frame(LIGHT))["layout"]
+    marks = set()
+    for symbol in SYMBOLS:
+        trace = scatter([10.0], [1.0], symbol, marker=marker("#000", symbol, 8))
+        root = ET.fromstring(render_svg({"data": [trace], "layout": layout}, height_px=400, title=""))
+        *_, mark = root.find(f"{SVG}g").iter()
+        marks.add(ET.tostring(mark))
+    assert len(marks) == len(SYMBOLS)
+
+
+def test_legend_tells_points_that_do_not_count_from_ceilings():
+    rejected = replace(curve(), points=(*curve().points, point(64, 3000.0, standing=Standing.REJECTED)))
+    for figure in (LadderFigure([rejected, curve()]), LatencyFigure([rejected, curve()], Choice())):
+        data = figure.draw(Frame(LIGHT))["data"]
+        symbols = [trace["marker"]["symbol"].removesuffix("-open") for trace in data if trace["x"] == [None]]
+        assert len(symbols) > 1 and len(set(symbols)) == len(symbols)
+        assert set(symbols) <= {"circle", *CORNERS}
 
 
 def test_given_ticks_stand_on_a_logarithmic_axis():

@@ -1,8 +1,11 @@
 """Names of rungs: none lies on another, and the ends of a curve keep theirs."""
 
-from reports.compare.figures.labels import thin_rung_labels
+from reports.compare.figures.labels import AREA_WIDE, Box, direct_labels, pixels, thin_rung_labels
+from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice, drawn_curves
 from reports.compare.figures.layout import Frame
-from reports.compare.figures.theme import LIGHT
+from reports.compare.figures.theme import LIGHT, looks
+from reports.tests.curves import curve, operation, point
 
 LAYOUT = {"xaxis": {"range": [0, 100]}, "yaxis": {"range": [0, 100]}}
 
@@ -33,3 +36,36 @@ def test_two_curves_at_one_point_have_one_name():
     traces = [rungs([50, 90], [50, 90]), rungs([50, 20], [50, 20])]
     thin_rung_labels(traces, [], LAYOUT, Frame(LIGHT))
     assert [trace["text"][0] for trace in traces] == ["50", ""]
+
+
+def test_names_of_curves_are_not_overprinted():
+    trace = rungs([10, 50, 90], [50, 50, 50])
+    thin_rung_labels([trace], [], LAYOUT, Frame(LIGHT), names_of_curves=[Box(200, 100, 300, 130)])
+    assert trace["text"] == ["10", "", "90"]
+
+
+# Threads, ops/s and READ p99 in ms of a small demo.
+CLOSE = {
+    "on": [(1, 1300, 1.6), (4, 5920, 4.1), (16, 5450, 8.8), (128, 2940, 138.5)],
+    "off": [(1, 4520, 1.5), (4, 7900, 1.5), (16, 11840, 4.5), (128, 5830, 109.4)],
+    "always": [(1, 2530, 0.7), (4, 3920, 9.4), (16, 8830, 8.9), (128, 22470, 19.9)],
+}
+
+
+def test_no_number_of_threads_lies_on_the_name_of_a_close_curve():
+    curves = [
+        curve("PostgreSQL", mode, [point(n, x, operations=(operation("READ", y * 500),)) for n, x, y in rows])
+        for mode, rows in CLOSE.items()
+    ]
+    figure = LatencyFigure(curves, Choice()).draw(Frame(LIGHT))
+    _, names = direct_labels(drawn_curves(curves, looks(curves, LIGHT), Choice()), figure["layout"], Frame(LIGHT), None)
+
+    numbers = [
+        pixels(figure["layout"], AREA_WIDE, x, y)
+        for trace in figure["data"]
+        if trace["mode"] == "markers+text"
+        for x, y, text in zip(trace["x"], trace["y"], trace["text"], strict=True)
+        if text
+    ]
+    assert len(names) == 3 and len(numbers) > 6
+    assert not [1 for x, y in numbers for name in names if name.overlaps(Box(x - 12, y - 16, x - 8, y - 8))]

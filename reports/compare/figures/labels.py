@@ -118,7 +118,9 @@ def place(
     return chosen
 
 
-def _box(label: Label, at: tuple[float, float], side: tuple[str, str, float, float]) -> tuple[float, ...]:
+def _box(
+    label: Label, at: tuple[float, float], side: tuple[str, str, float, float]
+) -> tuple[float, float, float, float]:
     xanchor, yanchor, xshift, yshift = side
     x, y = at[0] + xshift, at[1] - yshift
     left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[xanchor] * label.width
@@ -242,16 +244,16 @@ def _cross(side: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Fr
 
 def direct_labels(
     drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], list[Box]]:
     """The names of the curves that are not grey, of many those that have room; of two operations, of the solid one.
 
-    `load_ops_s` is where a line stands.
+    With the boxes that they cover. `load_ops_s` is where a line stands.
     """
     width, height = area = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
     clear = [side for side in drawn if not side.look.faded and not side.dotted]
     if len(clear) > MAX_WITH_RINGS:
-        return []
+        return [], []
 
     named = [(side, anchors) for side in clear if (anchors := _anchors(side, layout))]
     everything = collect_drawn(drawn)
@@ -266,6 +268,7 @@ def direct_labels(
 
     labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
     annotations = []
+    covered = []
     spots = place(labels, obstacles, width, height, only_free=len(named) > MAX_WITH_RUNG_LABELS)
     for (side, some), label, spot in zip(named, labels, spots, strict=True):
         if spot is None:
@@ -276,12 +279,18 @@ def direct_labels(
         if frame.linked:
             linked = {"name": str(side.curve.sweep_id)}
         annotations.append({**spot.annotation(label.text, side.look.colour, x=x, y=y), **linked})
+        covered.append(Box(*_box(label, at[id(anchor)], (spot.xanchor, spot.yanchor, spot.xshift, spot.yshift))))
 
-    return annotations
+    return annotations, covered
 
 
 def thin_rung_labels(
-    traces: Sequence[Trace], drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame, load_ops_s: float | None = None
+    traces: Sequence[Trace],
+    drawn: Sequence[DrawnCurve],
+    layout: Layout,
+    frame: Frame,
+    load_ops_s: float | None = None,
+    names_of_curves: Sequence[Box] = (),
 ) -> None:
     """Removes the names of rungs that would lie on something: ends of curves and ringed points keep theirs first.
 
@@ -296,7 +305,7 @@ def thin_rung_labels(
         for index, size in enumerate(trace["marker"]["size"])
     ]
     axis = Box(-area[0], 0, 0, area[1])  # with its numbers, left of the drawing area
-    obstacles = [axis, *_load_line(load_ops_s, layout, area)]
+    obstacles = [axis, *names_of_curves, *_load_line(load_ops_s, layout, area)]
     for side in drawn:
         path = [at(d.x, d.y) for d in side.counted]
         # A name stands off its own point, whose box is as small as the mark.

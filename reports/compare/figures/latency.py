@@ -60,7 +60,8 @@ class LatencyFigure(CurvesFigure):
         layout = base_layout(frame)
         layout["showlegend"] = True
         zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
-        layout["annotations"] += direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
+        names, covered = direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
+        layout["annotations"] += names
         crossings = lay_lines(drawn, choice, layout, frame)
         solid = [side for side in drawn if not side.dotted]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
@@ -77,7 +78,7 @@ class LatencyFigure(CurvesFigure):
                     data.append(marks.ring(line.look, symbol, meaning, x=point.x, y=point.y))
 
         data += crossings
-        thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0])
+        thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0], covered)
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side

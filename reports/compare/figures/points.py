@@ -253,7 +253,8 @@ def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
     """The legend of the marks that occur for points that do not count, or count by a written reason."""
     keys = []
     if any(not point.counts or point.left_out for point in points):
-        keys.append(key(frame, "hexagon-open", "hollow: not counted"))
+        # No circle, which rings the ceiling.
+        keys.append(key(frame, "square-open", "hollow: not counted"))
     if any(point.overridden for point in points):
         keys.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))
     return keys

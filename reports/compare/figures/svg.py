@@ -28,15 +28,23 @@ LEGEND_PX: Final = 10  # around its rows
 DIGIT_PX: Final = 7.6
 DAY_S: Final = 86_400
 DASHES: Final = {"dash": "9 9", "dot": "3 3", "dashdot": "9 3 3 3", "longdash": "15 15"}
-MARKS: Final = {
-    "square": "M-{r},-{r}h{d}v{d}h-{d}z",
-    "diamond": "M0,-{d}L{d},0 0,{d} -{d},0z",
-    "triangle-up": "M0,-{d}L{d},{r} -{d},{r}z",
+# Corners of the marks that are no circle, in radii.
+CORNERS: Final = {
+    "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    "diamond": ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    "triangle-up": ((0, -1.25), (1.25, 1), (-1.25, 1)),
+    "pentagon": ((0, -1), (0.95, -0.31), (0.59, 0.81), (-0.59, 0.81), (-0.95, -0.31)),
+    "star": (
+        (0, -1.4), (0.32, -0.43), (1.33, -0.43), (0.51, 0.17), (0.82, 1.13),
+        (0, 0.53), (-0.82, 1.13), (-0.51, 0.17), (-1.33, -0.43), (-0.32, -0.43),
+    ),
+}  # fmt: skip
+# Marks without an area.
+STROKES: Final = {
     "cross": "M-{r},0H{r}M0,-{r}V{r}",
     "x": "M-{r},-{r}L{r},{r}M{r},-{r}L-{r},{r}",
     "x-thin": "M-{r},-{r}L{r},{r}M{r},-{r}L-{r},{r}",
 }
-STROKES: Final = ("cross", "x", "x-thin")  # marks without an area
 PATTERN_PX: Final = 7
 # Lines of a square that repeats itself; a dot has no lines.
 PATTERN_LINES: Final = {
@@ -315,10 +323,11 @@ def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
     name = symbol.removesuffix("-open")
     is_open = name != symbol or name in STROKES
     paint = f'fill="{"none" if is_open else colour}" stroke="{colour}" stroke-width="{1.5 if is_open else 0}"'
-    if path := MARKS.get(name):
-        sides = path.format(r=f"{radius:.1f}", d=f"{radius * (2 if name == 'square' else 1.25):.1f}")
-        return f'<path transform="translate({x:.1f} {y:.1f})" d="{sides}" {paint}/>'
-
+    if corners := CORNERS.get(name):
+        points = " ".join(f"{x + radius * across:.1f},{y + radius * down:.1f}" for across, down in corners)
+        return f'<polygon points="{points}" {paint}/>'
+    if path := STROKES.get(name):
+        return f'<path transform="translate({x:.1f} {y:.1f})" d="{path.format(r=f"{radius:.1f}")}" {paint}/>'
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {paint}/>'
 
 
