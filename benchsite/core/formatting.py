@@ -220,6 +220,13 @@ def duration(seconds: Number) -> str:
     return f"{sign}{whole}{THIN}s"
 
 
+def duration_between(low_s: float, high_s: float) -> str:
+    """Bounds of a length of time: "2 s to 12 s", and where both are equal that alone."""
+    if low_s == high_s:
+        return duration(low_s)
+    return f"{duration(low_s)} to {duration(high_s)}"
+
+
 def signed_percent(fraction: Number) -> str:
     """A change as signed per cent: 0.123 is "+12.3 %". Nothing for what is not finite."""
     if fraction is None or is_missing(fraction):

@@ -21,6 +21,7 @@ from reports.compare.analysis.points import Spread, compute_geomean, first_value
 from runs.catalog import OWN_FLAVOUR
 from runs.catalog.durability import ACKS
 from runs.checks import RUN_CHECKS, CheckResult, judge_ladder
+from runs.queue.spec import describe_window
 from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 Kind = Literal["service", "response"]
@@ -263,6 +264,7 @@ class Setup:
     client_version: str = ""
     client_digest: str = ""
     warmup_s: int = 0  # at most, where it lasts until throughput is steady
+    settle_s: int = 0  # how much of it a run that is steady early does not need
     measure_s: int | None = None  # None: as long as it lasted
     processes: int = 1
     arrivals: str = ""  # of an open load: how operations arrive; empty: each thread waits for its answer
@@ -275,6 +277,11 @@ class Setup:
     client_on_database_host: bool | None = None  # as the uploader stated it
     nodes: int | None = None  # of the cluster; several that Benchsite started on one machine count each
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
+
+    @property
+    def window(self) -> str:
+        """As it was planned."""
+        return describe_window(self.measure_s, self.warmup_s - self.settle_s, self.settle_s)
 
     @property
     def key_shares(self) -> KeyShares | None:

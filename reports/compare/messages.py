@@ -37,7 +37,6 @@ POINTS_WITH_FINDINGS = "checks object to {points}"
 NO_FINDINGS = "no check objects"
 ONE_RUN_PER_POINT = "n = 1 run per point, so no interval"
 RUNS_PER_POINT = "n = {runs} runs per point: geometric mean, band from least to most"
-WINDOW = "{window} measured after {warmup} of warm-up"
 CLIENTS_MISSING = "only {merged} of {expected} clients merged at {points}"
 CLIENTS_MERGED = "{clients} merged at every point"
 CPU_NOT_MEASURED = "CPU of the load generators not measured"
@@ -165,7 +164,6 @@ NOT_KNOWN_OF_BOTH = "Not known of both sides: {facts}."
 # --- analysis/differences.py ---
 
 NO_OWN_SETTINGS = "none of their own"
-WHOLE_RUN = "as long as it lasted"
 HOTTEST_KEYS = "1 % of the keys get {percent} of the requests, the 10 hottest {ten}"
 
 # --- pages/planned_steps.py ---

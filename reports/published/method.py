@@ -27,7 +27,7 @@ from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
 from runs.checks.spec_facts import cluster_facts, describe_groups, describe_key_share, shared_machine
-from runs.queue.spec import MachineSpec
+from runs.queue.spec import MachineSpec, describe_window
 from runs.results.measures.sustained_load import MAX_DROPPED, SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -90,10 +90,7 @@ def _describe_loss(run: Submitted) -> str:
 
 def _describe_window(run: Submitted) -> str:
     window = run.spec["window"]
-    measured = "as long as it lasted"
-    if window["min_measure_s"] is not None:
-        measured = f"{window['min_measure_s']} s"
-    return f"{measured} after {window['warmup_s']} s of warm-up"
+    return describe_window(window["min_measure_s"], window["warmup_s"], window.get("settle_s", 0))
 
 
 def _list_properties(run: Submitted) -> str:

@@ -89,6 +89,16 @@ def test_caption_states_runs_window_and_kind():
     assert caption([curve(points=[])]) == ""
 
 
+def test_windows_that_settling_made_longer_are_a_range():
+    points = [point(8, 900.0, window_s=10.0, warmup_s=12.0), point(16, 950.0, window_s=20.0, warmup_s=2.0)]
+    setup = Setup(measure_s=10, warmup_s=12, settle_s=10)
+
+    measured, planned = (" ".join(text.split()) for text in (caption([curve(points=points)]), setup.window))
+
+    assert "10 s to 20 s measured after 2 s to 12 s of warm-up." in measured
+    assert planned == "at least 10 s measured after 2 s to 12 s of warm-up"
+
+
 def test_conditions_say_what_is_as_it_should_be():
     conditions = dict(list_conditions([curve()], "service"))
 

@@ -19,6 +19,12 @@ CLIENTS_AT_LIMIT = ", and the clients were at their limit at {low}: add clients"
 LOWER_BOUND = "{between}{estimate} A lower bound: the clients, not the database, set it. Add clients."
 NO_LOAD_KEEPS_LIMITS = "No load keeps the limits, down to {high}: the last trial was {last}."
 
+# --- spec.py ---
+
+WINDOW = "{measured} measured after {warmup} of warm-up"
+NO_SHORTER = "at least {measured}"
+WHOLE_RUN = "as long as it lasted, after {warmup} of warm-up"
+
 # --- bindings.py ---
 
 UNPACK_DISTRIBUTION = "unpack the same YCSB distribution as a folder"

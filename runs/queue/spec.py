@@ -7,6 +7,9 @@ uploaded run has the same shape, with what its uploader stated; what nobody know
 from itertools import chain
 from typing import NotRequired, TypedDict, cast
 
+from benchsite.core.formatting import duration, duration_between
+from runs.queue.messages import NO_SHORTER, WHOLE_RUN, WINDOW
+
 SPEC_VERSION = 1
 
 
@@ -79,6 +82,17 @@ class WindowSpec(TypedDict):
 def max_warmup_s(window: WindowSpec) -> int:
     """The warm-up with how much longer it may last until throughput is steady."""
     return window["warmup_s"] + window.get("settle_s", 0)
+
+
+def describe_window(measure_s: int | None, warmup_s: int, settle_s: int = 0) -> str:
+    """The window of a run as it is planned. What of `settle_s` a run does not need to be steady is measured, too."""
+    warmup = duration_between(warmup_s, warmup_s + settle_s)
+    if measure_s is None:
+        return WHOLE_RUN.format(warmup=warmup)
+    measured = duration(measure_s)
+    if settle_s:
+        measured = NO_SHORTER.format(measured=measured)
+    return WINDOW.format(measured=measured, warmup=warmup)
 
 
 class ClientSpec(TypedDict):

@@ -13,11 +13,12 @@ from runs.checks.facts import fact
 from runs.checks.spec_facts import get_key_shares
 from runs.models import Measurement, Run, RunEvent, Stage
 from runs.queue.corrections import REPLACED, list_lasting_changes
-from runs.queue.spec import RunSpec
+from runs.queue.spec import RunSpec, describe_window
 from runs.ycsb.key_shares import KeyShares
 from runs.ycsb.merged import Phase
 
 register = template.Library()
+register.simple_tag(describe_window)
 
 PHASES: Mapping[Phase | None, str] = {"load": "load", "measure": "measured", None: "phase unknown"}
 FORMATS = {

@@ -19,10 +19,11 @@ from runs.catalog.data_confirmations import confirm, find_confirmation
 from runs.catalog.views.clusters import may_edit
 from runs.models import Cluster, Database, Node
 from runs.plans import PlanError
+from runs.queue.spec import describe_window
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from workers.generator.host_identity import host_key
 from workers.probe.check_jobs import CheckRefused, read_check, start_check
-from workers.probe.forms import FirstMatrixForm, ServerForm
+from workers.probe.forms import MEASURE_S, SETTLE_S, WARMUP_S, FirstMatrixForm, ServerForm
 from workers.probe.server_checks import TargetChecks
 from workers.provision.listeners import find_servers, list_connections_once, list_programs
 
@@ -79,7 +80,8 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     team = get_team(request)
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour, database.own_modes)
-    context: dict[str, Any] = {"database": database, "check": pk}
+    window = describe_window(MEASURE_S, WARMUP_S, SETTLE_S)
+    context: dict[str, Any] = {"database": database, "check": pk, "window": window}
     progress = None
     if "again" not in request.GET:
         progress = read_check(team, pk)

@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from conftest import signed_in
 from runs.catalog import load_catalog
-from runs.models import Provisioner
-from runs.tests.factories import make_cluster, make_database, make_machine, make_user
+from runs.models import Provisioner, Run
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_user
 from workers.generator.host_identity import host_key
 from workers.probe import check_jobs
 from workers.probe.server_checks import Progress, TargetCheck, TargetChecks, check_target
@@ -63,6 +63,18 @@ def test_the_answer_keeps_what_is_typed(operator, address, cluster, monkeypatch)
     for response in (refused, page):
         form = response.context["form"]
         assert not form.errors and {name: form[name].value() for name in typed} == typed
+
+
+def test_pages_describe_the_window_alike(operator, address):
+    window = "at least 10 s measured after 2 s to 12 s of warm-up"
+    system = load_catalog().system("redis")
+    make_load_generator(bindings={system.binding.name: "1" * 64})
+
+    matrix = operator.post(address, {"mode": "off", "workload": "C", "records": "777"}).url
+
+    run = Run.objects.filter(phase="measure").first()
+    pages = [operator.get(url).content.decode() for url in (address, matrix, reverse("run", args=[run.pk]))]
+    assert [window in " ".join(page.split()) for page in pages] == [True] * 3
 
 
 def test_mistyped_address_is_said_in_plain_words():

@@ -32,6 +32,7 @@ from reports.published.publication import PublishRefused
 from runs.models import LoadGenerator, Matrix, Run, Status
 from runs.plans import PlanError, preview, stored_plan, submit
 from runs.queue import lifecycle
+from runs.queue.spec import describe_window
 
 MINUTES, REPEATS = 110, 2
 QUICK_MINUTES, QUICK_REPEATS = 15, 1
@@ -141,11 +142,9 @@ class Command(BaseCommand):
             self.stdout.write(f"  {cell.database_name}, {cell.mode}: {counted(threads[cell.database_id], 'thread')}")
 
         sweeps, runs = counted(len(plan.cells), "sweep"), counted(plan.runs, "run")
-        window_s, max_warmup_s = matrix.min_measure_s, matrix.warmup_s + matrix.settle_s
-        self.stdout.write(
-            f"{matrix.name}: {sweeps}, at most {runs} of {window_s} s, after {matrix.warmup_s} to {max_warmup_s} s of "
-            "warm-up."
-        )
+        window_s = matrix.min_measure_s
+        window = describe_window(window_s, matrix.warmup_s, matrix.settle_s)
+        self.stdout.write(f"{matrix.name}: {sweeps}, at most {runs}, each of {window}.")
         half_minutes = round(plan.seconds / 120)
         self.stdout.write(
             f"At most {duration(plan.runs * window_s)} of measuring, {duration(plan.seconds)} in all. Two parts: "

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from benchsite.core.formatting import percent
 from reports.compare.curves import Curve
-from reports.compare.messages import HOTTEST_KEYS, NO_OWN_SETTINGS, WHOLE_RUN
+from reports.compare.messages import HOTTEST_KEYS, NO_OWN_SETTINGS
 from runs.ycsb.key_shares import KeyShares
 
 UNKNOWN = "unknown"
@@ -45,13 +45,6 @@ def _data_set(curve: Curve) -> str:
     if records is None:
         return UNKNOWN
     return f"{records:,} records" + (f" of {size:,} B" if size is not None else "")
-
-
-def _window(curve: Curve) -> str:
-    measured = WHOLE_RUN
-    if curve.setup.measure_s is not None:
-        measured = f"{curve.setup.measure_s} s"
-    return f"{measured} after {curve.setup.warmup_s} s"
 
 
 def have_close_key_shares(shares: Sequence[KeyShares | None]) -> bool:
@@ -101,7 +94,7 @@ EVERYWHERE: Mapping[str, Read] = {
     "data set": _data_set,
     "ladder": _rungs,
     "client groups": _groups,
-    "measured window": _window,
+    "measured window": lambda curve: curve.setup.window,
     "clients": lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})",
     "cluster": lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN,
     "replication factor": lambda curve: str(curve.setup.replication_factor or UNKNOWN),

@@ -27,9 +27,9 @@ from reports.compare.messages import (
     POINTS_WITH_FINDINGS,
     RUNS_PER_POINT,
     STAND_INS,
-    WINDOW,
 )
 from runs.catalog.measured_losses import find_contradiction
+from runs.queue.messages import WINDOW
 
 Remark = tuple[str, str]  # a term, and a sentence with or without its full stop
 
@@ -220,9 +220,9 @@ def _window(points: Sequence[Point]) -> str:
     windows = [point.window_s for point in points if point.window_s]
     if not windows:
         return ""
-    least, most = formatting.duration(min(windows)), formatting.duration(max(windows))
-    warmup = formatting.duration(max(point.warmup_s for point in points))
-    return WINDOW.format(window=least if least == most else f"{least} to {most}", warmup=warmup)
+    warmups = [point.warmup_s for point in points]
+    measured = formatting.duration_between(min(windows), max(windows))
+    return WINDOW.format(measured=measured, warmup=formatting.duration_between(min(warmups), max(warmups)))
 
 
 def _clients(points: Sequence[Point]) -> str:

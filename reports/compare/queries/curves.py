@@ -507,6 +507,7 @@ def build_setup(spec: RunSpec) -> Setup:
         client_version=client["ycsb_version"],
         client_digest=client["digest"],
         warmup_s=max_warmup_s(window),
+        settle_s=window.get("settle_s", 0),
         measure_s=window["min_measure_s"],
         processes=spec["load"]["processes"],
         arrivals=_describe_arrivals(spec["load"].get("open")),
