@@ -69,7 +69,8 @@ def test_legend_tells_points_that_do_not_count_from_ceilings():
     rejected = replace(curve(), points=(*curve().points, point(64, 3000.0, standing=Standing.REJECTED)))
     for figure in (LadderFigure([rejected, curve()]), LatencyFigure([rejected, curve()], Choice())):
         data = figure.draw(Frame(LIGHT))["data"]
-        symbols = [trace["marker"]["symbol"].removesuffix("-open") for trace in data if trace["x"] == [None]]
+        keys = [trace for trace in data if trace["x"] == [None] and "legendgroup" not in trace]
+        symbols = [key["marker"]["symbol"].removesuffix("-open") for key in keys]
         assert len(symbols) > 1 and len(set(symbols)) == len(symbols)
         assert set(symbols) <= {"circle", *CORNERS}
 
