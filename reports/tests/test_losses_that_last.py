@@ -181,6 +181,15 @@ def test_accepting_by_button_makes_the_next_commit_green(client_in, team, user, 
 
 @pytest.mark.django_db
 @pytest.mark.slow
+def test_accepted_level_confirms_no_loss_before_it(team, user, lost):
+    first, second = Run.objects.filter(commit__gte="m0000012").order_by("finished_at")
+    accept_level(second, user, "wanted")
+    document = verdict_of_run(first)
+    assert document.verdict == "inconclusive" and document.flagged
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
 def test_accepting_by_rest(team, user, lost):
     second = Run.objects.get(commit="m0000013")
     with_token = headers(team, user, Scope.RUNS_READ, Scope.RUNS_WRITE)

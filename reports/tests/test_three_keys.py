@@ -56,6 +56,17 @@ def test_it_is_an_improvement_with_all_three_keys():
     assert finding.verdict == Verdict.IMPROVEMENT and finding.reasons[0] == "Improvement: throughput 12 % higher."
 
 
+def test_accepted_loss_passes_and_is_stated():
+    accepted = replace(throughput(SLOWER, BASE), accepted="m0000012")
+    finding = judge([accepted, p99(BASE, BASE)], ALIKE)
+    assert finding.verdict == Verdict.PASS and [metric.state for metric in finding.metrics] == ["accepted", "held"]
+    assert finding.reasons[0] == "Pass, loss accepted: throughput 12 % lower."
+    assert finding.reasons[1].endswith("The level that begins with m0000012 was accepted.")
+    assert judge([accepted], CHANGED).verdict == Verdict.INCONCLUSIVE, "nothing was accepted of other machines"
+    without_loss = judge([replace(throughput(BASE, BASE), accepted="m0000012")], ALIKE)
+    assert without_loss.reasons[0] == "Pass: no loss in throughput."
+
+
 def test_without_an_effect_that_matters_nothing_is_red():
     finding = judge([throughput([value * 0.97 for value in BASE], BASE)], ALIKE)
     assert finding.verdict == Verdict.PASS

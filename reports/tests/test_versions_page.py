@@ -40,6 +40,8 @@ def test_last_week_against_this_week_states_ratio_and_interval(client_in, measur
     metric = document.metrics[0]
     assert metric.ratio == pytest.approx(1.21, rel=0.01) and document.verdict == "improvement"
     page = get_text(response)
+    assert f"aaaa0013 {measured.runs.get(commit='aaaa0013').finished_at:%-d %b %Y} main" in page
+    assert "aaaa0013, reference" not in page and "last week, reference" in page and "geometric means" in page
     assert "Improvement: throughput 21" in page and metric.reason[:40] in page and str(test) in page
     assert "this week against last week" in page
 

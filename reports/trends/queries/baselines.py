@@ -193,14 +193,13 @@ def measured_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
     }
 
 
-def accepted_run(run: Run) -> uuid.UUID | None:
-    """The first run of the newest level up to this run that a person accepted for all metrics. One query."""
+def accepted_runs(team_id: uuid.UUID, config_key: str) -> list[uuid.UUID]:
+    """The first runs of the levels that a person accepted for all metrics, newest first. One query."""
     rows = ChangePoint.objects.filter(
-        team=run.team_id, config_key=run.config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
+        team=team_id, config_key=config_key, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
     )
-    rows = rows.annotate(at=Coalesce("run__committed_at", "run__finished_at"))
-    rows = rows.filter(Q(at__lte=run.history_at) | Q(run__commit=run.commit, run__commit__gt=""))
-    return rows.order_by("-at").values_list("run_id", flat=True).first()
+    at = Coalesce("run__committed_at", "run__finished_at")
+    return list(rows.order_by(at.desc()).values_list("run_id", flat=True))
 
 
 def count_tests(team_id: uuid.UUID, commits: Collection[str]) -> int:

@@ -10,7 +10,7 @@ from reports.models import Baseline
 from reports.trends.analysis.verdict_rules import Level
 from reports.trends.queries.baselines import (
     DEFAULT_BRANCHES,
-    accepted_run,
+    accepted_runs,
     baseline_named,
     count_tests,
     find_repeats,
@@ -83,10 +83,10 @@ def verdict_with_history(
     if level is Level.BRANCH and newest_base.branch != newest.branch:
         level = Level.OTHER_BRANCH
 
-    accepted = None
+    accepted_ids = []
     if level in (Level.BRANCH, Level.OTHER_BRANCH, Level.COMMIT):
         history = history_before(oldest_base, [newest_base.branch], sides)
-        accepted = accepted_run(newest)
+        accepted_ids = accepted_runs(team.pk, newest.config_key)
     else:
         history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides)
 
@@ -99,7 +99,13 @@ def verdict_with_history(
     later: list[Run] = []
     if level is not Level.SIDE:
         later = history_after(newest, [*sides, *history, *since])
+    # Those of a lower level that was accepted confirm no loss before it.
+    starts = [index for index, run in enumerate(later) if run.pk in accepted_ids]
+    if starts:
+        later = later[starts[-1] + 1 :]
 
+    judged_ids = {run.pk for run in [*sides, *since, *history]}
+    accepted = next((pk for pk in accepted_ids if pk in judged_ids), None)
     history_ids = [run.pk for run in history]
     at_level = len(history)
     if accepted in [run.pk for run in against.runs]:
