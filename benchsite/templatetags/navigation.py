@@ -23,6 +23,7 @@ GROUPS = {
         ("Sweeps", "sweeps"),
         ("Reports", "reports"),
         ("History", "history"),
+        ("Baselines", "baselines"),
         ("Sizing", "sizing"),
         ("Published results", "published"),
     ),
@@ -44,7 +45,7 @@ GROUPS = {
 }
 
 # Pages of the same work at addresses of their own, by the page they are reached from.
-BESIDE = {"compare": ("baselines", "why")}
+BESIDE = {"compare": ("why",)}
 
 
 class Link(TypedDict):

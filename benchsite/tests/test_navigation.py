@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
     ("name", "place"),
     [
         ("schedules", "Schedules"),
-        ("baselines", "Compare"),
+        ("baselines", "Baselines"),
         ("history", "History"),
         ("published", "Published results"),
         ("runs", "Runs"),

@@ -227,7 +227,7 @@ def _other_orders(plan: Plan, expansion: Expansion) -> str:
         if order != plan.order:
             costs[label] = _describe_cost(expand(plan.model_copy(update={"order": order})))
     if set(costs.values()) == {planned_cost}:
-        return f"In any order: {planned_cost}."
+        return f"Every order takes the same: {planned_cost}."
     return f"Another order: {'; '.join(f'{label} {cost}' for label, cost in costs.items())}."
 
 

@@ -27,6 +27,7 @@ def test_page_states_why_nothing_counts(client_in, rejected):
     page = client_in.get(reverse("matrix", args=[rejected.matrix_id])).content.decode()
     assert "No point of this matrix counts" not in page
     assert "1 run does not count" in page and "Other processes" in page
+    assert "shows what it measured" in " ".join(page.split()) and "Measure it again" in page
 
 
 def test_rejections_are_named_until_their_runs_are_repeated(client_in, rejected):

@@ -139,7 +139,7 @@ def test_preview_states_the_cost_of_other_orders(study):
     reads = {"recordcount": "1000", "readproportion": "1", "updateproportion": "0"}
     small = make_workload(team=make_team(), short_name="S", properties=reads)
     plan = preview(stored_plan(study(order="interleaved", workloads=[make_workload(team=make_team()), small])))
-    assert (plan.loads, plan.orders[:22]) == (10, "In any order: 10 loads")
+    assert plan.loads == 10 and plan.orders.startswith("Every order takes the same: 10 loads, ")
     mix = {"recordcount": "10000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05"}
     inserts = make_workload(team=make_team(), short_name="D", properties=mix)
     plan = preview(stored_plan(study(order="as_listed", workloads=[make_workload(team=make_team()), inserts])))
