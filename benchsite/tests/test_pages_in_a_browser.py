@@ -110,6 +110,8 @@ def test_it_previews_a_matrix_while_it_is_chosen(site):
     page = site.open()
     page.goto(f"{site.url}{reverse('matrix-add')}", wait_until="networkidle")
     assert "Choose at least one workload." in page.locator("#preview").inner_text()
+    # Another button of that name is there for the key Enter alone.
+    assert page.get_by_role("button", name="Preview").count() == 1
     page.locator("input[name=entries][value$=':always']").check()
     page.locator("input[name=workloads]").first.check()
     for box in page.locator("input[name=load_generators]").all():
@@ -154,7 +156,7 @@ def test_matrix_of_two_databases_takes_four_clicks(site, team):
     page.get_by_role("button", name="One mode for each loss, of all databases").click()
     page.get_by_role("button", name="All workloads").click()
     page.get_by_role("button", name="Submit", exact=True).click()
-    page.get_by_text("is in the queue.").wait_for()
+    page.get_by_text("was put in the queue.").wait_for()
     assert not site.complaints
 
 

@@ -322,6 +322,16 @@ def test_size_of_a_record_sets_length_of_fields(operator, team, size, count, len
     assert operator.post(address, sent).status_code == 302
     workload.refresh_from_db()
     assert workload.properties["fieldlength"] == str(length)
+    page = get_text(operator.get(reverse("workload", args=[workload.pk])))
+    assert f'per record</span><span class="stat__value">{count * length:,} B<' in page
+
+
+def test_panel_lists_what_the_form_has_no_field_for(operator):
+    page = get_text(operator.get(reverse("workload-add")))
+    assert '<dt class="mono">readproportion<' not in page and '<dt class="mono">dataintegrity<' in page
+    page = get_text(operator.get(f"{reverse('workload-add')}?raw=1"))
+    assert '<dt class="mono">readproportion<' in page
+    assert "After “=”: what YCSB takes where the workload says nothing." in page
 
 
 def test_size_of_a_record_that_no_fields_add_up_to(operator, team):

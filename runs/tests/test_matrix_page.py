@@ -87,7 +87,9 @@ def test_cell_of_rejected_repeats_is_marked(client_in, sweep):
     (cell,) = get_page(sweep.matrix).rows[0].cells
     assert (cell.throughput_ops_s, cell.is_rejected, cell.share) == (pytest.approx(200.0), True, 0.0)
     assert cell.word == "0 of 2 repeats count, 2 rejected"
-    assert "matrix__value--rejected" in get_text(client_in.get(url(sweep.matrix)))
+    page = get_text(client_in.get(url(sweep.matrix)))
+    assert "matrix__value--rejected" in page
+    assert page.count("One mark for each repeat:") == page.count('<span class="badge badge--reject">reject</span>') == 1
 
     make_run(sweep, repeat=3, throughput=50.0)
     make_run(sweep, repeat=4, throughput=72.0, verdict="reject", verdict_override="the laptop was idle")
@@ -108,6 +110,16 @@ def test_predicts_the_end_from_observed_durations(sweep):
         make_run(sweep, status="queued", threads=threads, expected_s=10)
     left = get_page(sweep.matrix).progress.ends_at - timezone.now()
     assert 55 < left.total_seconds() <= 60
+
+
+def test_page_says_from_when_the_elapsed_time_counts(client_in, sweep):
+    """A pause between a cancel and a resume is part of it."""
+    ended = timezone.now()
+    began = ended - dt.timedelta(minutes=5)
+    make_run(sweep, started_at=began, dispatched_at=began, finished_at=ended)
+    assert "from the first start to the last end" in get_text(client_in.get(url(sweep.matrix)))
+    make_run(sweep, status="queued", threads=4)
+    assert "since the first start" in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_cell_counts_the_repeats_that_succeeded(sweep):
@@ -226,11 +238,15 @@ def test_cancelling_keeps_what_is_done(client_in, team):
 def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     matrix, _ = busy_matrix(team)
     client_in.post(url(matrix, "cancel/"))
-    assert "Resume (3 measured runs left)" in get_text(client_in.get(url(matrix)))
+    page = get_text(client_in.get(url(matrix)))
+    assert "(3 measured runs left)" in page
+    assert 'title="Measures in this matrix what failed or was cancelled"><span>Resume\n' in page
+    assert 'title="A new matrix that begins with this plan, for you to change">Clone<' in page
+    assert 'title="New matrices of this plan, unchanged, on a schedule">Repeat this<' in page
     page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
     assert "Queued: 3 measured runs, and the load phases" in page
     assert "1 of 4 runs succeeded" in page
-    assert "3 that failed or were cancelled, with another run instead, left out" in page
+    assert "3 more failed or were cancelled, and have another run instead" in page
     assert matrix.runs.count() == 7
     assert get_progress([matrix])[matrix.pk].counts["total"] == 4
     assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))

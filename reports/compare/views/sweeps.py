@@ -233,7 +233,7 @@ def extend_sweep(request: HttpRequest, row: Sweep) -> None:
     """Queue two more rungs where they tell most of the ceiling."""
     added = extend(row, get_user(request))
     loads = ", ".join(dict.fromkeys(str(run.load) for run in added))
-    messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
+    messages.success(request, f"{counted(len(added), 'run')} at {loads} were put in the queue.")
 
 
 @row_action(Sweep, annotations.AnnotationRefused)

@@ -103,10 +103,10 @@ class WorkloadForm(NamedForm):
         return bool(DEFAULTS | stored != DEFAULTS | self.cleaned_data["properties"])
 
 
-def _number(name: str, label: str) -> forms.IntegerField:
+def _number(name: str, label: str, help_text: str = "") -> forms.IntegerField:
     declared = WORKLOAD_PROPERTIES[name]
     return forms.IntegerField(
-        min_value=int(declared.least or 0), max_value=int(declared.most or 0), label=label, help_text=declared.unit
+        min_value=int(declared.least or 0), max_value=int(declared.most or 0), label=label, help_text=help_text
     )
 
 
@@ -121,9 +121,9 @@ class WorkloadFieldsForm(WorkloadForm):
     Shares are percentages that add up to 100. `properties` has what has no field of its own.
     """
 
-    recordcount = _number("recordcount", "Records")
+    recordcount = _number("recordcount", "Records", "Loaded before anything is measured.")
     fieldcount = _number("fieldcount", "Fields of a record")
-    fieldlength = _number("fieldlength", "Field length")
+    fieldlength = _number("fieldlength", "Field length", "Bytes.")
     recordsize = forms.CharField(
         required=False, max_length=20, label="Record size",
         help_text="Such as 4 KB or 4 KiB, in all fields together: sets the field length.",

@@ -142,6 +142,7 @@ class MatrixPage(NamedTuple):
     rows: tuple[GridRow, ...]
     workloads: list[str]
     repeats: int
+    marks: tuple[Mark, ...]  # one of each kind that cells of several repeats have, to explain their shapes
     loads: tuple[Run, ...]
     failures: tuple[Run, ...]
     retries: tuple[Run, ...]
@@ -182,14 +183,16 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         rejections = count_rejections(rejected_runs(matrix).exclude(is_repeated()))
         too_short = _find_too_short(matrix, runs, rejected)
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
-    cells = chain.from_iterable(row.cells for row in rows)
+    cells = [cell for row in rows for cell in row.cells if cell]
+    repeated = chain.from_iterable(cell.marks for cell in cells if cell.only is None)
     return MatrixPage(
         databases=len({database for database, _ in entries}),
         entries=len(entries),
         rungs=rungs,
         rows=rows,
         workloads=list(dict.fromkeys(row.workload for row in rows if row.workload)),
-        repeats=max((len(cell.runs) for cell in cells if cell), default=1),
+        repeats=max((len(cell.runs) for cell in cells), default=1),
+        marks=tuple({mark.word: mark for mark in repeated}.values()),
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in replaced),
         retries=_retries(runs),

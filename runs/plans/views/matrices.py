@@ -135,7 +135,7 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
             subject = "The matrix"
             if "trial" in request.POST:
                 subject = "A trial run of"
-            messages.success(request, f"{subject} “{matrix.name}” is in the queue.")
+            messages.success(request, f"{subject} “{matrix.name}” was put in the queue.")
             return redirect("matrix", pk=matrix.pk)
 
     if "exclude" in request.POST:

@@ -72,8 +72,8 @@ def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")
     else:
-        what = "A trial run is" if is_trial else "The runs are"
-        messages.success(request, f"{what} in the queue.")
+        what = "A trial run was" if is_trial else "The runs were"
+        messages.success(request, f"{what} put in the queue.")
 
 
 @row_action(Matrix)

@@ -173,9 +173,9 @@ def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
     user = get_user(request)
     if "store" in request.POST or "queue" in request.POST:
         result = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
-        where = "is kept, and not in the queue yet"
+        where = "was kept, and not put in the queue yet"
         if result.submitted_at:
-            where = "is in the queue"
+            where = "was put in the queue"
         messages.success(request, f"The matrix “{result.name}” {where}.")
         return result
     return None

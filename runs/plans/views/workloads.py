@@ -83,7 +83,8 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         shares=shares,
         presets=[(key, _describe_mix(CORE_WORKLOADS[key]), text) for key, text in EXAMPLES.items()],
         letter=letter if letter in EXAMPLES else "A",
-        declared_properties=WORKLOAD_PROPERTIES.values(),
+        # What has a field of its own is refused as a property beside it.
+        declared_properties=[row for name, row in WORKLOAD_PROPERTIES.items() if name not in form.fields],
     )
 
 

@@ -97,7 +97,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
         messages.error(request, WINDOW_TOO_SHORT.format(run=run.name))
         return redirect(f"{reverse('matrix', args=[run.matrix_id])}#rejections")
     again = lifecycle.run_again(run, get_user(request))
-    messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{run.name}” stays as it is.")
+    messages.success(request, f"“{again.name}” was put in the queue. It adds a repeat; “{run.name}” stays as it is.")
     return redirect("run", pk=again.pk)
 
 
