@@ -15,7 +15,8 @@ from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
 from reports.compare.analysis.equal_load import How
 from reports.compare.analysis.ratios import bound_sign
-from reports.compare.curves import STATISTICS, Curve
+from reports.compare.curves import STATISTICS, Curve, Standing
+from reports.compare.figures.points import STANDING_SAYS
 from reports.compare.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
 from reports.compare.pages.equal_load import most_within, within_text
 from reports.compare.pages.ladder import load_text
@@ -303,8 +304,12 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         if lost:
             return _refuse(curve, "not_survived", lost=lost)
 
+    if not curve.points:
+        return _refuse(curve, "no_run")
     if not curve.counted:
-        return _refuse(curve, "no_point")
+        present = {point.standing for point in curve.points}
+        reasons = [STANDING_SAYS[standing] for standing in Standing if standing in present]
+        return _refuse(curve, "no_point", reasons=reasons)
     if not nodes:
         return _refuse(curve, "nodes_not_stated")
     if not curve.within_ceiling:

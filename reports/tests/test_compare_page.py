@@ -101,7 +101,7 @@ def test_defaults_are_values_and_examples_are_called_so(client_in, team):
     number = re.search(r' value="([0-9.]+)"', load)[1]
 
     assert "placeholder" not in load and 'placeholder="e.g. 2"' in html
-    assert "Default: 80 % of the lowest ceiling" in page(client_in, f"?v=1&load={number}")
+    assert "Default: 80 % of the lowest ceiling in two digits" in page(client_in, f"?v=1&load={number}")
     assert "This is a custom load." in page(client_in, "?v=1&load=123")
 
 

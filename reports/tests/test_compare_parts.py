@@ -135,6 +135,9 @@ def test_one_sweep_is_told_what_it_could_be_compared_with(client_in, team):
     assert "One sweep has nothing to be compared with" in html
     assert links(html, f"the other sweeps of {matrix.name}") == [f"/compare/?v=1&matrix={matrix.pk}"]
 
+    alone = study(team, modes=["off"], name="Alone")
+    assert "the other sweeps of" not in page(client_in, f"?sweep={alone.sweeps.get().pk}")
+
 
 def test_ten_thousand_things_in_the_address_are_a_sentence(client_in, team):
     study(team)

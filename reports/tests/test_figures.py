@@ -214,7 +214,7 @@ def test_pattern_says_what_may_be_lost():
     curves = [curve(mode=mode, durability=record) for mode, record in records.items()]
     assert [look.pattern for look in looks(curves, LIGHT).values()] == ["", "/", ".", ""]
     texts = [note["text"] for note in CeilingsFigure(curves).draw(FRAMES[0])["layout"]["annotations"]]
-    assert "solid: loses none · hatched: may lose seconds · dotted: may lose any" in texts
+    assert "solid: loses none · hatched: may lose some · dotted: may lose any" in texts
     assert not any(
         "solid" in note["text"] for note in CeilingsFigure(curves[:1]).draw(FRAMES[0])["layout"]["annotations"]
     )

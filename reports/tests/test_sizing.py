@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.http import QueryDict
 
-from reports.compare.curves import Setup, Standing
+from reports.compare.curves import Progress, Setup, Standing
 from reports.compare.pages.answer_messages import plain_text
 from reports.sizing.forms import QuestionForm
 from reports.sizing.views import answer
@@ -83,6 +83,9 @@ def test_the_worked_sizing():
     assert qualified.dollars_per_million == pytest.approx(0.00203, abs=5e-6)
     assert (qualified.dollars_an_hour, qualified.dollars_a_month) == (12.0, 8760.0)
     assert text("scaling", answer=qualified) == "linear scaling assumed from 3 nodes"
+    alone = only(answer([side(setup=replace(NODES, nodes=1))], asked("throughput=1M")))
+    split = f"load and data split over {alone.sizing.nodes}"
+    assert text("scaling", answer=alone) == f"linear scaling assumed from 1 node, {split}"
 
 
 def test_single_runs_answer_with_the_highest_measured():
@@ -110,7 +113,8 @@ def test_who_does_not_qualify_is_told_why():
     assert "The durability mode is not stated" in refusal(side(durability={}), "throughput=1k&survives=power_loss")
     assert "number of nodes is not stated" in refusal(side(setup=Setup()), "throughput=1k")
     assert "p99 of SCAN was not measured" in refusal(side(), "throughput=1k&within=5&op=SCAN")
-    assert refusal(side(()), "throughput=1k") == "No point of it counts."
+    nothing = side((), progress=Progress(runs=6, cancelled=3, failed=2))
+    assert refusal(nothing, "throughput=1k") == "Nothing of it was measured, 3 cancelled, 2 failed, 1 not ended."
     assert "No operation ended" in refusal(side(((8, 0.0, 1.0),)), "throughput=1k")
     bare = curve(points=[point(8, 10.0, operations=())], setup=NODES)
     assert "p99 of any operation" in refusal(bare, "throughput=1k&within=5")
@@ -124,7 +128,8 @@ def test_a_replicated_write_survives_the_loss_of_a_node():
 def test_rejected_points_answer_nothing():
     rejected = side()
     rejected = replace(rejected, points=tuple(replace(p, standing=Standing.REJECTED) for p in rejected.points))
-    assert refusal(rejected, "throughput=1k") == "No point of it counts."
+    expected = "No point of it counts: rejected by the validity checks."
+    assert refusal(rejected, "throughput=1k") == expected
 
 
 def test_what_the_measurement_does_not_cover_is_said():

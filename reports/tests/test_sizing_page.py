@@ -6,6 +6,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from benchsite.core.formatting import TIMES
 from reports.models import StoredCurve
 from runs.models import Run, Series
 from runs.plans.faults import EXCLUDED_REASON
@@ -50,6 +51,14 @@ def test_it_answers_with_nodes_and_what_decides(client_in, team):
     assert 'value="10k"' in html and "The price of a node is not stated" in html
 
 
+def test_columns_name_what_they_count(client_in, team):
+    measured(team)
+    html = page(client_in, "?throughput=10k")
+    assert "Ceiling, ops/s" in html and "Within the limit, ops/s" not in html
+    assert f"before {TIMES} 0.7" in html
+    assert "Within the limit, ops/s" in page(client_in, "?throughput=10k&within=20")
+
+
 def test_a_price_fact_makes_prices(client_in, team):
     machine = make_machine(
         facts={"cores": {"value": 2, "how": "observed"}, "price_per_hour": {"value": 0.5, "how": "stated"}}
@@ -70,7 +79,10 @@ def test_those_that_do_not_qualify_are_listed_with_the_reason(client_in, team):
 def test_demonstrations_count_only_when_asked_for(client_in, team):
     measured(team, purpose="demo")
     html = page(client_in, "?throughput=10k")
-    assert "1 sweep was measured for a demonstration" in html
+    assert "1 sweep was left out, measured for" in html
+    measured(team)
+    html = page(client_in, "?throughput=10k")
+    assert "1 result qualifies" in html and "1 sweep was left out, measured for" in html
     assert "measured for demo: too short to rely on" in page(client_in, "?throughput=10k&any=1")
 
 

@@ -64,7 +64,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "s
 SHORT_COMMIT = 10  # characters
 MAX_DATABASES = 5  # that have a colour each
 # What a power failure may take of acknowledged writes -> the pattern of a bar.
-PATTERN_SAYS = {"": "solid: loses none", "/": "hatched: may lose seconds", ".": "dotted: may lose any"}
+PATTERN_SAYS = {"": "solid: loses none", "/": "hatched: may lose some", ".": "dotted: may lose any"}
 
 
 def theme_named(name: str) -> Theme:

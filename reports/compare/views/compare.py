@@ -66,6 +66,7 @@ from reports.compare.queries import (
     session_spreads,
     sides_by_sweep,
 )
+from reports.compare.queries.sweep_selection import get_sweeps_by_phase
 from reports.compare.selection import ALL, BOTH, KINDS, MAX_SHOWN, MAX_VALUES, Selection, read
 from reports.published.figures import cells
 from reports.published.pages import grid
@@ -351,6 +352,12 @@ def is_undecided(answer: Answer, table: Against | None) -> bool:
     return answer.repeats[0] == 1 or Outcome.INCONCLUSIVE in outcomes
 
 
+def has_siblings(team: Team, curve: Curve) -> bool:
+    """Whether its matrix has other sweeps to compare it with."""
+    others = get_sweeps_by_phase(team).filter(matrix=curve.matrix_id).exclude(pk=curve.sweep_id)
+    return curve.matrix_id is not None and others.exists()
+
+
 def build_title(comparison: Compared) -> str:
     """The title of a comparison."""
     systems = dict.fromkeys(curve.system_name for curve in comparison.curves)
@@ -405,6 +412,7 @@ def build_context(
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
         "one_rung": only_single_rungs(curves),
+        "has_siblings": len(curves) == 1 and has_siblings(team, curves[0]),
         "labels": labels,
         "line_carried": selection.pairs(without=LINE_NAMES),
         "left_out": left_out(curves),
