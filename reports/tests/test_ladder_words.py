@@ -127,6 +127,13 @@ def test_the_knee_of_a_ladder_of_targets_in_words():
     assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee, None))
 
 
+def test_ladder_of_unknown_machines_asks_for_nothing():
+    short = curve(points=[point(threads, float(x)) for threads, x in L1.items() if threads <= 32], uploaded=True)
+    unknown = replace(short, setup=replace(short.setup, cluster_machines=()))
+    assert next_step(short) == "Measure 64 and 128 threads to see the ceiling next."
+    assert next_step(unknown) == ""
+
+
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_page_states_effect_of_exclusions_and_next_steps(client_in, team):

@@ -307,6 +307,24 @@ def test_tests_that_a_person_names_alike_are_one_curve(client_in):
     assert post_loose_files(client_in, {f"test-{number}-database": "Redis" for number in range(4)}) == [2, 2]
 
 
+def test_mix_of_one_test_is_not_asked_of_another(client_in):
+    """A load whose command line names properties and no mix, and operations that YCSB does not have."""
+    load = (
+        b"Command line: -db site.ycsb.db.RedisClient -p fieldcount=5 -threads 8 -load\nYCSB Client 0.17.0\n"
+        b"[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 500.0\n"
+        b"[INSERT], Operations, 500\n[INSERT], AverageLatency(us), 900.0\n[INSERT], Return=OK, 500\n"
+    )
+    others = summary(updates=50_001).partition(b"\n")[2].replace(b"READ", b"GET").replace(b"UPDATE", b"PUT")
+    upload = bring(client_in, zipped_files({"a/load.txt": load, "b/get.txt": others, "c/x.txt": summary()}))
+    filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
+    common = {"mode": "other:unknown", "system_name": "OurBase", "workload_name": "Unstated"}
+
+    response = client_in.post(f"/import/{upload.pk}/", filled | common)
+
+    assert response.status_code == 302, read_refusal(response)
+    assert upload.runs.count() == 3
+
+
 def test_saves_no_test_where_one_is_wrong(client_in):
     upload = make_mixed_import(client_in)
     filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
@@ -321,6 +339,40 @@ def test_saves_no_test_where_one_is_wrong(client_in):
     assert "Choose the system and its mode" in top and "Its operations are" in top
     assert all(f'href="#id_{name}"' in top for name in ("test-0-mode", "test-1-mode", "run-3-keep"))
     assert not Run.objects.exists()
+
+
+def test_proposes_systems_that_names_of_files_tell(client_in):
+    names = ("team_redis_a.txt", "team_mongo_a.txt", "team_redis_vs_mongo_a.txt", "team_scylla_cassandra_a.txt")
+    bare = {f"{number}/{name}": summary().partition(b"\n")[2] for number, name in enumerate(names)}
+    of_basic_db = summary().replace(b"RedisClient", b"BasicDB")
+    upload = bring(client_in, zipped_files(bare | {"basic/redis_b.txt": of_basic_db}))
+
+    form = client_in.get(f"/import/{upload.pk}/").context["form"]
+
+    modes = {test.rows[0].run["clients"][0][0].rpartition("/")[2]: test["mode"].value() for test in form.tests}
+    assert modes == {
+        "team_redis_a.txt": "redis:unknown", "team_mongo_a.txt": "mongodb:unknown", "team_redis_vs_mongo_a.txt": "",
+        "team_scylla_cassandra_a.txt": "", "redis_b.txt": "",
+    }  # fmt: skip
+    assert not form["mode"].value()
+
+
+def test_results_of_others_are_proposed_as_a_demo(client_in):
+    texts = {"a/x.txt": summary(), "b/y.txt": summary(reads=95_000, updates=5_000)}
+    forms = []
+    for files in ({name: text.partition(b"\n")[2] for name, text in texts.items()}, texts):
+        forms.append(client_in.get(f"/import/{bring(client_in, zipped_files(files)).pk}/").context["form"])
+    assert [form["purpose"].value() for form in forms] == ["demo", "measured"]
+
+
+def test_runs_without_a_result_are_not_ticked(client_in):
+    nothing = b"[OVERALL], RunTime(ms), 41\n[OVERALL], Throughput(ops/sec), 0.0\n[READ], Return=ERROR, 2\n"
+    upload = bring(client_in, zipped_files({"a/x.txt": summary(), "b/y.txt": nothing}))
+
+    page = client_in.get(f"/import/{upload.pk}/")
+
+    assert [row["keep"].value() for row in page.context["form"].runs] == [True, False]
+    assert get_text(page).count("no result") == 1
 
 
 def test_names_workloads_of_tests_by_their_operations(client_in):

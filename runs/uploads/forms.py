@@ -12,7 +12,7 @@ from pydantic import ValidationError as ModelError
 
 from benchsite.accounts.models import Team
 from benchsite.core.formatting import counted, exact, plain_percent
-from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
+from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, TagsField, as_lines, name_field, notes_field
 from runs.models import Phase, Purpose, Run, Sweep, Upload, Workload
 from runs.plans.forms.workloads import in_order
@@ -100,7 +100,7 @@ class FoundRunForm(DescribedForm):
         prefix, hints = f"run-{number}", run["hints"]
         is_selected = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
-            "keep": is_selected and not run.get("is_doubtful"),
+            "keep": is_selected and bool(run["throughput_ops_s"]) and not run.get("is_doubtful"),
             "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
@@ -221,7 +221,11 @@ class ImportForm(StatedTestForm):
     )
     version = forms.CharField(required=False, max_length=40, label="Database version")
     replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)
-    purpose = forms.ChoiceField(choices=list(PURPOSES.items()), initial=Purpose.MEASURED)
+    purpose = forms.ChoiceField(
+        choices=list(PURPOSES.items()),
+        initial=Purpose.MEASURED,
+        help_text="How strictly runs are judged; those of a demo stay out of comparisons unless asked for.",
+    )
     hardware = forms.CharField(
         required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Processor, disks, network, provider: whatever a reader needs to judge the numbers.",
@@ -258,7 +262,9 @@ class ImportForm(StatedTestForm):
             for number, run in enumerate(recognised["runs"])
         ]
         self.selected = [row for row in self.runs if row.is_bound]
-        super().__init__(posted, initial=_initial(self.sets, list(test_of_run)))
+        # Each of several tests begins with what its own files say: that is not true of those that say nothing.
+        initial = _initial(self.sets, list(test_of_run)) if len(tests) == 1 else {}
+        super().__init__(posted, initial=initial)
         self.workloads = list(Workload.objects.filter(team=self.team))
         of_commits = Run.objects.filter(sweep=OuterRef("pk")).exclude(commit="")
         sweeps = Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")
@@ -274,6 +280,9 @@ class ImportForm(StatedTestForm):
             del self.fields["warmup_s"]
         if all(run["hints"]["threads"] for run in recognised["runs"]):
             del self.fields["unstated_threads"]
+        elif self.tests:
+            # Several tests that do not even tell their threads are what others left, and no measurement of one's own.
+            self.initial["purpose"] = Purpose.DEMO
 
     def _build_tests(self, posted: QueryDict | None, tests: Sequence[Sequence[int]]) -> list[OwnTestForm]:
         return [
@@ -307,7 +316,7 @@ class ImportForm(StatedTestForm):
         common_shares: dict[str, float] = {}
         # What is wrong is told all at once: a fault of one test hides none of another's.
         for form, data in self._list_faultless_tests():
-            is_own = isinstance(form, OwnTestForm) and form.has_workload
+            is_own = isinstance(form, OwnTestForm) and (form.has_workload or form.cleaned_data["properties"])
             shares = self._clean_runs(form, data, {} if is_own else common_shares)
             common_shares = common_shares if is_own else shares
         contradicting = sum("keep" in row.errors for row in self.selected)
@@ -475,16 +484,16 @@ def mode_choices(no_mode: str) -> list[Any]:
 
 
 def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
-    """What all command lines of the test agree on; the mode is nowhere in them."""
-    hints = [_check_hints(sets, position) for position in test]
-    hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
-    if not hints:
-        return {}
+    """What all command lines of the test agree on, and the names of the files; the mode is nowhere in them."""
     mode = database = workload_name = ""
-    system = _agree([recognise(hint["binding"], hint["connection"]) for hint in hints if hint["binding"]])
+    system = _agree([sets.proposals[position] for position in test if sets.name_system(position)])
     if system:
         mode = f"{system}:{UNKNOWN_MODE}"
         database = load_catalog().system(system).name
+    hints = [_check_hints(sets, position) for position in test]
+    hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
+    if not hints:
+        return {"mode": mode, "database": database}
     if letter := _agree([hint["letter"] for hint in hints]):
         workload_name = f"YCSB {letter}"
     shared = set.intersection(*(set(hint["properties"].items()) for hint in hints))

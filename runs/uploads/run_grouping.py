@@ -23,13 +23,18 @@ class RunSets:
         formats = {file["name"]: file["format"] for file in recognised["files"]}
         self.families = [name_family(formats.get(_list_names(run)[0]) or "") for run in self.runs]
         self.systems = [find_system(run) for run in self.runs]
+        self.proposals = [propose_system(run) for run in self.runs]
         self.counts = [count_operations(run) for run in self.runs]
+
+    def name_system(self, position: int) -> str:
+        """The system by the command line, else by the names of the files."""
+        return self.systems[position] or self.proposals[position]
 
     def differ(self, position: int, other: int) -> bool:
         """Whether program, system or workload say that these cannot be runs of one test."""
         if self.families[position] != self.families[other]:
             return True
-        systems = self.systems[position], self.systems[other]
+        systems = self.name_system(position), self.name_system(other)
         if all(systems) and systems[0] != systems[1]:
             return True
         return self.differs_from(position, get_shares(self.counts[other]))
@@ -88,7 +93,7 @@ class RunSets:
 
     def _are_of_several_tests(self, positions: Sequence[int]) -> bool:
         families = {self.families[position] for position in positions}
-        systems = {self.systems[position] for position in positions} - {""}
+        systems = {self.name_system(position) for position in positions} - {""}
         if len(families) > 1 or len(systems) > 1:
             return True
         shares = next((self.counts[position] for position in positions if self.counts[position]), {})
@@ -126,6 +131,14 @@ def find_system(run: FoundRun) -> str:
     """The system by the command line: its slug, else the name of the binding's class."""
     binding = str(run["hints"]["binding"])
     return recognise(binding, run["hints"]["connection"]) or binding.rpartition(".")[2]
+
+
+def propose_system(run: FoundRun) -> str:
+    """The slug of the catalog's system that the command line names, or where there is none the names of the files."""
+    hints = run["hints"]
+    if hints["binding"]:
+        return recognise(str(hints["binding"]), hints["connection"]) or ""
+    return recognise(" ".join(_list_names(run))) or ""
 
 
 def _list_names(run: FoundRun) -> list[str]:

@@ -100,6 +100,7 @@ TABLE_OF_OUTPUTS = "This is a table made of outputs of YCSB, not an output: uplo
 TPC_C = "This is the output of a TPC-C benchmark (go-tpc), not of YCSB: it is not read here."
 CLIENT_PROPERTIES = "These are properties for a client, and not what it printed."
 NO_YCSB_OUTPUT = "This is not an output of YCSB or of its relatives: nothing of one is in {lines}."
+USAGE = "This is the help that a client prints when it does not understand its options: nothing was run."
 NO_RESULT_PRINTED = "The client printed no result: it was killed, or ended before it could write one."
 CLOSEST = "What comes closest:"
 PRINTED_INSTEAD = "What it printed instead:"

@@ -21,10 +21,11 @@ def load_text(rung: Ceiling) -> str:
 def choose_next_loads(curve: Curve) -> dict[str, Any] | None:
     """The target that narrows the bracket, and the threads that place the knee or show the ceiling.
 
-    None while the sweep is measured, and without a ceiling.
+    None while the sweep is measured, without a ceiling, and where nobody knows the machines to measure it on.
     """
     ceiling, knee = curve.ceiling, curve.knee
-    if ceiling is None or curve.progress.going:
+    is_elsewhere = curve.uploaded and not curve.setup.cluster_machines
+    if ceiling is None or curve.progress.going or is_elsewhere:
         return None
 
     threads = ceiling.threads

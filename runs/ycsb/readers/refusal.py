@@ -16,6 +16,7 @@ from runs.ycsb.messages import (
     PRINTED_INSTEAD,
     TABLE_OF_OUTPUTS,
     TPC_C,
+    USAGE,
 )
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import Format
@@ -53,6 +54,7 @@ _SCRIPTED: Final = re.compile(
     r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)|^\s{0,80}\|.{0,200}\[[A-Z][\w-]*\], [A-Z]"
 )
 _TPC: Final = re.compile(r"- Takes\(s\): .{0,200}\bTPM: ")
+_USAGE: Final = re.compile(r"\s*usage: .{0,100}ycsb", re.IGNORECASE)
 _PROPERTY: Final = re.compile(r"\s*[#!]|\s*[A-Za-z][\w.]*\s*[=:]")
 # What a line has that may be part of a result, the more telling first: one of the words, which are looked for before
 # the pattern since that is faster, and a match. Both are of small letters.
@@ -103,6 +105,8 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         reason = TABLE_OF_OUTPUTS
     elif any(_TPC.search(entry.text) for entry in closest):
         reason = TPC_C
+    elif any(_USAGE.match(entry.text) for entry in closest):
+        reason = USAGE
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
         reason = CLIENT_PROPERTIES
     elif name is None:

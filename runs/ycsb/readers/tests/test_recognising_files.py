@@ -136,6 +136,13 @@ def test_a_client_without_a_result_is_told_from_a_foreign_file():
     assert "What it printed instead: line 2: Loading" in error and "closest" not in error
 
 
+@pytest.mark.parametrize("name", ["java com.yahoo.ycsb.Client [options]", "bin/ycsb command database [options]"])
+def test_the_help_of_a_client_is_no_killed_client(name: str):
+    text = f"Usage: {name}\nOptions:\n  -threads n: execute using n threads (default: 1)\n  -target n: operations\n"
+    error = parse_file(text.encode()).error or ""
+    assert "nothing was run" in error and "killed" not in error
+
+
 def zipped(members: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
