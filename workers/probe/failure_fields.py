@@ -21,8 +21,8 @@ _PHRASES: Final = (
     (("database",), "Unknown database|database .* does not exist|has no (?:database|keyspace|namespace)|DB index"),
     (("user", "database"), "Access denied .* to database"),
     (("user",), "NOPERM|[Pp]ermission|privilege|command denied|not authorized|AccessDenied"),
-    # Where an account demands TLS, MariaDB denies access as for a wrong password.
-    (("user", "password", "ssl"), "Access denied"),
+    # Where an account demands TLS or a certificate, MariaDB denies access as for a wrong password.
+    (("user", "password", "ssl", "certificate", "key"), "Access denied"),
     (("user", "password"), "WRONGPASS|NOAUTH|AUTH |[Aa]uthenticat|[Pp]assword|credential|role .* (?:does|is) not"),
     # A server that expects TLS, or does not know it, waits or hangs up.
     (("address", "ssl"), "[Tt]imeout|[Tt]imed out|no answer within|[Cc]onnection closed|reset by peer"),

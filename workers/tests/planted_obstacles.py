@@ -33,7 +33,8 @@ PASSWORD = "the right one"
 HOST = "127.0.0.1"
 NAME = "obstacle"  # of roles and databases
 DISTANCE_S = 0.2  # from a question to its answer
-CASSANDRA_CLIENT = {"ssl": "verify-ca", "ca": "ca.pem", "certificate": "client.pem", "key": "client.key"}
+CERTIFIED = {"certificate": "client.pem", "key": "client.key"}
+CASSANDRA_CLIENT = {"ssl": "verify-ca", "ca": "ca.pem", **CERTIFIED}
 QUESTIONS = 2  # connections to a Redis: whether it accepts any, and for all questions
 
 
@@ -72,22 +73,24 @@ class Lab:
 
     @cached_property
     def postgresql(self) -> Server:
-        """With TLS, and rules for two roles that its other rules would let in."""
+        """With TLS, and rules for three roles that its other rules would let in."""
         need("debian-postgresql")
         version = max(path.name for path in Path("/usr/lib/postgresql").iterdir())
         system = load_catalog().system("postgresql")
         server = self._opened.enter_context(started_server(system, "on", version=version))
         data, account = Path(server.folder, "data"), unprivileged_account()
-        for name in ("server.pem", "server.key"):
+        for name in ("server.pem", "server.key", "ca.pem"):
             (data / name).write_text(self.pems[name])
             (data / name).chmod(0o600)
             if account:
                 shutil.chown(data / name, account.uid, account.gid)
         rules = data / "pg_hba.conf"
         stated = f"hostnossl all {NAME}_tls all reject\nhost all {NAME}_outside all reject\n"
+        stated += f"hostssl all {NAME}_certificate all scram-sha-256 clientcert=verify-ca\n"
         rules.write_text(stated + rules.read_text())
         server.administration.prepare({})
-        for setting in ("ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"):
+        files = ("ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl_ca_file = 'ca.pem'")
+        for setting in (*files, "ssl = on"):
             run_postgresql(server, f"ALTER SYSTEM SET {setting}")
         run_postgresql(server, "SELECT pg_reload_conf()")
         return server
@@ -98,7 +101,7 @@ class Lab:
         folder = Path(tempfile.mkdtemp(prefix="benchsite-test-", dir="/var/tmp"))
         self._opened.callback(shutil.rmtree, folder)
         folder.chmod(0o755)
-        files = {"ssl_cert": "server.pem", "ssl_key": "server.key"}
+        files = {"ssl_cert": "server.pem", "ssl_key": "server.key", "ssl_ca": "ca.pem"}
         for name in files.values():
             (folder / name).write_text(self.pems[name])
         tls: dict[str, Any] = {f"{UNCHECKED}{setting}": f"{folder}/{name}" for setting, name in files.items()}
@@ -166,11 +169,11 @@ def redis_server(
 
 
 @contextmanager
-def redis_with_tls(lab: Lab, host: str = HOST, **fields: str) -> Iterator[Target]:
+def redis_with_tls(lab: Lab, host: str = HOST, demands: str = "no", **fields: str) -> Iterator[Target]:
     port, pems = free_port(HOST), lab.folder / "pems"
     with started_process(
         port, "redis-server", "--port", 0, "--tls-port", port, "--save", "", "--dir", lab.folder,
-        "--tls-cert-file", pems / "server.pem", "--tls-key-file", pems / "server.key", "--tls-auth-clients", "no",
+        "--tls-cert-file", pems / "server.pem", "--tls-key-file", pems / "server.key", "--tls-auth-clients", demands,
         "--tls-ca-cert-file", pems / "ca.pem",
     ):  # fmt: skip
         yield Target(port, lab.fill_in(fields), host)
@@ -442,6 +445,8 @@ CASES = (
     _case("redis has another name", "redis", "sign-in", redis_with_tls, ssl="verify-full", ca="ca.pem"),
     _case("redis has its name", "redis", "", redis_with_tls, host="localhost", ssl="verify-full", ca="ca.pem"),
     _case("redis has the right CA", "redis", "", redis_with_tls, ssl="verify-ca", ca="ca.pem"),
+    _case("redis wants a certificate", "redis", "sign-in", redis_with_tls, demands="yes", ssl="trust"),
+    _case("redis accepts the certificate", "redis", "", redis_with_tls, demands="yes", ssl="trust", **CERTIFIED),
     _case("redis has a certificate that is trusted", "redis", "", redis_with_tls, ssl="trust"),
     _case("redis is a replica", "redis", "replica", redis_replica),
     _case("redis lacks replicas", "redis", "clients", redis_server, "--min-replicas-to-write", "1"),
@@ -465,6 +470,10 @@ CASES = (
     _case("postgresql has its name", "postgresql", "", postgresql_role, suffix="_tls", host="localhost",
           ssl="verify-full", ca="ca.pem"),
     _case("postgresql has another name", "postgresql", "sign-in", postgresql_role, ssl="verify-full", ca="ca.pem"),
+    _case("postgresql wants a certificate", "postgresql", "sign-in", postgresql_role, suffix="_certificate",
+          ssl="require"),
+    _case("postgresql accepts the certificate", "postgresql", "", postgresql_role, suffix="_certificate",
+          ssl="require", **CERTIFIED),
     _case("postgresql has no rule", "postgresql", "sign-in", postgresql_role, suffix="_outside"),
     _case("postgresql wants another password", "postgresql", "sign-in", postgresql_role, password="wrong"),
     _case("postgresql has no such database", "postgresql", "sign-in", postgresql_role, database="nowhere"),
@@ -485,6 +494,9 @@ CASES = (
     _case("mariadb wants another password", "mariadb", "sign-in", mariadb_user, password="wrong"),
     _case("mariadb has no such database", "mariadb", "data", mariadb_user, database="nowhere"),
     _case("mariadb demands TLS", "mariadb", "sign-in", mariadb_user, "REQUIRE SSL"),
+    _case("mariadb wants a certificate", "mariadb", "sign-in", mariadb_user, "REQUIRE X509", ssl="trust"),
+    _case("mariadb accepts the certificate", "mariadb", "", mariadb_user, "REQUIRE X509", ssl="verify-ca",
+          ca="ca.pem", **CERTIFIED),
     _case("mariadb has its name", "mariadb", "", mariadb_user, "REQUIRE SSL", host="localhost", ssl="verify-full",
           ca="ca.pem"),
     _case("mariadb has another name", "mariadb", "sign-in", mariadb_user, ssl="verify-full", ca="ca.pem"),
@@ -524,9 +536,11 @@ FIELDS = {
     "postgresql wants another password": {"user", "password"},
     "postgresql has no such database": {"database"},
     "postgresql has no rule": {"user", "database", "ssl"},
+    "postgresql wants a certificate": {"certificate", "key"},
     "postgresql role may only read": {"user"},
     "postgresql is on a full disk": set(),
-    "mariadb wants another password": {"user", "password", "ssl"},
+    "mariadb wants another password": {"user", "password", "ssl", "certificate", "key"},
+    "mariadb wants a certificate": {"user", "password", "ssl", "certificate", "key"},
     "mariadb has no such database": {"user", "database"},
     "mariadb user may only read": {"user"},
     "memcached takes small values only": set(),

@@ -4,7 +4,7 @@ import functools
 import re
 import tempfile
 
-BLANKS = re.compile(r"\s+(?!([A-Z]+ )?(PRIVATE KEY|CERTIFICATE)-)")
+BLANKS = re.compile(r"\s+(?!([A-Z]+ )?(PRIVATE )?(KEY|CERTIFICATE)-)")
 
 
 def pem_file(pem: str) -> str | None:

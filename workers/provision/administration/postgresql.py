@@ -242,7 +242,7 @@ class PostgresqlAdministration(Administration):
         ssl_mode = "prefer"
         if self.address.ssl in SSL_MODES:
             ssl_mode = self.address.ssl
-        ca = pem_file(self.address.pems[0])
+        ca, certificate, key = map(pem_file, self.address.pems)
         if ssl_mode.startswith("verify"):
             ca = ca or ssl.get_default_verify_paths().cafile
         if timeout_s is not None:
@@ -258,6 +258,8 @@ class PostgresqlAdministration(Administration):
             application_name="benchsite administration",
             sslmode=ssl_mode,
             sslrootcert=ca,
+            sslcert=certificate,
+            sslkey=key,
             options=options,
             autocommit=True,
         )

@@ -4,7 +4,7 @@ import java.util.List;
 
 /** One declared property of a binding: its name, its default and what its value may be. */
 public final class Property {
-    final String name;
+    public final String name;
     final String fallback;
     private final Check check;
 

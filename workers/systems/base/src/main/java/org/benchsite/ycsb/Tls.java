@@ -34,8 +34,14 @@ public final class Tls {
 
     /** The properties to declare. `name` begins their names. */
     public static List<Property> properties(String name) {
+        List<Property> properties = new ArrayList<>(pems(name));
+        properties.add(Property.choice(name + ".tls", "disable", "disable", "trust", "verify-ca", "verify-full"));
+        return properties;
+    }
+
+    /** Of these the PEM texts. */
+    public static List<Property> pems(String name) {
         return List.of(
-            Property.choice(name + ".tls", "disable", "disable", "trust", "verify-ca", "verify-full"),
             Property.text(name + ".tls.ca", ""),
             Property.text(name + ".tls.certificate", ""),
             Property.text(name + ".tls.key", ""));
@@ -70,30 +76,15 @@ public final class Tls {
         return context;
     }
 
-    /** Trusts the CA of this PEM text, or those of Java where it is empty. `property` names the text in errors. */
-    public static SSLContext context(String property, String ca) throws GeneralSecurityException, IOException {
-        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        factory.init(trustStore(authorities(property, ca)));
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(null, factory.getTrustManagers(), null);
-        return context;
-    }
-
     /** The certificates of the CA; none where those of Java are to be trusted. */
     public static List<X509Certificate> authorities(Settings settings, String name) {
-        return authorities(name + ".tls.ca", settings.text(name + ".tls.ca"));
-    }
-
-    private static List<X509Certificate> authorities(String property, String ca) {
-        return ca.isEmpty() ? List.of() : certificates(property, ca);
+        String ca = settings.text(name + ".tls.ca");
+        return ca.isEmpty() ? List.of() : certificates(name + ".tls.ca", ca);
     }
 
     /** The certificates of the CA; null where those of Java are to be trusted. */
     public static KeyStore trustStore(Settings settings, String name) throws GeneralSecurityException, IOException {
-        return trustStore(authorities(settings, name));
-    }
-
-    private static KeyStore trustStore(List<X509Certificate> authorities) throws GeneralSecurityException, IOException {
+        List<X509Certificate> authorities = authorities(settings, name);
         if (authorities.isEmpty()) {
             return null;
         }
@@ -129,8 +120,9 @@ public final class Tls {
         return store;
     }
 
+    /** Of the oldest kind: PKCS #12 hashes 10,000 times for each key, which takes each thread half a second at first. */
     private static KeyStore emptyStore() throws GeneralSecurityException, IOException {
-        KeyStore store = KeyStore.getInstance("PKCS12");
+        KeyStore store = KeyStore.getInstance("JKS");
         store.load(null, NO_PASSWORD);
         return store;
     }

@@ -109,13 +109,13 @@ final class SharedConnection {
         if (store == null) {
             return;
         }
-        Path path = Files.createTempFile("benchsite-", ".p12");
+        Path path = Files.createTempFile("benchsite-", ".jks");
         path.toFile().deleteOnExit();
         try (OutputStream file = Files.newOutputStream(path)) {
             store.store(file, password.toCharArray());
         }
         configuration.set(prefix + "location", path.toString());
-        configuration.set(prefix + "type", "PKCS12");
+        configuration.set(prefix + "type", store.getType());
         configuration.set(prefix + "password", password);
     }
 }

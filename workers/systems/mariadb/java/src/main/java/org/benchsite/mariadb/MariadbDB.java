@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.JdbcDB;
@@ -17,15 +19,15 @@ import site.ycsb.Status;
 
 /** MariaDB. Statements are prepared on the server, and each commits by itself. */
 public final class MariadbDB extends JdbcDB {
-    static final List<Property> DECLARED = List.of(
+    static final List<Property> DECLARED = Stream.concat(Tls.pems("mariadb").stream(), Stream.of(
         Property.text("mariadb.host", "127.0.0.1"),
         Property.whole("mariadb.port", 3306, 1, 65_535),
         Property.text("mariadb.database", "ycsb"),
         Property.text("mariadb.user", "ycsb"),
         Property.text("mariadb.password", ""),
         Property.whole("mariadb.timeout_ms", 30_000, 1, 3_600_000),
-        Property.choice("mariadb.ssl", "disable", "disable", "trust", "verify-ca", "verify-full"),
-        Property.text("mariadb.tls.ca", ""));
+        Property.choice("mariadb.ssl", "disable", "disable", "trust", "verify-ca", "verify-full"))
+        ).collect(Collectors.toList());
     private static final int DUPLICATE_KEY = 1062;
     private static final int READ_ONLY = 1290;
     private static final int TOO_MANY_CONNECTIONS = 1040;
@@ -55,6 +57,8 @@ public final class MariadbDB extends JdbcDB {
         if (!given.text("mariadb.tls.ca").isEmpty()) {
             options.setProperty("serverSslCert", Tls.lines(given.text("mariadb.tls.ca")));
         }
+        options.setProperty("tlsSocketType", PemPlugin.TYPE);
+        Tls.pems("mariadb").forEach(pem -> options.setProperty(pem.name, given.text(pem.name)));
         options.setProperty("connectTimeout", Integer.toString(timeoutMs));
         options.setProperty("socketTimeout", Integer.toString(timeoutMs));
         options.setProperty("socketFactory", WatchedSocket.Factory.class.getName());

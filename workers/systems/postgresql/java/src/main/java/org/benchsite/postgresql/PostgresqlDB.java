@@ -6,11 +6,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Properties;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.benchsite.ycsb.Failure;
 import org.benchsite.ycsb.JdbcDB;
 import org.benchsite.ycsb.Property;
 import org.benchsite.ycsb.Settings;
+import org.benchsite.ycsb.Tls;
 import org.benchsite.ycsb.WatchedSocket;
 import org.postgresql.Driver;
 import site.ycsb.DBException;
@@ -19,8 +22,7 @@ import site.ycsb.DBException;
 public final class PostgresqlDB extends JdbcDB {
     /** The driver counts its timeouts in whole seconds. */
     private static final int MS_PER_SECOND = 1000;
-    private static final String CA = "postgresql.tls.ca";
-    private static final List<Property> DECLARED = List.of(
+    private static final List<Property> DECLARED = Stream.concat(Tls.pems("postgresql").stream(), Stream.of(
         Property.text("postgresql.host", "127.0.0.1"),
         Property.whole("postgresql.port", 5432, 1, 65_535),
         Property.text("postgresql.database", "ycsb"),
@@ -29,8 +31,8 @@ public final class PostgresqlDB extends JdbcDB {
         Property.whole("postgresql.timeout_ms", 30_000, 1_000, 3_600_000),
         Property.choice("postgresql.synchronous_commit", "", "off", "local", "remote_write", "on", "remote_apply"),
         Property.flag("postgresql.autocommit", true),
-        Property.choice("postgresql.ssl", "disable", "disable", "prefer", "require", "verify-ca", "verify-full"),
-        Property.text(CA, ""));
+        Property.choice("postgresql.ssl", "disable", "disable", "prefer", "require", "verify-ca", "verify-full"))
+        ).collect(Collectors.toList());
 
     public PostgresqlDB() {
         super("\"");
@@ -56,10 +58,9 @@ public final class PostgresqlDB extends JdbcDB {
         options.setProperty("socketTimeout", Integer.toString(seconds));
         options.setProperty("socketFactory", WatchedSocket.Factory.class.getName());
         options.setProperty("sslmode", given.text("postgresql.ssl"));
-        if (given.text("postgresql.ssl").startsWith("verify")) {
-            options.setProperty("sslfactory", CaSocketFactory.class.getName());
-            options.setProperty(CA, given.text(CA));
-        }
+        options.setProperty("sslfactory", PemSocketFactory.class.getName());
+        options.setProperty("postgresql.tls", given.text("postgresql.ssl").startsWith("verify") ? "verify-ca" : "trust");
+        Tls.pems("postgresql").forEach(pem -> options.setProperty(pem.name, given.text(pem.name)));
         options.setProperty("gssEncMode", "disable");
         options.setProperty("ApplicationName", "benchsite");
         Connection connection = new Driver().connect(url, options);
