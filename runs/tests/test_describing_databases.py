@@ -243,6 +243,7 @@ def test_it_shows_what_each_mode_means_for_this_database(operator, cluster, team
     assert "synchronous_commit" in page
     assert "✓ survives" in page
     assert "✕ lost" in page
+    assert "the catalog's choice, which may differ from the server's own default" in page
 
 
 def test_promise_that_needs_another_copy_says_so(operator, cluster):
