@@ -285,7 +285,7 @@ EXAMPLES = {
         "No headline: every ceiling has points that the checks rejected and a person accepted.",
         "",
     ),
-    "nothing measured": ([curve(points=())], "Nothing was measured yet.", ""),
+    "nothing measured": ([curve(points=())], "No point was measured yet.", ""),
     "only stand-ins": (
         [curve(points=[point(2, 1000.0, standing=Standing.STAND_IN)], stand_ins=("vendor mock",))],
         "Nothing counts: no server that was measured is the product.",

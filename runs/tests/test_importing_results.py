@@ -228,8 +228,15 @@ def test_run_of_unknown_threads_is_on_no_ladder(client_in):
     assert "threads unknown: no point of the curve" in get_text(response)
     for address in (reverse("run", args=[unknown.pk]), f"{reverse('why')}?a={unknown.pk}&b={stated.pk}"):
         assert "threads unknown" in get_text(client_in.get(address)), address
-    client_in.post(reverse("run-exclude", args=[stated.pk]), {"reason": "to see the other alone"})
-    assert client_in.get(reverse("sweep", args=[stated.sweep_id])).status_code == 200
+
+
+def test_sweep_of_unknown_threads_says_why_nothing_is_drawn(client_in):
+    upload = bring(client_in, sent("a.txt", summary().partition(b"\n")[2]))
+
+    run = save(client_in, upload, **{"run-0-threads": ""}).runs.get()
+
+    drawn = client_in.get(reverse("figure-sweep", args=[run.sweep_id])).json()
+    assert "the throughput or the threads are unknown" in drawn["empty"]
 
 
 def read_refusal(response):

@@ -20,6 +20,7 @@ from reports.compare.messages import SIDES_SHOWN
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
 NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
 NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
+NO_PLACE = "Nothing to draw: of what was measured, the throughput or the threads are unknown."
 MAX_NAMED = 4
 
 
@@ -121,6 +122,8 @@ class CurvesFigure(Figure):
             return NOTHING_CHOSEN
         if any(curve.points for curve in self.curves):
             return self.lacking()
+        if any(curve.progress.succeeded for curve in self.curves):
+            return NO_PLACE
         return NOTHING_YET
 
     def lacking(self) -> str:
