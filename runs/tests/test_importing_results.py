@@ -307,6 +307,8 @@ def post_loose_files(client, stated):
 def test_tests_stay_apart_whatever_is_stated_of_all(client_in):
     assert post_loose_files(client_in, {"database": "Redis"}) == [1, 1, 1, 1]
     assert set(Run.objects.values_list("repeat", flat=True)) == {1}
+    assert len(set(Sweep.objects.values_list("name", flat=True))) == 4
+    assert len(set(Run.objects.values_list("config_key", flat=True))) == 4
 
 
 def test_tests_that_a_person_names_alike_are_one_curve(client_in):

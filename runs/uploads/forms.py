@@ -1,5 +1,6 @@
 """The form that completes an import: what the files cannot know, and which of the runs in them to save."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -45,6 +46,7 @@ MAX_SWEEPS = 200
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
+MAX_NAME = 80  # of a database
 RECORD_SIZE = ("fieldcount", "fieldlength")
 
 
@@ -404,7 +406,7 @@ class ImportForm(StatedTestForm):
                     break
             else:
                 curves.append((name, position, stated))
-        return [curve for _, _, curve in curves]
+        return _number([curve for _, _, curve in curves])
 
     def _describe_test(self, data: Mapping[str, Any], rows: Sequence[FoundRunForm]) -> RunMetadata:
         system, _, mode = data["mode"].partition(":")
@@ -420,6 +422,18 @@ class ImportForm(StatedTestForm):
             "runs": [row.stated() for row in rows],
         }
         return RunMetadata(**fields)
+
+
+def _number(curves: Sequence[RunMetadata]) -> list[RunMetadata]:
+    """Curves with the names in figures of tests that are stated alike numbered: else they would share a history."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    numbered = []
+    for curve in curves:
+        alike = curve.database, curve.mode, curve.workload.name
+        seen[alike] += 1
+        number = f" {seen[alike]}" if seen[alike] > 1 else ""
+        numbered.append(curve.model_copy(update={"database": f"{curve.database[: MAX_NAME - len(number)]}{number}"}))
+    return numbered
 
 
 def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> None:
