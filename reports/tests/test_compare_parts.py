@@ -149,8 +149,10 @@ def test_ten_thousand_things_in_the_address_are_a_sentence(client_in, team):
 def test_nothing_measured_has_no_line_and_no_failure(client_in, team):
     sweep = make_sweep(team=team)
     make_run(sweep, status="failed")
+    make_run(sweep, status="cancelled", threads=4)
     html = page(client_in)
-    assert "did not complete" in html and "At equal load" not in html
+    assert "did not complete: of 2 runs 1 failed, 1 cancelled" in " ".join(html.split())
+    assert "At equal load" not in html
 
 
 def test_zero_throughput_is_no_failure(client_in, team):

@@ -1,5 +1,9 @@
 """Names of rungs: none lies on another, and the ends of a curve keep theirs."""
 
+from dataclasses import replace
+from uuid import uuid4
+
+from reports.compare.curves import LeftOut, Standing
 from reports.compare.figures.labels import AREA_WIDE, Box, direct_labels, pixels, thin_rung_labels
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice, drawn_curves
@@ -69,3 +73,15 @@ def test_no_number_of_threads_lies_on_the_name_of_a_close_curve():
     ]
     assert len(names) == 3 and len(numbers) > 6
     assert not [1 for x, y in numbers for name in names if name.overlaps(Box(x - 12, y - 16, x - 8, y - 8))]
+
+
+def test_numbers_of_threads_do_not_lie_on_points_that_do_not_count():
+    """A rejected repeat lies left of its rung's mean, where the rung's number is."""
+    counted = [point(n, x, operations=(operation("READ", y * 500),)) for n, x, y in CLOSE["always"]]
+    left_out = LeftOut(uuid4(), Standing.REJECTED, "V08", 21700.0, (operation("READ", 21.9 * 500),))
+    data = {}
+    for name, repeats in (("whole", ()), ("rejected", (left_out,))):
+        side = curve(points=[*counted[:-1], replace(counted[-1], left_out=repeats)])
+        figure = LatencyFigure([side], Choice(scale="linear")).draw(Frame(LIGHT))
+        (data[name],) = [trace["text"] for trace in figure["data"] if trace["mode"] == "markers+text"]
+    assert (data["whole"][-1], data["rejected"][-1]) == ("128", "")

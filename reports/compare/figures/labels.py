@@ -309,7 +309,8 @@ def thin_rung_labels(
     for side in drawn:
         path = [at(d.x, d.y) for d in side.counted]
         # A name stands off its own point, whose box is as small as the mark.
-        obstacles += _along(path) + [Box(x - 3, y - 3, x + 3, y + 3) for x, y in path]
+        points = path + [at(d.x, d.y) for d in side.hollow]
+        obstacles += _along(path) + [Box(x - 3, y - 3, x + 3, y + 3) for x, y in points]
 
     kept: list[Box] = []
     for _, trace, index, size in sorted(names, key=lambda name: name[0]):
