@@ -73,6 +73,8 @@ def test_legend_tells_points_that_do_not_count_from_ceilings():
         symbols = [key["marker"]["symbol"].removesuffix("-open") for key in keys]
         assert len(symbols) > 1 and len(set(symbols)) == len(symbols)
         assert set(symbols) <= {"circle", *CORNERS}
+        hollow = [trace["marker"]["symbol"] for trace in data if trace["name"].endswith("not counted")]
+        assert len(set(hollow)) == 1 and len(hollow) == 2, "drawn as the legend says"
 
 
 def test_given_ticks_stand_on_a_logarithmic_axis():

@@ -75,7 +75,7 @@ def test_no_number_of_threads_lies_on_the_name_of_a_close_curve():
     assert not [1 for x, y in numbers for name in names if name.overlaps(Box(x - 12, y - 16, x - 8, y - 8))]
 
 
-def test_numbers_of_threads_do_not_lie_on_points_that_do_not_count():
+def test_numbers_do_not_lie_on_points_that_do_not_count():
     """A rejected repeat lies left of its rung's mean, where the rung's number is."""
     counted = [point(n, x, operations=(operation("READ", y * 500),)) for n, x, y in CLOSE["always"]]
     left_out = LeftOut(uuid4(), Standing.REJECTED, "V08", 21700.0, (operation("READ", 21.9 * 500),))

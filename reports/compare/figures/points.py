@@ -21,6 +21,7 @@ FADED_PX = 4  # of a curve that is there for context only
 RING_PX = 16
 NOT_COUNTED = "not counted"
 CROSS = "x-thin-open"
+HOLLOW = "square-open"  # of every curve, as rings of ceilings and knees are circles and diamonds
 # From this many curves on, numbers at every point would hide the curves.
 MAX_WITH_RUNG_LABELS = 6
 # And from this many on rings would too, and the legend names databases instead of curves.
@@ -225,7 +226,7 @@ def curve_traces(
     traces += curved_line(look, path, points) if len(path) > len(counted) else [points]
     traces += [ring(look, CROSS, "rejected, counted", x=d.x, y=d.y) for d in counted if d.point.overridden]
     if hollow:
-        mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
+        mark = marker(look.colour, HOLLOW, MARKER_PX + 2, 1.75)
         xs, ys, texts = [d.x for d in hollow], [d.y for d in hollow], [hover(d) for d in hollow]
         traces.append(beside(look, NOT_COUNTED, xs, ys, hover=texts, marker=mark))
 
@@ -253,8 +254,7 @@ def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
     """The legend of the marks that occur for points that do not count, or count by a written reason."""
     keys = []
     if any(not point.counts or point.left_out for point in points):
-        # No circle, which rings the ceiling.
-        keys.append(key(frame, "square-open", "hollow: not counted"))
+        keys.append(key(frame, HOLLOW, "hollow: not counted"))
     if any(point.overridden for point in points):
         keys.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))
     return keys
