@@ -22,7 +22,7 @@ from runs.catalog.configuration import (
 )
 from runs.catalog.durability import Durability
 from runs.catalog.loader import load_catalog
-from runs.catalog.recognition import recognise
+from runs.catalog.recognition import JDBC, recognise
 from runs.catalog.records import (
     GO_FLAVOUR,
     MAX_OWN_MODES,

@@ -354,14 +354,16 @@ def test_proposes_systems_that_names_of_files_tell(client_in):
     names = ("team_redis_a.txt", "team_mongo_a.txt", "team_redis_vs_mongo_a.txt", "team_scylla_cassandra_a.txt")
     bare = {f"{number}/{name}": summary().partition(b"\n")[2] for number, name in enumerate(names)}
     of_basic_db = summary().replace(b"RedisClient", b"BasicDB")
-    upload = bring(client_in, zipped_files(bare | {"basic/redis_b.txt": of_basic_db}))
+    of_jdbc = summary().replace(b"RedisClient", b"JdbcDBClient")
+    files = {"basic/redis_b.txt": of_basic_db, "jdbc/team_mariadb.txt": of_jdbc}
+    upload = bring(client_in, zipped_files(bare | files))
 
     form = client_in.get(f"/import/{upload.pk}/").context["form"]
 
     modes = {test.rows[0].run["clients"][0][0].rpartition("/")[2]: test["mode"].value() for test in form.tests}
     assert modes == {
         "team_redis_a.txt": "redis:unknown", "team_mongo_a.txt": "mongodb:unknown", "team_redis_vs_mongo_a.txt": "",
-        "team_scylla_cassandra_a.txt": "", "redis_b.txt": "",
+        "team_scylla_cassandra_a.txt": "", "redis_b.txt": "", "team_mariadb.txt": "mariadb:unknown",
     }  # fmt: skip
     assert not form["mode"].value()
 

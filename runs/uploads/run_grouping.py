@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from benchsite.core.formatting import percent
-from runs.catalog import recognise
+from runs.catalog import JDBC, recognise
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.ycsb.file_grouping import name_family
 from runs.ycsb.operation import COMPOSITE
@@ -28,7 +28,7 @@ class RunSets:
 
     def name_system(self, position: int) -> str:
         """The system by the command line, else by the names of the files."""
-        return self.systems[position] or self.proposals[position]
+        return self.proposals[position] or self.systems[position]
 
     def differ(self, position: int, other: int) -> bool:
         """Whether program, system or workload say that these cannot be runs of one test."""
@@ -134,11 +134,14 @@ def find_system(run: FoundRun) -> str:
 
 
 def propose_system(run: FoundRun) -> str:
-    """The slug of the catalog's system that the command line names, or where there is none the names of the files."""
-    hints = run["hints"]
-    if hints["binding"]:
-        return recognise(str(hints["binding"]), hints["connection"]) or ""
-    return recognise(" ".join(_list_names(run))) or ""
+    """The slug of the catalog's system that the command line names, else the names of the files; they do not outweigh a
+    binding of one system.
+    """
+    binding = str(run["hints"]["binding"])
+    named = recognise(binding, run["hints"]["connection"])
+    if not binding or binding.rpartition(".")[2].lower() in JDBC:
+        named = named or recognise(" ".join(_list_names(run)))
+    return named or ""
 
 
 def _list_names(run: FoundRun) -> list[str]:
