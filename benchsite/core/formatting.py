@@ -221,10 +221,11 @@ def duration(seconds: Number) -> str:
 
 
 def duration_between(low_s: float, high_s: float) -> str:
-    """Bounds of a length of time: "2 s to 12 s", and where both are equal that alone."""
-    if low_s == high_s:
-        return duration(low_s)
-    return f"{duration(low_s)} to {duration(high_s)}"
+    """Bounds of a length of time: "2 s to 12 s", and where both read the same that alone."""
+    low, high = duration(low_s), duration(high_s)
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 def signed_percent(fraction: Number) -> str:
