@@ -35,6 +35,7 @@ CLOUD_METADATA = frozenset(
     map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
 )
 _LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
+UNKNOWN = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})  # errors by which a name server knows no such name
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 LOOKUP_TIMEOUT_S = 8.0
 REQUEST_LOOKUP_TIMEOUT_S = 1.0  # while somebody waits for a page
@@ -246,8 +247,9 @@ def _look_up(host: str, port: int) -> list[Any] | Exception:
 
 def _read_addresses(host: str, answers: list[Any] | Exception) -> list[IPAddress]:
     if isinstance(answers, Exception):
-        is_unanswered = isinstance(answers, OSError) and answers.errno == socket.EAI_AGAIN
-        message = NAME_SERVERS_FAILED if is_unanswered else UNKNOWN_NAME
+        # A name that is not even written like one is asked of nobody.
+        is_unknown = isinstance(answers, UnicodeError) or getattr(answers, "errno", None) in UNKNOWN
+        message = UNKNOWN_NAME if is_unknown else NAME_SERVERS_FAILED
         raise AddressRefused(message.format(host=host[:200])) from None
     # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
     addresses: dict[IPAddress, None] = {}

@@ -121,12 +121,19 @@ def test_it_refuses_this_machine_by_its_public_address(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("number", "message"),
-    [(socket.EAI_NONAME, "check how it is spelt"), (socket.EAI_AGAIN, "at the moment: try again")],
+    ("error", "message"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "no name"), "check how it is spelt"),
+        (socket.gaierror(socket.EAI_NODATA, "no address"), "check how it is spelt"),
+        (UnicodeError("label empty or too long"), "check how it is spelt"),
+        (socket.gaierror(socket.EAI_AGAIN, "no answer"), "at the moment: try again"),
+        (socket.gaierror(socket.EAI_FAIL, "an answer that is none"), "at the moment: try again"),
+        (OSError(24, "Too many open files"), "at the moment: try again"),
+    ],
 )
-def test_it_says_that_a_name_has_no_address(monkeypatch, number, message):
+def test_it_says_that_a_name_has_no_address(monkeypatch, error, message):
     def fail(*args, **options):
-        raise socket.gaierror(number, "Name or service not known")
+        raise error
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with pytest.raises(AddressRefused, match=message):
