@@ -15,7 +15,7 @@ from reports.compare.analysis.blocks import Blocks, blocked_interval
 from reports.compare.analysis.points import spread
 from reports.compare.analysis.repeat_comparison import Outcome, compare_values
 from reports.compare.curves import Setup
-from reports.compare.figures.ceilings import build_bars
+from reports.compare.figures.ceilings import CeilingsFigure, build_bars
 from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.tests.curves import DISK, MEMORY
@@ -98,6 +98,10 @@ def test_bars_have_no_factor_beside_a_ratio_of_common_blocks():
 
     assert bar.note == f"0.67{TIMES} of off"
     assert bar_of_lost.note == ""
+    for curves, percent in (([fast, slow], pytest.approx(66.7, abs=0.5)), ([fast, lost], None)):
+        table = CeilingsFigure(curves).table
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        assert [row["of the weakest durability (%)"] for row in rows] == [None, percent]
 
 
 def drop_repeat(point, number):

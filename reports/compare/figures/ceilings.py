@@ -138,7 +138,9 @@ COLUMNS: Final[Columns] = {
     "95 % interval to (ops/s)": "curve.ceiling.high_ops_s",
     "highest measured (ops/s)": "curve.ceiling.highest_ops_s",
     "not distinguishable from the best": lambda row: {True: "yes", False: "no", None: None}[row.is_best],
-    "of the weakest durability (%)": lambda row: row.cost and bounded_percent(row.cost.ratio, row.cost.sign),
+    "of the weakest durability (%)": lambda row: (
+        bounded_percent(row.cost.ratio, row.cost.sign) if row.cost and row.cost.text else None
+    ),
 }
 
 
