@@ -435,13 +435,16 @@ def proportions(properties: Mapping[str, str]) -> dict[str, float]:
 
 
 def read_shares(properties: Mapping[str, str]) -> dict[str, float]:
-    """The shares that unchecked properties ask for; empty where they name none."""
+    """The shares that unchecked properties ask for; empty where they name none, or no mix."""
     if not any(name in properties for name in PROPORTIONS):
         return {}
     try:
-        return proportions(properties)
-    except ValueError:
+        shares = proportions(properties)
+    except (ValueError, ZeroDivisionError):
         return {}
+    if not math.isclose(sum(shares.values()), 1):
+        return {}  # A proportion is below 0 or not finite.
+    return shares
 
 
 def inserts(properties: Mapping[str, str]) -> bool:

@@ -18,6 +18,7 @@ from runs.ycsb.properties import (
     dataset,
     list_own_properties,
     proportions,
+    read_shares,
     render_properties,
     workload_warnings,
 )
@@ -132,6 +133,14 @@ def test_it_names_every_problem_at_once():
     with pytest.raises(property_schema.PropertyError) as caught:
         check_workload({"fieldcount": "x", "colour": "blue"})
     assert set(caught.value.problems) == {"fieldcount", "colour", "recordcount"}
+
+
+@pytest.mark.parametrize(
+    ("read", "update"), [("-1", "1"), ("-1", "2"), ("inf", "1"), ("nan", "1"), ("0", "0"), ("x", "1")]
+)
+def test_what_is_no_mix_has_no_shares(read, update):
+    assert read_shares({"readproportion": read, "updateproportion": update}) == {}
+    assert read_shares({"readproportion": "3", "updateproportion": "1"}) == {"READ": 0.75, "UPDATE": 0.25}
 
 
 def test_it_writes_the_proportions_that_ycsb_would_make_up():
