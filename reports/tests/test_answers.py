@@ -158,6 +158,11 @@ EXAMPLES = {
         "PostgreSQL did 3.90k ops/s in mode on and 4.05k in off.",
         "5 runs each; too few to call every difference.",
     ),
+    "undecided beside other promises": (
+        [side("PostgreSQL", "on", 1.04, scatter=0.02), side("Redis", "always", 1, scatter=0.02), *UNKNOWN],
+        "Losing no write, PostgreSQL · on did 4.05k ops/s and Redis · always 3.90k.",
+        "5 runs each; too few to call a difference.",
+    ),
     "open end beside a cost": (
         [
             side("PostgreSQL", "off", 2, ladder=LEVEL, scatter=0.03, durability=MEMORY),

@@ -102,8 +102,8 @@ class Answer:
 
     @property
     def has_decided(self) -> bool:
-        """Whether the stated limit is none of some comparison."""
-        return any(finding.limit not in self.doubts for finding in self.findings if len(finding.sides) > 1)
+        """Whether some comparison has no limit."""
+        return any(finding.limit is None for finding in self.findings if len(finding.sides) > 1)
 
 
 def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
