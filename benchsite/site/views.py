@@ -122,7 +122,8 @@ def latest_result(team: Team) -> dict[str, object] | None:
     submitted = Matrix.objects.filter(submitted_at__isnull=False, trial_of=None).order_by("-submitted_at")
     ended = submitted.filter(~Exists(going), Exists(runs.filter(status=Status.SUCCEEDED)))
     counted = ended.filter(Exists(runs.filter(COUNTS, phase=Phase.MEASURE)))
-    matrix = counted.filter(~Exists(cancelled)).first() or counted.first() or ended.first()
+    candidates = (counted.filter(~Exists(cancelled)), counted, ended.filter(~Exists(cancelled)), ended)
+    matrix = next(filter(None, (rows.first() for rows in candidates)), None)
     if matrix is None:
         return None
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))

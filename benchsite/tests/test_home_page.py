@@ -213,6 +213,14 @@ def test_rejected_matrix_hides_no_counting_one(client_in, team):
     assert sweep in latest_sweeps()
 
 
+def test_cancelled_matrix_without_a_point_hides_no_whole_one(client_in, team):
+    whole, cancelled = make_matrix(team=team), make_matrix(team=team)
+    for matrix in (whole, cancelled):
+        make_run(make_sweep(matrix=matrix), threads=2, verdict="reject")
+    make_run(make_sweep(matrix=cancelled), threads=4, status="cancelled")
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == whole
+
+
 def test_states_what_is_left_of_a_going_matrix(client_in, team):
     matrix = make_matrix(team=team)
     sweep = make_sweep(matrix=matrix)
@@ -232,14 +240,14 @@ def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
     assert "1 failed run<" in page and "1 rejected run<" in page
     for run in Run.objects.all():
         make_run(sweep, threads=run.threads, repeat=2, rerun_of=run)
-    assert "No run failed or was rejected." in get_text(client_in.get(reverse("news")))
+    assert "No failed or rejected run is left to run again." in get_text(client_in.get(reverse("news")))
 
 
 def test_old_failures_and_rejections_are_no_news(client_in, team):
     make_run(make_sweep(team=team), threads=2, status="failed")
     make_run(make_sweep(team=team), threads=4, verdict="reject")
     Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
-    assert "No run failed or was rejected." in get_text(client_in.get(reverse("news")))
+    assert "No failed or rejected run is left to run again." in get_text(client_in.get(reverse("news")))
 
 
 def test_lists_every_change_whatever_grew_since(client_in, team):
