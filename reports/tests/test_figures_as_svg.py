@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from reports.compare.curves import Standing
+from reports.compare.figures import overlay
 from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
@@ -57,12 +58,12 @@ def test_bars_have_the_patterns_that_the_key_names():
 def test_every_symbol_has_its_own_mark():
     layout = LatencyFigure([curve()], Choice()).draw(Frame(LIGHT))["layout"]
     marks = set()
-    for symbol in SYMBOLS:
+    symbols = (*SYMBOLS, *overlay.SYMBOLS)
+    for symbol in symbols:
         trace = scatter([10.0], [1.0], symbol, marker=marker("#000", symbol, 8))
         root = ET.fromstring(render_svg({"data": [trace], "layout": layout}, height_px=400, title=""))
-        *_, mark = root.find(f"{SVG}g").iter()
-        marks.add(ET.tostring(mark))
-    assert len(marks) == len(SYMBOLS)
+        marks.add(ET.tostring(root.find(f"{SVG}g")[-1]))
+    assert len(marks) == len(symbols)
 
 
 def test_legend_tells_points_that_do_not_count_from_ceilings():

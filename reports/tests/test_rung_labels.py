@@ -4,7 +4,15 @@ from dataclasses import replace
 from uuid import uuid4
 
 from reports.compare.curves import LeftOut, Standing
-from reports.compare.figures.labels import AREA_WIDE, Box, direct_labels, pixels, thin_rung_labels
+from reports.compare.figures.labels import (
+    AREA_WIDE,
+    RUNG_CHARACTER_PX,
+    RUNG_LINE_PX,
+    Box,
+    direct_labels,
+    pixels,
+    thin_rung_labels,
+)
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice, drawn_curves
 from reports.compare.figures.layout import Frame
@@ -64,15 +72,22 @@ def test_no_number_of_threads_lies_on_the_name_of_a_close_curve():
     figure = LatencyFigure(curves, Choice()).draw(Frame(LIGHT))
     _, names = direct_labels(drawn_curves(curves, looks(curves, LIGHT), Choice()), figure["layout"], Frame(LIGHT), None)
 
-    numbers = [
-        pixels(figure["layout"], AREA_WIDE, x, y)
-        for trace in figure["data"]
-        if trace["mode"] == "markers+text"
-        for x, y, text in zip(trace["x"], trace["y"], trace["text"], strict=True)
-        if text
-    ]
+    numbers = []
+    for trace in figure["data"]:
+        if trace["mode"] == "markers+text":
+            numbers += list_numbers(trace, figure["layout"])
     assert len(names) == 3 and len(numbers) > 6
-    assert not [1 for x, y in numbers for name in names if name.overlaps(Box(x - 12, y - 16, x - 8, y - 8))]
+    assert not [number for number in numbers for name in names if name.overlaps(number)]
+
+
+def list_numbers(trace, layout):
+    """The boxes of a curve's numbers of threads: their right lower corner is the mark's left upper one."""
+    boxes = []
+    for x, y, text, size in zip(trace["x"], trace["y"], trace["text"], trace["marker"]["size"], strict=True):
+        right, bottom = (pixel - size / 2 for pixel in pixels(layout, AREA_WIDE, x, y))
+        if text:
+            boxes.append(Box(right - RUNG_CHARACTER_PX * len(text), bottom - RUNG_LINE_PX, right, bottom))
+    return boxes
 
 
 def test_numbers_do_not_lie_on_points_that_do_not_count():

@@ -323,6 +323,13 @@ def _mark(marker: Mapping[str, Any], number: int, x: float, y: float) -> str:
     name = symbol.removesuffix("-open")
     is_open = name != symbol or name in STROKES
     paint = f'fill="{"none" if is_open else colour}" stroke="{colour}" stroke-width="{1.5 if is_open else 0}"'
+    area, cross, _ = name.partition("-cross")
+    if cross:
+        return f"<g>{_symbol(area, x, y, radius, paint)}{_symbol('cross', x, y, radius, paint)}</g>"
+    return _symbol(name, x, y, radius, paint)
+
+
+def _symbol(name: str, x: float, y: float, radius: float, paint: str) -> str:
     if corners := CORNERS.get(name):
         points = " ".join(f"{x + radius * across:.1f},{y + radius * down:.1f}" for across, down in corners)
         return f'<polygon points="{points}" {paint}/>'
