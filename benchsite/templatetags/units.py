@@ -187,6 +187,4 @@ def moment(value: object) -> SafeString:
     )
 
 
-@register.filter
-def client_threads(number: int) -> str:
-    return formatting.client_threads(number)
+register.filter("client_threads", formatting.client_threads)

@@ -101,9 +101,10 @@ def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
 
 
 def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
-    best: dict[int, Curve] = {}
-    for curve in sorted(curves, key=lambda curve: (curve.setup.nodes or 0, -curve.ceiling_ops_s)):
-        best.setdefault(curve.setup.nodes or 0, curve)
+    highest: dict[int, Curve] = {}
+    for curve in sorted(curves, key=lambda curve: -curve.ceiling_ops_s):
+        highest.setdefault(curve.setup.nodes or 0, curve)
+    best = dict(sorted(highest.items()))
     short = [nodes for nodes, curve in best.items() if curve.is_lower_bound]
     reached = {nodes: curve.ceiling_ops_s for nodes, curve in best.items()}
     return Scaling(label, best, score(reached, lower_bounds=short))

@@ -354,8 +354,9 @@ def is_undecided(answer: Answer, table: Against | None) -> bool:
 
 def has_siblings(team: Team, curve: Curve) -> bool:
     """Whether its matrix has other sweeps to compare it with."""
-    others = get_sweeps_by_phase(team).filter(matrix=curve.matrix_id).exclude(pk=curve.sweep_id)
-    return curve.matrix_id is not None and others.exists()
+    if curve.matrix_id is None:
+        return False
+    return get_sweeps_by_phase(team).filter(matrix=curve.matrix_id).exclude(pk=curve.sweep_id).exists()
 
 
 def build_title(comparison: Compared) -> str:
