@@ -541,11 +541,17 @@ class System(Record):
         return governed - self.binding.read_choices.keys()
 
     def find_durability(self, mode: Mode, properties: Mapping[str, str]) -> Durability:
-        """The mode's record with a database's client properties: these choose whom reads ask, if the mode does not."""
+        """The mode's record with a database's client properties: these choose whom reads ask, if the mode does not.
+
+        A mode that states more, or less, than the default of such a property has decided it.
+        """
         durability = mode.durability
         for name, choices in self.binding.read_choices.items():
-            if name in properties and name not in mode.client_properties:
-                durability = durability.model_copy(update={"reads": choices[properties[name]]})
+            is_default = durability.reads == choices.get(self.binding.properties[name].default or "")
+            if name in properties and name not in mode.client_properties and is_default:
+                # A database may have a value of an earlier catalog.
+                reads = choices.get(properties[name], durability.reads)
+                durability = durability.model_copy(update={"reads": reads})
         return durability
 
     def check_settings(self, values: Mapping[str, object]) -> dict[str, str]:

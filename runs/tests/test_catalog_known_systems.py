@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from runs.catalog import load_catalog
+from runs.catalog import OwnMode, load_catalog
 from runs.results.pages.durability import mode_rows
 from runs.results.verifications import load_verifications
 from runs.tests.factories import make_cluster, make_database
@@ -150,8 +150,30 @@ def test_it_renders_every_mode_for_pages(system):
 
 @each_known
 def test_every_choice_of_who_answers_reads_says_what_they_see(system):
+    assert CATALOG.system("mongodb").binding.read_choices
     for name, choices in system.binding.read_choices.items():
         assert tuple(choices) == system.binding.properties[name].choices
+
+
+def test_own_mode_that_states_other_reads_keeps_them():
+    w1 = CATALOG.system("mongodb").mode("w1")
+    own: OwnMode = {
+        "base": "w1",
+        "name": "linearizable",
+        "durability": {**w1.durability.as_dict(), "reads": "linearizable"},
+        "server_settings": w1.server_settings,
+        "client_properties": {**w1.client_properties, "mongodb.read_concern": "linearizable"},
+    }
+    system = CATALOG.system("mongodb", own_modes={"linearizable-stated": own})
+    chosen = {"mongodb.read_preference": "nearest"}
+    reads = {slug: system.find_durability(system.mode(slug), chosen).reads for slug in ("w1", "linearizable-stated")}
+    assert reads == {"w1": "any_copy", "linearizable-stated": "linearizable"}
+
+
+def test_preference_of_an_earlier_catalog_is_a_problem():
+    rows = mode_rows(CATALOG.system("mongodb"), properties={"mongodb.read_preference": "dropped"})
+    w1 = next(row for row in rows if row["mode"].slug == "w1")
+    assert "mongodb.read_preference" in w1["problem"] and w1["reads"] == "the primary"
 
 
 @pytest.mark.slow

@@ -108,6 +108,16 @@ def test_mode_whose_copies_are_missing_is_not_ticked(client_in, parts):
         assert ("checked" in choice, "+1, missing" in choice) == (is_ticked, not is_ticked)
 
 
+def test_modes_say_whom_reads_of_their_database_ask(client_in, parts):
+    database = parts["redis"]
+    database.system, database.binding_properties = "mongodb", {"mongodb.read_preference": "nearest"}
+    database.save()
+    page = get_text(client_in.get(reverse("matrix-add"), {"database": str(database.pk)}))
+    titles = re.findall(rf'title="([^"]+)"><input type="checkbox" name="entries" value="{database.pk}:(\w+)"', page)
+    sentences = {slug: title for title, slug in titles}
+    assert "Reads may come from any copy" in sentences["w1"]
+
+
 @pytest.mark.parametrize("key", ["", "nothing", "00000000-0000-0000-0000-000000000000"])
 def test_unknown_pick_changes_nothing(client_in, plan, key):
     page = get_text(client_in.post(reverse("matrix-add"), {**plan, "pick": key}))

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from benchsite.accounts.models import Team, User
-from runs.catalog import GO_FLAVOUR, Mode, System, load_catalog
+from runs.catalog import GO_FLAVOUR, Durability, Mode, System, load_catalog
 from runs.catalog.forms.generators import GeneratorsForm
 from runs.catalog.generators import get_generators, unusable
 from runs.models import Database, LoadGenerator, Machine, Matrix, Purpose, Sweep, Workload
@@ -44,6 +44,7 @@ EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
 class ModeChoice:
     value: str
     mode: Mode
+    durability: Durability  # of the mode with this database
     chosen: bool
     lacks_copies: bool = False  # the database has fewer than it waits for
 
@@ -64,7 +65,7 @@ class DatabaseChoice:
         """
         first: dict[str, ModeChoice] = {}
         for mode in self._single_node_modes:
-            loss_s = mode.mode.durability.loss_window_s
+            loss_s = mode.durability.loss_window_s
             loss = "any"
             if loss_s is not None:
                 loss = "some" if loss_s else "none"
@@ -415,9 +416,11 @@ def database_choice(database: Database, chosen: Collection[str]) -> DatabaseChoi
     system = load_catalog().get(database.system, database.flavour, database.own_modes)
     if system is None:
         return DatabaseChoice(database, None, ())
-    modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
-    choices = (ModeChoice(value, mode, value in chosen, not database.has_copies_for(mode)) for value, mode in modes)
-    return DatabaseChoice(database, system, tuple(choices))
+    modes = []
+    for slug, mode in system.modes.items():
+        value, durability = f"{database.pk}:{slug}", system.find_durability(mode, database.binding_properties)
+        modes.append(ModeChoice(value, mode, durability, value in chosen, not database.has_copies_for(mode)))
+    return DatabaseChoice(database, system, tuple(modes))
 
 
 def select_entries(databases: Iterable[Database], values: Collection[str]) -> list[tuple[Database, str]]:
