@@ -72,7 +72,7 @@ class Refused(Exception):
             for error in errors
         ]
         faults = [fault for fault in faults if fault.rstrip(".") not in reason]
-        if len(errors) == 1 and str(errors[0].get("detail", "")) in reason:
+        if len(errors) == 1 and str(errors[0].get("detail", "")) in reason and str(errors[0].get("file", "")) in reason:
             faults = []
         super().__init__(
             f"{reason} (HTTP {status}, {self.slug or 'no problem document'})"

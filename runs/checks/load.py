@@ -7,7 +7,7 @@ from benchsite.core.formatting import grouped, percent, throughput
 from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts, parse_number
-from runs.checks.messages import MEASURE_MIX_AGAIN, MIX_LIMITS, OTHER_MIX, STATE_WORKLOAD
+from runs.checks.messages import MEASURE_MIX_AGAIN, MIX_EDGES, MIX_LIMITS, OTHER_MIX, STATE_WORKLOAD
 from runs.checks.results import Severity, find_worst
 from runs.ycsb.arrivals import Count
 from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
@@ -16,7 +16,7 @@ from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 def _mix_limits(facts: RunFacts, profile: Profile) -> str:
     if facts.whole_runs:
         return MIX_LIMITS
-    return f"{MIX_LIMITS} warn, {{mix_reject:points}} points reject"
+    return f"{MIX_LIMITS} {MIX_EDGES} warn, {{mix_reject:points}} points reject"
 
 
 @check("V08", "Mix of operations", _mix_limits)

@@ -66,6 +66,7 @@ GROUP_STOOD = "stood for {share} of its time"
 
 # --- load.py ---
 
+MIX_EDGES = "and threads / operations"
 MIX_LIMITS = "{mix_points:points} points or {mix_sigmas} sigma"
 STATE_WORKLOAD = "State the workload that was run. Look for unsupported operations and for misspelt proportions."
 MEASURE_MIX_AGAIN = (

@@ -50,16 +50,16 @@ def get_rule(overrides: Sequence[Mapping[str, Any]]) -> str:
 
 def sentences(runs: "Iterable[PlannedRun]") -> tuple[str, ...]:
     """The loads by size, for each system and workload that meet several: "20M / 30M / 40M records for 4 / 6 / 8
-    nodes (read-heavy)"."""
+    nodes (cassandra, read-heavy)"."""
     sets: defaultdict[tuple[str, str], defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for run in runs:
         database, workload = run.sweep.entry.database, run.sweep.workload
         sets[database.system, workload.name][database.servers].add(run.dataset.records)
     lines = []
-    for (_, name), by_size in sets.items():
+    for (system, name), by_size in sets.items():
         if len(by_size) > 1:
             sizes = " / ".join(map(str, sorted(by_size)))
-            lines.append(f"{_list_records(by_size)} records for {sizes} nodes ({name})")
+            lines.append(f"{_list_records(by_size)} records for {sizes} nodes ({system}, {name})")
     return tuple(lines)
 
 

@@ -22,6 +22,8 @@ from runs.tests.importing import (
     zipped_files,
 )
 from runs.tests.pages import get_text
+from runs.uploads.forms import number_alike
+from runs.uploads.metadata import RunMetadata, StatedWorkload
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -314,6 +316,13 @@ def test_tests_stay_apart_whatever_is_stated_of_all(client_in):
 def test_tests_that_a_person_names_alike_are_one_curve(client_in):
     """The files of other mixes stay apart even so."""
     assert post_loose_files(client_in, {f"test-{number}-database": "Redis" for number in range(4)}) == [2, 2]
+
+
+def test_numbered_names_are_no_names_that_a_person_gave():
+    workload = StatedWorkload(name="YCSB A", short_name="A", properties={})
+    names = ("Redis", "Redis", "Redis 2", "Redis")
+    curves = [RunMetadata.model_construct(database=name, mode="always", workload=workload) for name in names]
+    assert [curve.database for curve in number_alike(curves)] == ["Redis", "Redis 3", "Redis 2", "Redis 4"]
 
 
 def test_mix_of_one_test_is_not_asked_of_another(client_in):

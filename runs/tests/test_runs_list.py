@@ -278,14 +278,14 @@ def test_all_rejected_runs_of_a_filter_run_again(client_in, team):
     assert "Run all 2 again" in page and '<input type="hidden" name="all" value="1">' in page
 
     answer = bulk(client_in, [], action="again", all="1", back="verdict=reject")
-    assert '2 of 2 runs are in the <a href="/queue/">queue</a> again.' in get_text(answer)
+    assert '2 of 2 runs were put in the <a href="/queue/">queue</a> again.' in get_text(answer)
     assert sorted(sweep.runs.filter(status="queued").values_list("repeat", flat=True)) == [4, 5]
 
 
 def test_message_leads_to_the_one_run_that_was_queued(client_in, team):
     answer = get_text(bulk(client_in, [make_run(make_sweep(team=team, name="mine"))], action="again"))
     again = Run.objects.get(status="queued")
-    assert f'<a href="/runs/{again.pk}/">{again.name}</a> is in the <a href="/queue/">queue</a>.' in answer
+    assert f'<a href="/runs/{again.pk}/">{again.name}</a> was put in the <a href="/queue/">queue</a>.' in answer
 
 
 def test_uploads_are_not_offered_to_run_again(client_in, team):
@@ -297,7 +297,7 @@ def test_uploads_are_not_offered_to_run_again(client_in, team):
 
     make_run(sweep, repeat=2, verdict="reject", findings=[reject])
     page = get_text(client_in.get("/runs/?verdict=reject"))
-    assert "Run it again" in page and "1 uploaded: measured where they came from." in page
+    assert "Run 1 run again" in page and "1 uploaded: measured where they came from." in page
 
 
 def compare(client, runs, **fields):

@@ -1,6 +1,5 @@
 """The form that completes an import: what the files cannot know, and which of the runs in them to save."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -46,7 +45,7 @@ MAX_SWEEPS = 200
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
-MAX_NAME = 80  # of a database
+MAX_NAME_LENGTH = 80  # of a database
 RECORD_SIZE = ("fieldcount", "fieldlength")
 
 
@@ -280,7 +279,8 @@ class ImportForm(StatedTestForm):
             del self.fields["sweep"]
         if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
-        if all(run["hints"]["threads"] for run in recognised["runs"]):
+        readable = [run for run in recognised["runs"] if not run["error"]]
+        if all(run["hints"]["threads"] for run in readable):
             del self.fields["unstated_threads"]
         elif self.tests:
             # Several tests that do not even tell their threads are what others left, and no measurement of one's own.
@@ -406,7 +406,7 @@ class ImportForm(StatedTestForm):
                     break
             else:
                 curves.append((name, position, stated))
-        return _number([curve for _, _, curve in curves])
+        return number_alike([curve for _, _, curve in curves])
 
     def _describe_test(self, data: Mapping[str, Any], rows: Sequence[FoundRunForm]) -> RunMetadata:
         system, _, mode = data["mode"].partition(":")
@@ -424,16 +424,22 @@ class ImportForm(StatedTestForm):
         return RunMetadata(**fields)
 
 
-def _number(curves: Sequence[RunMetadata]) -> list[RunMetadata]:
+def number_alike(curves: Sequence[RunMetadata]) -> list[RunMetadata]:
     """Curves with the names in figures of tests that are stated alike numbered: else they would share a history."""
-    seen: Counter[tuple[str, str, str]] = Counter()
-    numbered = []
+    stated = {_get_names(curve) for curve in curves}
+    numbered: dict[tuple[str, str, str], RunMetadata] = {}
     for curve in curves:
-        alike = curve.database, curve.mode, curve.workload.name
-        seen[alike] += 1
-        number = f" {seen[alike]}" if seen[alike] > 1 else ""
-        numbered.append(curve.model_copy(update={"database": f"{curve.database[: MAX_NAME - len(number)]}{number}"}))
-    return numbered
+        named, number = curve, 1
+        while _get_names(named) in numbered or (number > 1 and _get_names(named) in stated):
+            number += 1
+            name = f"{curve.database[: MAX_NAME_LENGTH - len(f' {number}')]} {number}"
+            named = curve.model_copy(update={"database": name})
+        numbered[_get_names(named)] = named
+    return list(numbered.values())
+
+
+def _get_names(curve: RunMetadata) -> tuple[str, str, str]:
+    return curve.database, curve.mode, curve.workload.name
 
 
 def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> None:

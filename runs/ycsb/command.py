@@ -43,7 +43,7 @@ FASTEST_CLIENT_OPS_S: Final = 50_000
 MAX_RETRY_DELAY_MS: Final = 60_000  # that Benchsite's client takes
 
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
-MAX_COMMAND: Final = 50_000  # characters
+MAX_COMMAND_LENGTH: Final = 50_000  # characters
 MAX_TEXT_LENGTH: Final = 500  # characters of what is looked at
 
 # Numbers, dates and status lines come out the same wherever a client runs.
@@ -300,9 +300,9 @@ def split_command(command: str) -> tuple[str, ...]:
     Remembered, since the same run is asked several times, and shlex takes one character after the other.
     """
     try:
-        return tuple(shlex.split(command[:MAX_COMMAND]))
+        return tuple(shlex.split(command[:MAX_COMMAND_LENGTH]))
     except ValueError:
-        return tuple(command[:MAX_COMMAND].split())
+        return tuple(command[:MAX_COMMAND_LENGTH].split())
 
 
 def _find_binding(words: Sequence[str]) -> str:

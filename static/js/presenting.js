@@ -27,7 +27,7 @@
     const title = figure.dataset.title || figure.dataset.name || "figure";
     // What was found, then what is drawn, of which comparison or report.
     const finding = document.querySelector(".headline__first, .report__headline");
-    const subject = document.querySelector("[data-subject]")?.dataset.subject || document.querySelector("h1")?.textContent;
+    const subject = document.querySelector("[data-subject]")?.dataset.subject || document.querySelector("h1").textContent.trim();
     const heading = make("div", "present__title", "");
     if (finding) heading.append(make("p", "", finding.textContent.trim()));
     heading.append(make("p", "", `${title}, ${subject}`));

@@ -130,7 +130,7 @@ def test_duration_names_what_is_too_short(changes, severity, measured, complaint
 
 # --- V08: shares of the operations, and what a command line's file of the workload asks for ---
 
-IN_WINDOW = "1 points or 4 sigma warn, 5 points reject"
+IN_WINDOW = "1 points or 4 sigma and threads / operations warn, 5 points reject"
 
 
 def asking(read: str, update: str, **more: str) -> ClientEvidence:

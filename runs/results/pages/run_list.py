@@ -66,7 +66,7 @@ MAX_OPERATIONS_IN_CSV = 40
 LATENCIES = ("mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us")
 MAX_CHOICES = 100  # of one menu
 MAX_TAGGED = 1_000  # runs, the newest, whose tags are offered
-# What a list never needs: the whole submitted spec and the conductor's evidence.
+# What pages of a list do not need: the whole submitted spec and the evidence, of which files have the version.
 HEAVY = ("spec", "evidence")
 # As the server said it, else as it was stated.
 SERVER_VERSION = Coalesce(
