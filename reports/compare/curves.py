@@ -88,6 +88,7 @@ class LeftOut:
     reason: str  # the person's, or the worst finding
     throughput_ops_s: float
     operations: tuple[Operation, ...]
+    repeat: int = 0  # its number; 0: nobody knows it
 
     def operation(self, name: str, kind: str = "service") -> Operation | None:
         return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
@@ -225,12 +226,18 @@ class Point:
         whole = self.standing is Standing.EXCLUDED and self.verdict != "reject"
         return whole or any(repeat.standing is Standing.EXCLUDED for repeat in self.left_out)
 
-    def as_rung_with_left_out(self) -> Rung | None:
-        """The rung had the repeats counted that people left out, but not the rejected ones; None where none remains."""
+    def as_rung_with_left_out(self, last_repeat: float = math.inf) -> Rung | None:
+        """The rung had the repeats counted that people left out, but not the rejected ones; None where none remains.
+
+        Those after `last_repeat` count only where there are no others.
+        """
         counted = self.counts or (self.standing is Standing.EXCLUDED and self.verdict != "reject")
         own = self.throughput_ops_s.values or (self.throughput_ops_s.geomean,) * max(self.throughput_ops_s.n, 1)
-        others = [repeat.throughput_ops_s for repeat in self.left_out if repeat.standing is Standing.EXCLUDED]
-        values = [*(own if counted else ()), *others]
+        others = [repeat for repeat in self.left_out if repeat.standing is Standing.EXCLUDED]
+        numbered = [(repeat.repeat, repeat.throughput_ops_s) for repeat in others]
+        if counted:
+            numbered += zip(self.passes or range(1, len(own) + 1), own, strict=True)
+        values = [ops_s for number, ops_s in numbered if number <= last_repeat] or [ops_s for _, ops_s in numbered]
         if not values:
             return None
         counted_ops_s = min(compute_geomean(values), self.target_ops_s or math.inf)
@@ -384,10 +391,15 @@ class Curve:
     def counted(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.counts)
 
+    @cached_property
+    def without_copies(self) -> tuple[Point, ...]:
+        """The counted points without copies of blocks."""
+        return tuple(map(self._drop_copies, self.counted))
+
     @property
     def counted_by_threads(self) -> dict[int, Point]:
         """The counted points without a target, and without copies of blocks."""
-        return {point.threads: self._drop_copies(point) for point in self.counted if not point.target_ops_s}
+        return {point.threads: point for point in self.without_copies if not point.target_ops_s}
 
     @property
     def is_stand_in(self) -> bool:
@@ -420,7 +432,7 @@ class Curve:
     @cached_property
     def counted_rungs(self) -> list[Rung]:
         """The points that count, each with the latency of the curve's one kind, and without copies of blocks."""
-        rungs = [self._drop_copies(point).as_rung() for point in self.counted]
+        rungs = [point.as_rung() for point in self.without_copies]
         if self.latency_kind == "response":
             return rungs
         return without_response(rungs)
@@ -435,10 +447,17 @@ class Curve:
 
         A copy is in no block, so it must not decide either which rungs are near the top, and so which blocks are whole.
         """
-        planned = sum(number <= self.last_repeat for number in point.passes)
-        if not planned or not self.has_blocks:
+        planned = sum(number <= self._last_of_blocks for number in point.passes)
+        if not planned:
             return point
         return point.first_repeats(planned)
+
+    @property
+    def _last_of_blocks(self) -> float:
+        """The number of the last repeat that is no copy of a block."""
+        if self.has_blocks:
+            return self.last_repeat
+        return math.inf
 
     @property
     def _rejected_targets(self) -> list[Rung]:
@@ -458,7 +477,7 @@ class Curve:
         """The ceiling had the runs counted that people left out (never rejected ones); None where nobody did."""
         if not any(point.people_left_out for point in self.points):
             return None
-        rungs = [point.as_rung_with_left_out() for point in self.points]
+        rungs = [point.as_rung_with_left_out(self._last_of_blocks) for point in self.points]
         return ceiling([rung for rung in rungs if rung] + self._rejected_targets, self.unthrottled_ops_s)
 
     @cached_property
@@ -497,9 +516,9 @@ class Curve:
 
     @cached_property
     def ceiling_rung(self) -> Point | None:
-        """The counted point that reached the highest throughput of those that the ceiling is made of."""
+        """The point that reached the highest throughput of those that the ceiling is made of, without copies."""
         highest = self.ceiling and (self.ceiling.threads, self.ceiling.highest_ops_s)
-        rungs = zip(self.counted, self.counted_rungs, strict=True)
+        rungs = zip(self.without_copies, self.counted_rungs, strict=True)
         return next((point for point, rung in rungs if (rung.threads, rung.throughput_ops_s) == highest), None)
 
     @property
@@ -567,7 +586,7 @@ def find_newest_look(curves: Sequence[Curve]) -> Look | None:
     for curve in curves:
         if curve.ceiling:
             least_ops_s = ALIKE * curve.ceiling.highest_ops_s
-            throughputs = [point.throughput_ops_s for point in curve.counted]
+            throughputs = [point.throughput_ops_s for point in curve.without_copies]
             counts += [throughput.n for throughput in throughputs if throughput.geomean >= least_ops_s]
     return Look(first.looks, min(counts, default=0))
 

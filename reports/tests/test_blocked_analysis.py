@@ -14,7 +14,7 @@ from benchsite.core.formatting import TIMES
 from reports.compare.analysis.blocks import Blocks, blocked_interval
 from reports.compare.analysis.points import spread
 from reports.compare.analysis.repeat_comparison import Outcome, compare_values
-from reports.compare.curves import Setup
+from reports.compare.curves import LeftOut, Setup, Standing, find_newest_look
 from reports.compare.figures.ceilings import CeilingsFigure, build_bars
 from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
@@ -153,6 +153,29 @@ def test_late_copies_of_a_rejected_run_decide_nothing(copies):
     assert after.points[-1].throughput_ops_s.n == 3 + len(copies), "the point has them"
 
 
+def test_copies_are_neither_in_the_table_nor_at_a_look():
+    plain = replace(measured_side("off"), looks=(2, 4))
+    late = replace(plain, points=tuple(add_copy(point) for point in plain.points))
+    columns = ("least repeat (ops/s)", "greatest repeat (ops/s)", "repeats")
+    for curve in (plain, late):
+        table = CeilingsFigure([curve]).table
+        row = dict(zip(table.columns, table.rows[0], strict=True))
+        assert [row[name] for name in columns] == [7590, 10400, 4]
+    lost = replace(late, points=tuple(drop_repeat(drop_repeat(point, 4), 3) for point in late.points))
+    assert lost.points[1].throughput_ops_s.n == 3 and find_newest_look([lost]).repeats == 2
+
+
+def test_copies_do_not_count_with_what_people_left_out():
+    plain = measured_side("off")
+    left_out = LeftOut(uuid.uuid4(), Standing.EXCLUDED, "the disk was full", 30_000.0, (), repeat=4)
+    copy = replace(left_out, throughput_ops_s=90_000.0, repeat=5)
+    first, second, *others = (drop_repeat(point, 4) for point in plain.points)
+    whole = math.exp(np.log([10100, 4250, 11800, 30_000]).mean())
+    for rung, repeats in ((second, (left_out,)), (second, (left_out, copy)), (add_copy(second), (left_out,))):
+        excluded = replace(plain, points=(first, replace(rung, left_out=repeats), *others))
+        assert excluded.ceiling_with_left_out.highest_ops_s == pytest.approx(whole)
+
+
 def test_late_copies_decide_nothing_at_a_common_load():
     """Ladders that still grow at their last rung are compared there."""
     growing = [replace(measured_side(mode), points=measured_side(mode).points[:2]) for mode in ("on", "off")]
@@ -165,7 +188,7 @@ def test_late_copies_decide_nothing_at_a_common_load():
 def add_copy(point):
     """The point with a fifth run, queued after the plan."""
     values = point.throughput_ops_s.values
-    return replace(point, repeats=(1, 2, 3, 4, 5), throughput_ops_s=spread([*values, 2 * max(values)]))
+    return replace(point, repeats=(*point.passes, 5), throughput_ops_s=spread([*values, 2 * max(values)]))
 
 
 def test_copies_alone_make_a_rung():

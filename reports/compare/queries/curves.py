@@ -446,6 +446,7 @@ def _left_out(repeat: Repeat) -> LeftOut:
         reason=repeat.run["excluded_reason"] or repeat.worst_finding,
         throughput_ops_s=repeat.cut["throughput_ops_s"],
         operations=_operations([repeat]),
+        repeat=repeat.run["repeat"],
     )
 
 
