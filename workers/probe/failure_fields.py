@@ -16,7 +16,7 @@ _PHRASES: Final = (
     # libpq reports the tries with TLS and without it: of a wrong password the second one may name pg_hba.conf.
     (("user", "password"), "password authentication failed"),
     (("user", "database", "ssl"), "pg_hba"),
-    (("certificate", "key"), "bad_certificate|unknown_ca|certificate[_ ]required|client certificate"),
+    (("certificate", "key"), "(?i:bad[_ ]certificate|unknown[_ ]ca|certificate[_ ]required|client certificate)"),
     (("ssl", "ca"), "SSL|TLS|[Cc]ertificate|CERTIFICATE|PKIX|secure transport"),
     (("database",), "Unknown database|database .* does not exist|has no (?:database|keyspace|namespace)|DB index"),
     (("user", "database"), "Access denied .* to database"),

@@ -387,10 +387,12 @@ def slow_proxy(port: int, delay_s: float, way_s: float = 0.0) -> Iterator[int]:
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
-        yield listener.getsockname()[1]
-        ended.set()
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            ended.set()
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 @contextmanager
@@ -447,6 +449,8 @@ CASES = (
     _case("redis has the right CA", "redis", "", redis_with_tls, ssl="verify-ca", ca="ca.pem"),
     _case("redis wants a certificate", "redis", "sign-in", redis_with_tls, demands="yes", ssl="trust"),
     _case("redis accepts the certificate", "redis", "", redis_with_tls, demands="yes", ssl="trust", **CERTIFIED),
+    _case("redis knows another CA", "redis", "sign-in", redis_with_tls, demands="yes", ssl="trust",
+          certificate="other.pem", key="other.key"),
     _case("redis has a certificate that is trusted", "redis", "", redis_with_tls, ssl="trust"),
     _case("redis is a replica", "redis", "replica", redis_replica),
     _case("redis lacks replicas", "redis", "clients", redis_server, "--min-replicas-to-write", "1"),
@@ -528,6 +532,7 @@ FIELDS = {
     "redis user may not write": {"user"},
     "redis user may not read settings": {"user"},
     "redis has another CA": {"ssl", "ca"},
+    "redis knows another CA": {"certificate", "key"},
     "redis is full": set(),
     "redis lacks replicas": set(),
     "redis cannot write its snapshot": set(),

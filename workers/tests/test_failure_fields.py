@@ -29,7 +29,11 @@ FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'
         ),
         ("SSLHandshakeException: PKIX path building failed", ("ssl", "ca")),
         ("PostgreSQL at 10.0.0.5:5432 has no database nowhere.", ("database",)),
-        ("Access denied for user 'a'@'b' (using password: YES)", ("user", "password", "ssl")),
+        ("SSL error: tlsv1 alert unknown ca", ("certificate", "key")),
+        ("[SSL: SSLV3_ALERT_BAD_CERTIFICATE] sslv3 alert bad certificate (_ssl.c:1010)", ("certificate", "key")),
+        ("[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca (_ssl.c:2590)", ("certificate", "key")),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate in certificate chain", ("ssl", "ca")),
+        ("Access denied for user 'a'@'b' (using password: YES)", ("user", "password", "ssl", "certificate", "key")),
         ("NOPERM User bob has no permissions to run the 'hset' command", ("user",)),
         ("ERROR: permission denied for table usertable", ("user",)),
         ("INSERT command denied to user 'obstacle'@'127.0.0.1' for table `usertable`", ("user",)),
@@ -38,7 +42,8 @@ FULL = 'ERROR: could not extend file "pg_tblspc/16391": No space left on device'
     ],
 )
 def test_fields_belong_to_the_failure(text, fields):
-    assert set(find_fields(text, SIGN_IN_FIELDS, SIGN_IN_FIELDS)) == set(fields)
+    offered = POSTGRESQL.binding.endpoint.sign_in
+    assert set(find_fields(text, offered, SIGN_IN_FIELDS)) == set(fields)
 
 
 def test_only_fields_of_the_system_are_offered():

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from benchsite.tests.hostile_protocols import COUCHBASE_LOGIN, PROTOCOLS
-from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer
+from benchsite.tests.hostile_servers import POSTGRESQL, REDIS, HostileServer, silent_server
 from runs.catalog import load_catalog
 from runs.timeouts import CHECK_PROGRAM_TIMEOUT_S, CHECK_SERVER_TIMEOUT_S
 from workers.probe.server_checks import TargetChecks, check_target
@@ -174,6 +174,23 @@ def test_conductor_outlives_a_hostile_server(name):
         elapsed_s = time.monotonic() - start
 
     assert elapsed_s < CHECK_SERVER_TIMEOUT_S + 2 and max(samples) - samples[0] < MAX_GROWTH_BYTES
+
+
+def test_killed_program_leaves_no_key_on_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    record = load_catalog().system("postgresql")
+    key = "-----BEGIN PRIVATE KEY----- MC4C -----END PRIVATE KEY-----"
+    properties = {"postgresql.ssl": "require", "postgresql.tls.certificate": key, "postgresql.tls.key": key}
+
+    with silent_server() as port:
+        administration = administration_for(
+            record, properties, ("127.0.0.1", port), is_external=True, deadline=Deadline(1)
+        )
+        with pytest.raises(AdministrationError, match="no answer within"):
+            administration.ping()
+        administration.close()
+
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["silent", "drip", "huge", "endless"])

@@ -193,7 +193,7 @@ def external(port: int, **properties: str) -> Server:
 
 
 def make_certificates(folder: Path) -> dict[str, str]:
-    """A CA, and certificates of a server and a client that it signed: file names to texts."""
+    """A CA, and certificates of a server and a client that it signed, and another client's: file names to texts."""
     need("openssl")
 
     def openssl(*arguments: str) -> None:
@@ -201,6 +201,7 @@ def make_certificates(folder: Path) -> dict[str, str]:
 
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA", "-days", "2")
+    openssl("req", "-x509", *key, "-keyout", "other.key", "-out", "other.pem", "-subj", "/CN=other", "-days", "2")
     for name, subject in (("server", "/CN=localhost"), ("client", "/CN=ycsb")):
         openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", subject)
         signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem", "-days", "2"]
