@@ -98,6 +98,9 @@ def test_bars_have_no_factor_beside_a_ratio_of_common_blocks():
 
     assert bar.note == f"0.67{TIMES} of off"
     assert bar_of_lost.note == ""
+    ratio = throughput_ratio(fast, lost, None)
+    assert ratio.values[0] / ratio.values[1] == pytest.approx(ratio.comparison.ratio)
+    assert throughput_ratio(fast, slow, None).values is None
     for curves, percent in (([fast, slow], pytest.approx(66.7, abs=0.5)), ([fast, lost], None)):
         table = CeilingsFigure(curves).table
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]

@@ -108,7 +108,7 @@ class Preview:
     seconds: float
     disk_bytes_per_node: int
     result_bytes: int
-    settling_s: int = 0  # of them at most for what loads leave servers to do
+    settling_s: int = 0  # of them at most, until throughput and servers are steady
     sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
     orders: str = ""  # what another order would cost
     profile: str = ""  # of an open load: the corners of its line, in a box of 100 by 100
@@ -169,7 +169,7 @@ def preview(plan: Plan) -> Preview:
         loads=loads,
         brackets=sum(run.is_bracket for run in expansion.runs),
         seconds=sum(run.expected_s for run in all_runs),
-        settling_s=plan.settle_s * loads,
+        settling_s=plan.settle_s * len(all_runs),
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),

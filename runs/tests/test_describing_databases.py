@@ -54,6 +54,12 @@ def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
     assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
 
 
+def test_nobodys_server_is_preset(operator, cluster, team):
+    make_cluster(team=team, machines=[make_machine(name="bench-02")], name="a server of theirs", provisioner="external")
+    form = operator.get(reverse("database-add")).context["form"]
+    assert form["cluster"].value() == cluster.pk
+
+
 def test_read_preference_of_mongodb_has_a_field(operator, cluster):
     Cluster.objects.update(provisioner="external")
     page = operator.get(reverse("database-add"), {"system": "mongodb"}).content.decode()

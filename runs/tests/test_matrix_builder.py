@@ -325,12 +325,12 @@ def test_settling_left_empty_is_that_of_the_purpose(client_in, plan, changes, se
 
 def test_waits_after_loads_stand_in_the_preview(client_in, plan):
     text = get_text(client_in.post(reverse("matrix-preview"), plan))
-    assert "waits for compactions" not in text
+    assert "waits for a steady throughput" not in text
 
     settled = client_in.post(reverse("matrix-preview"), {**plan, "settle_s": "60"})
     preview = settled.context["foreseen"]["preview"]
-    assert preview.settling_s == preview.loads * 60 > 0
-    assert "are waits for compactions" in get_text(settled)
+    assert preview.settling_s == (preview.loads + preview.runs) * 60 > 0
+    assert "are waits for a steady throughput" in get_text(settled)
     bare = client_in.post(reverse("matrix-preview"), plan).context["foreseen"]["preview"]
     # The warm-up of every run may last longer, and the first one after each load waits.
     assert preview.seconds - bare.seconds == pytest.approx(60 * (preview.runs + preview.brackets + preview.loads))

@@ -8,7 +8,7 @@ ln(throughput) = cell + block + noise. `manage.py interval_coverage blocks` simu
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import fmean, geometric_mean, variance
 from typing import Final
 
 import numpy as np
@@ -43,6 +43,12 @@ class Blocks:
     @property
     def common(self) -> list[int]:
         return sorted(self.a.keys() & self.b.keys())
+
+    @property
+    def common_means(self) -> tuple[float, float]:
+        """The geometric mean of each side over the common blocks, in ops/s: their quotient is the ratio."""
+        a, b = (geometric_mean([side[block] for block in self.common]) for side in (self.a, self.b))
+        return (a, b)
 
 
 def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[RatioInterval, str] | None:

@@ -47,7 +47,7 @@ class Ratio:
     comparison: Comparison | None
     why: str  # there is none, or what has to be known beside it
     at: str = ""  # the rung that both sides are compared at, in place of their ceilings: "4 threads"
-    values: tuple[float, float] | None = None  # of both sides there, ops/s
+    values: tuple[float, float] | None = None  # ops/s of both sides there, or in the repeats that both have
 
     @property
     def tone(self) -> str:
@@ -366,7 +366,11 @@ def throughput_ratio(
         )  # fmt: skip
         comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
-            return Ratio("throughput", comparison, _bound_says(comparison, curve, baseline, names))
+            values = None
+            if blocks and comparison.is_blocked and curve.has_other_repeats_than(baseline):
+                values = blocks.common_means
+            why = _bound_says(comparison, curve, baseline, names)
+            return Ratio("throughput", comparison, why, values=values)
 
     why = f"ceilings are not compared: {_open_says(curve, baseline, names)}"
     # The points of both sides at the highest number of threads that both measured without a target. A target that both

@@ -65,12 +65,15 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
+    order = "highest first"
+    if selection.published:
+        order = "highest first, then what was printed"
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
     plain = replace(
         selection, operation="", statistic="p99", kind="", scale="auto", load_ops_s=None, limit_us=None,
         max_loss_s=None, baseline=None, anyway=False, vary=(),
     )  # fmt: skip
-    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, "highest first")
+    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, order)
 
 
 def latency_picture(selection: Selection, curves: Sequence[Curve]) -> Picture | None:

@@ -108,7 +108,12 @@ class DatabaseForm(SignInForm, NamedForm):
         registered = set(chain.from_iterable(bindings))
         stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
         self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
-        self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
+        clusters = Cluster.objects.filter(team=team)
+        self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
+        # Nobody's server is measured because its name stands first.
+        started = clusters.exclude(provisioner=Provisioner.EXTERNAL).first()
+        if started and not instance:
+            self.initial["cluster"] = self.initial.get("cluster") or started.pk
         chosen = {**self.initial, **typed, **dict(self.data.items())}
         system = load_catalog().get(chosen.get("system", ""), get_flavour(chosen.get("client", "")))
         if system is not None:
