@@ -138,10 +138,10 @@ def _run(
 
 def read_check(team: Team, check: uuid.UUID) -> Progress | None:
     """The progress of a check of this team; None of one that never began or ended long ago. Raises RedisError."""
-    value = cache.get(_key(team, check))
-    if value is None:
+    try:
+        progress = msgspec.convert(cache.get(_key(team, check)), Progress)
+    except msgspec.ValidationError:  # None, or what another release wrote.
         return None
-    progress = msgspec.convert(value, Progress)
     if progress.target is None and time.time() > progress.until:
         return replace(progress, target=INTERRUPTED)
     return progress

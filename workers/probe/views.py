@@ -25,7 +25,7 @@ from workers.generator.host_identity import host_key
 from workers.probe.check_jobs import CheckRefused, read_check, start_check
 from workers.probe.forms import MEASURE_S, SETTLE_S, WARMUP_S, FirstMatrixForm, ServerForm
 from workers.probe.server_checks import TargetChecks
-from workers.provision.listeners import find_servers, list_connections_once, list_programs
+from workers.provision.listeners import Listing, find_servers, list_connections_once, list_programs
 
 OTHER_BUTTONS = {"as-it-is", "choose", "confirm"}  # of the second page, beside that which submits its form
 AS_IT_IS = f"as-it-is{STATED_SUFFIX}"
@@ -109,9 +109,10 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     is_final = request.method == "POST" and not OTHER_BUTTONS & request.POST.keys()
     form = FirstMatrixForm(request.POST.dict(), is_final=is_final, modes=target.modes)
     usual = system.process.program if system.process else ""
-    if "choose" in request.POST and not _name_program(database.cluster, request.POST.get("program", ""), usual):
+    connections, program = list_connections_once(), request.POST.get("program", "")
+    if "choose" in request.POST and not _name_program(database.cluster, program, usual, connections):
         messages.error(request, "Nothing was changed: a run uses this cluster, or the program has ended.")
-    context["hidden"] = _list_hidden_nodes(database.cluster)
+    context["hidden"] = _list_hidden_nodes(database.cluster, connections)
     nodes = context["hidden"] or list(database.cluster.nodes.exclude(program=""))
     if nodes:
         context["node"], context["programs"] = nodes[0], list_programs(usual)
@@ -127,19 +128,18 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "workers/own_server_first.html", context, status=form_status(form))
 
 
-def _name_program(cluster: Cluster, program: str, usual: str) -> bool:
+def _name_program(cluster: Cluster, program: str, usual: str, connections: Listing) -> bool:
     """Whether the nodes about which the page asks have this program from now on."""
-    nodes = _list_hidden_nodes(cluster) or list(cluster.nodes.exclude(program=""))
+    nodes = _list_hidden_nodes(cluster, connections) or list(cluster.nodes.exclude(program=""))
     if program not in list_programs(usual) or cluster.active_run():
         return False
     Node.objects.filter(pk__in=[node.pk for node in nodes]).update(program=program)
     return True
 
 
-def _list_hidden_nodes(cluster: Cluster) -> list[Node]:
+def _list_hidden_nodes(cluster: Cluster, connections: Listing) -> list[Node]:
     """Those on this machine of which nothing tells which process their server is."""
     nodes = cluster.nodes.filter(machine__host_key=host_key())
-    connections = list_connections_once()
     return [node for node in nodes if not find_servers([(*split_address(node.address, 0), node.program)], connections)]
 
 

@@ -94,7 +94,10 @@ def _find_of_users(users: Collection[int], port: int) -> list[int]:
         has_ended = process.info["status"] == psutil.STATUS_ZOMBIE
         if process.info["uids"].effective in users and not has_ended:
             pids.add(process.pid)
-    names = {pid: _read(pid, psutil.Process.name) for pid in _find_main_processes(pids)}
+    names = {}
+    for pid in _find_main_processes(pids):
+        with contextlib.suppress(psutil.Error):  # It has ended.
+            names[pid] = psutil.Process(pid).name()
     first = next(iter(names.values()), "")
     return _prefer_named([pid for pid, name in names.items() if name == first], port)
 
@@ -166,7 +169,11 @@ def _find_by_name(program: str, port: int) -> list[int]:
 
 def _prefer_named(pids: list[int], port: int) -> list[int]:
     """Of several processes those whose command lines name the port, if any do."""
-    naming = [pid for pid in pids if re.search(rf"\b{port}\b", " ".join(_read(pid, psutil.Process.cmdline)))]
+    naming = []
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):  # It has ended.
+            if re.search(rf"\b{port}\b", " ".join(psutil.Process(pid).cmdline())):
+                naming.append(pid)
     return naming or pids
 
 
@@ -246,10 +253,3 @@ def _find_main_processes(pids: Collection[int]) -> list[int]:
                 process, parent = parent, parent.parent()
             started.add((process.create_time(), process.pid))
     return [pid for _, pid in sorted(started)]
-
-
-def _read(pid: int, attribute: Callable[[psutil.Process], Sequence[str]]) -> Sequence[str]:
-    """Empty where it has ended."""
-    with contextlib.suppress(psutil.Error):
-        return attribute(psutil.Process(pid))
-    return ""

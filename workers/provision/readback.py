@@ -102,10 +102,11 @@ def read_back_modes(
 def _compare_stated(system: System, stated: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, StatedSetting]:
     """Of the settings that the server says."""
     compared: dict[str, StatedSetting] = {}
-    for name in filter(settings.__contains__, stated):
-        answer = plain_text(settings[name])
-        is_equal = same_value(system.settings[name], stated[name], answer)
-        compared[name] = {"stated": stated[name], "answer": answer, "is_equal": is_equal}
+    for name, value in stated.items():
+        if name in settings:
+            answer = plain_text(settings[name])
+            is_equal = same_value(system.settings[name], value, answer)
+            compared[name] = {"stated": value, "answer": answer, "is_equal": is_equal}
     return compared
 
 

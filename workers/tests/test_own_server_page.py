@@ -2,12 +2,14 @@
 
 import time
 
+import msgspec
 import pytest
+from django.core.cache import cache
 from django.urls import reverse
 
 from conftest import signed_in
 from runs.catalog import load_catalog
-from runs.models import Provisioner, Run
+from runs.models import Database, Provisioner, Run
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_user
 from workers.generator.host_identity import host_key
 from workers.probe import check_jobs
@@ -46,6 +48,7 @@ def test_without_programs_there_is_no_question(operator, address, monkeypatch):
     monkeypatch.setattr(f"{LISTENERS}_list_processes_of_others", list)
     page = " ".join(operator.get(address).content.decode().split())
     assert "Which program" not in page and "This one" not in page
+    assert "No process of the server is visible.</strong> Nothing tells Benchsite" in page
     assert "cannot be told from that of other programs, so that interference (V25) is not assessed" in page
 
 
@@ -63,6 +66,23 @@ def test_the_answer_keeps_what_is_typed(operator, address, cluster, monkeypatch)
     for response in (refused, page):
         form = response.context["form"]
         assert not form.errors and {name: form[name].value() for name in typed} == typed
+
+
+def test_an_answer_reads_the_sockets_once(operator, address, monkeypatch):
+    listed: list[str] = []
+    monkeypatch.setattr("psutil.net_connections", lambda kind: listed.append(kind) or [])
+    monkeypatch.setattr(f"{LISTENERS}_find_candidates", lambda addresses, port, list_connections: list_connections())
+    operator.post(address, {"choose": "1", "program": "a-server"})
+    assert listed == ["tcp"]
+
+
+def test_check_of_another_release_is_none(team, address):
+    database = Database.objects.get()
+    progress = check_jobs.read_check(team, database.pk)
+    stored = msgspec.to_builtins(progress)
+    stored["target"]["connections"] = [3, 100]
+    cache.set(check_jobs._key(team, database.pk), stored)
+    assert progress and check_jobs.read_check(team, database.pk) is None
 
 
 def test_pages_describe_the_window_alike(operator, address):
