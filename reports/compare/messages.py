@@ -47,6 +47,17 @@ EXCLUDED = "left out by a person"
 OVERRIDDEN = "rejected but counted with a written reason"
 STAND_INS = "{runs} against {kinds}, hollow where drawn: not the product."
 
+# --- figures/figure.py ---
+
+NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
+NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
+NOTHING_TO_DRAW = "Nothing to draw: of what was measured, the throughput or the threads are unknown."
+
+# --- figures/ceilings.py, pages/tables.py ---
+
+# Of a side with runs that succeeded and without a point.
+NO_POINT = "throughput or threads unknown"
+
 # --- figures/ceilings.py ---
 
 CEILINGS = "Ceiling of each sweep; lines are intervals"

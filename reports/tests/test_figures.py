@@ -18,6 +18,8 @@ from reports.compare.figures.layout import Frame
 from reports.compare.figures.percentiles import Distribution, PercentilesFigure
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
 from reports.compare.figures.theme import DARK, LIGHT, get_labels, looks
+from reports.compare.messages import NO_POINT
+from reports.compare.pages.tables import sustained_table
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
 pytestmark = pytest.mark.slow
@@ -242,8 +244,11 @@ def test_bars_carry_their_value_and_by_how_much_they_are_lower():
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     going = curve(points=[], progress=Progress(runs=4, succeeded=0))
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
-    bars = build_bars([going, failed], LIGHT)
-    assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
+    unknown = curve("Third", points=[], progress=Progress(runs=4, succeeded=3, failed=1))
+    bars = build_bars([going, failed, unknown], LIGHT)
+    labels = sorted(bar.value_label for bar in bars)
+    assert labels == ["did not complete", "measuring", NO_POINT]
+    assert NO_POINT in sustained_table([unknown], {}).rows[0] and NO_POINT in CeilingsFigure([unknown]).table.rows[0]
     assert all(trace["x"] == [None] for trace in CeilingsFigure([going, failed]).draw(FRAMES[0])["data"])
 
 

@@ -115,6 +115,8 @@ def test_who_does_not_qualify_is_told_why():
     assert "p99 of SCAN was not measured" in refusal(side(), "throughput=1k&within=5&op=SCAN")
     nothing = side((), progress=Progress(runs=6, cancelled=3, failed=2))
     assert refusal(nothing, "throughput=1k") == "Nothing of it was measured, 3 cancelled, 2 failed, 1 not ended."
+    unknown = side((), progress=Progress(runs=2, succeeded=1, failed=1))
+    assert refusal(unknown, "throughput=1k") == "The throughput or the threads of its runs are unknown."
     assert "No operation ended" in refusal(side(((8, 0.0, 1.0),)), "throughput=1k")
     bare = curve(points=[point(8, 10.0, operations=())], setup=NODES)
     assert "p99 of any operation" in refusal(bare, "throughput=1k&within=5")

@@ -1,6 +1,7 @@
 """From files to runs that compare like scheduled ones: recognised, completed, saved, shown."""
 
 import html
+import json
 
 import pytest
 from django.test import Client
@@ -229,7 +230,9 @@ def test_run_of_unknown_threads_is_on_no_ladder(client_in):
     assert [point.threads for point in response.context["curve"].points] == [8]
     assert "threads unknown: no point of the curve" in get_text(response)
     for address in (reverse("run", args=[unknown.pk]), f"{reverse('why')}?a={unknown.pk}&b={stated.pk}"):
-        assert "threads unknown" in get_text(client_in.get(address)), address
+        response = client_in.get(address)
+        assert "threads unknown" in get_text(response), address
+    assert "threads" in response.context["page"]["unclear"]
 
 
 def test_sweep_of_unknown_threads_says_why_nothing_is_drawn(client_in):
@@ -239,6 +242,10 @@ def test_sweep_of_unknown_threads_says_why_nothing_is_drawn(client_in):
 
     drawn = client_in.get(reverse("figure-sweep", args=[run.sweep_id])).json()
     assert "the throughput or the threads are unknown" in drawn["empty"]
+    page = get_text(client_in.get(reverse("compare"), {"sweep": str(run.sweep_id)}, follow=True))
+    assert "throughput or threads unknown" in page and "did not complete" not in page
+    (row,) = json.loads(b"".join(client_in.get("/histories.json").streaming_content))
+    assert row["threads"] is None
 
 
 def read_refusal(response):

@@ -232,7 +232,7 @@ GROUPS: Final[Mapping[str, tuple[Mapping[str, Callable[[RunSide], object]], tupl
     ),
     "Load": (
         {
-            "threads": _spec("load.threads"),
+            "threads": lambda side: spec_value(side.spec, "load.threads") or None,  # 0: an upload does not tell
             "target": lambda side: _spec("load.target_ops_s", "{:,} ops/s".format)(side) or "as fast as it goes",
             "client groups": lambda side: "; ".join(map(": ".join, describe_groups(side.spec).items())) or "none",
         },

@@ -52,6 +52,7 @@ from reports.compare.messages import (
     INTERVAL_CUT,
     INTERVALS,
     JUDGED_AT_LOOK,
+    NO_POINT,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
 )
@@ -124,9 +125,7 @@ COLUMNS: Final[Columns] = {
     "repeats": "curve.ceiling_rung.throughput_ops_s.n",
     "at threads": "curve.ceiling.threads",
     "within 5 % from threads": "curve.ceiling.saturation_threads",
-    "ladder": lambda row: (
-        ladder_says(row.curve.ceiling) if row.curve.ceiling else "no point counts" if row.curve.points else "no data"
-    ),
+    "ladder": lambda row: _describe_ladder(row.curve),
     "knee (ops/s)": "knee.throughput_ops_s",
     "knee at threads": "knee.threads",
     "rungs": lambda row: row.curve.ceiling.rungs if row.curve.ceiling else 0,
@@ -142,6 +141,16 @@ COLUMNS: Final[Columns] = {
         bounded_percent(row.cost.ratio, row.cost.sign) if row.cost and row.cost.text else None
     ),
 }
+
+
+def _describe_ladder(curve: Curve) -> str:
+    if curve.ceiling:
+        return ladder_says(curve.ceiling)
+    if curve.points:
+        return "no point counts"
+    if curve.progress.succeeded:
+        return NO_POINT
+    return "no data"
 
 
 def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> SimpleNamespace:
@@ -372,6 +381,8 @@ def why_none(curve: Curve) -> str:
         return NOT_THE_PRODUCT if curve.is_stand_in else "no point counts"
     if curve.progress.going:
         return "measuring"
+    if curve.progress.succeeded:
+        return NO_POINT
     if curve.progress.runs:
         return "did not complete"
     return "no data"

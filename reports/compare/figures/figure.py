@@ -15,12 +15,9 @@ from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
 from reports.compare.figures.theme import PAPER, theme_named
-from reports.compare.messages import SIDES_SHOWN
+from reports.compare.messages import NOTHING_CHOSEN, NOTHING_TO_DRAW, NOTHING_YET, SIDES_SHOWN
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
-NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
-NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
-NO_PLACE = "Nothing to draw: of what was measured, the throughput or the threads are unknown."
 MAX_NAMED = 4
 
 
@@ -123,7 +120,7 @@ class CurvesFigure(Figure):
         if any(curve.points for curve in self.curves):
             return self.lacking()
         if any(curve.progress.succeeded for curve in self.curves):
-            return NO_PLACE
+            return NOTHING_TO_DRAW
         return NOTHING_YET
 
     def lacking(self) -> str:

@@ -16,6 +16,7 @@ from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures.ceilings import Ranking
 from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
+from reports.compare.messages import NO_POINT
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
 from reports.compare.printed_conditions import list_alike, measure_printed
@@ -119,7 +120,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
     ceiling = curve.ceiling
     side = (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if ceiling is None:
-        return (*side, *[None] * 8, "no point counts" if curve.points else "nothing was measured", None)
+        return (*side, *[None] * 8, _why_none(curve), None)
 
     return (
         *side,
@@ -134,6 +135,14 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
         ladder_says(ceiling),
         curve.knee.throughput_ops_s if curve.knee and curve.knee.reached else None,
     )
+
+
+def _why_none(curve: Curve) -> str:
+    if curve.points:
+        return "no point counts"
+    if curve.progress.succeeded:
+        return NO_POINT
+    return "nothing was measured"
 
 
 def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:

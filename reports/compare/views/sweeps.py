@@ -95,7 +95,7 @@ HISTORY_COLUMNS: Columns = {
     "workload": "row.workload_name",
     "cluster": "row.cluster_name",
     "phase": "row.phase",
-    "threads": "row.threads",
+    "threads": lambda line: line.row.threads or None,  # 0: an upload does not tell
     "target_ops_s": "row.target_ops_s",
     "runs": "row.runs",
     "newest_throughput_ops_s": "history.newest.value",
