@@ -80,16 +80,16 @@ def _properties(curve: Curve) -> str:
     )
 
 
-Read = Callable[[Curve], str]
+GetText = Callable[[Curve], str]
 # What a plan varies between its sweeps.
-PLANNED: Mapping[str, Read] = {
+PLANNED: Mapping[str, GetText] = {
     "database": lambda curve: curve.database_name,
     "durability mode": lambda curve: curve.mode,
     "workload": lambda curve: curve.workload,
     "commit": lambda curve: curve.commit or UNKNOWN,
 }
 # Looked at over all sides together.
-EVERYWHERE: Mapping[str, Read] = {
+EVERYWHERE: Mapping[str, GetText] = {
     "workload": PLANNED["workload"],
     "data set": _data_set,
     "ladder": _rungs,
@@ -107,7 +107,7 @@ EVERYWHERE: Mapping[str, Read] = {
     "how it was run": lambda curve: SOURCE_SAYS[curve.source],
 }
 # Looked at among the sides of one system only: another system has others by nature.
-WITHIN_A_SYSTEM: Mapping[str, Read] = {
+WITHIN_A_SYSTEM: Mapping[str, GetText] = {
     "version": lambda curve: curve.setup.version or UNKNOWN,
     "settings": _settings,
     "binding": lambda curve: curve.setup.client_digest[:12] or UNKNOWN,
@@ -146,7 +146,7 @@ def are_of_one_plan(curves: Sequence[Curve]) -> bool:
     return all(curve.same_plan(curves[0]) for curve in curves)
 
 
-def _difference(label: str, curves: Sequence[Curve], value: Read, names: Mapping[UUID, str]) -> Difference | None:
+def _difference(label: str, curves: Sequence[Curve], value: GetText, names: Mapping[UUID, str]) -> Difference | None:
     sides: dict[str, list[str]] = {}
     for curve in curves:
         sides.setdefault(value(curve), []).append(names.get(curve.sweep_id, curve.label))

@@ -54,9 +54,9 @@ def _thread_steps(a: Curve, b: Curve) -> Iterator[Step]:
         return
     before, after = threads
     for name, curve in (("A", a), ("B", b)):
-        done = {threads: point.throughput_ops_s.geomean for threads, point in curve.counted_by_threads.items()}
-        if done.get(before, 0.0) > 0 and after in done:
+        throughputs = {threads: point.throughput_ops_s.geomean for threads, point in curve.counted_by_threads.items()}
+        if throughputs.get(before, 0.0) > 0 and after in throughputs:
             first, second = (
                 SIDE_AT_THREADS.format(side=name, threads=formatting.counted(count, "thread")) for count in threads
             )
-            yield Step(first, second, formatting.times(done[after] / done[before]))
+            yield Step(first, second, formatting.times(throughputs[after] / throughputs[before]))
