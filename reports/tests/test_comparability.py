@@ -107,8 +107,10 @@ def test_no_axis_implies_another_test(other, word):
 
 
 def test_targets_offered_by_other_threads_are_another_test():
-    a, b = (side(ladder="target", rungs=(100,), points=[point(n, 100.0, target_ops_s=100)]) for n in (8, 16))
-    assert gate(a, a, findings(), ()).comparable
+    a, b, unknown = (
+        side(ladder="target", rungs=(100,), points=[point(n, 100.0, target_ops_s=100)]) for n in (8, 16, 0)
+    )
+    assert gate(a, a, findings(), ()).comparable and gate(a, unknown, findings(), ()).comparable
     assert "offered by 8 and by 16 threads" in gate(a, b, findings(), VARIES).stops[0]
 
 

@@ -248,6 +248,21 @@ def test_sweep_of_unknown_threads_says_why_nothing_is_drawn(client_in):
     assert row["threads"] is None
 
 
+def test_target_places_a_run_of_unknown_threads(client_in):
+    upload = bring(client_in, sent("a.txt", summary().partition(b"\n")[2]))
+
+    run = save(client_in, upload, **{"run-0-threads": "", "run-0-target": "12000"}).runs.get()
+
+    response = client_in.get(reverse("sweep", args=[run.sweep_id]))
+    curve = response.context["curve"]
+    assert [(point.threads, point.target_ops_s) for point in curve.points] == [(0, 12_000)] and curve.rungs == (12_000,)
+    assert "no point of the curve" not in get_text(response) and " 0 thread" not in get_text(response)
+    drawn = client_in.get(reverse("figure-sweep", args=[run.sweep_id])).content.decode()
+    assert "threads unknown, target 12.0k" in drawn and " 0 threads" not in drawn
+    page = get_text(client_in.get(reverse("compare"), {"sweep": str(run.sweep_id)}, follow=True))
+    assert "0 threads" not in page.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
 def read_refusal(response):
     assert response.status_code == 422
     return " ".join(html.unescape(response.content.decode()).split())

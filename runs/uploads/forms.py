@@ -218,7 +218,7 @@ class ImportForm(StatedTestForm):
         min_value=1,
         max_value=MAX_INT,
         label="Threads of the runs whose files do not state them",
-        help_text="Of all clients together. Empty: they stay unknown, and such a run is no point of a ladder.",
+        help_text="Of all clients together. Empty: unknown, and without a target such a run is no point of a ladder.",
     )
     version = forms.CharField(required=False, max_length=40, label="Database version")
     replication_factor = forms.IntegerField(required=False, min_value=1, max_value=100)

@@ -199,7 +199,7 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
             unit = "target throughput"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
 
-    threads = [{point.threads for point in side.points} for side in (a, b)]
+    threads = [{point.threads for point in side.points} - {0} for side in (a, b)]  # 0: an upload does not tell
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
         offered = [", ".join(map(str, sorted(values))) for values in threads]
         yield _Differs("threads", f"The targets were offered by {offered[0]} and by {offered[1]} threads.")

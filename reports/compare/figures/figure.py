@@ -143,7 +143,7 @@ class CurvesFigure(Figure):
 # Whose a row is: the first columns of most tables.
 SIDE: Final[Columns] = {"database": "curve.database_name", "mode": "curve.mode", "workload": "curve.workload"}
 RUNG: Final[Columns] = {
-    "threads": "point.threads",
+    "threads": lambda row: row.point.threads or None,  # 0: an upload does not tell
     "target (ops/s)": "point.target_ops_s",
     "throughput (ops/s)": "point.throughput_ops_s.geomean",
 }

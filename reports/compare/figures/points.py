@@ -96,7 +96,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         target = f"target {formatting.throughput(point.target_ops_s)}"
         lines = [
             f"<b>{escaped(look.label)}</b>",
-            f"one repeat at {target if point.target_ops_s else f'{point.threads} threads'}",
+            f"one repeat at {target if point.target_ops_s else formatting.client_threads(point.threads)}",
             formatting.throughput(repeat.throughput_ops_s),
             f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(drawn.y * 1e3)}" if operation else "",
             f"<b>{STANDING_SAYS[repeat.standing]}</b>",
@@ -104,7 +104,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         ]
         return "<br>".join(text for text in lines if text)
 
-    lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
+    lines = [f"<b>{escaped(look.label)}</b>", f"{formatting.client_threads(point.threads)}"]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.geomean))

@@ -310,8 +310,8 @@ def _curve(
     runs = [run for run in runs if not is_search or run["target_ops_s"] is not None]
     rungs: dict[tuple[int, int], list[Repeat]] = defaultdict(list)
     for run in sorted(runs, key=lambda row: row["repeat"]):
-        # An upload whose threads nobody knows stands nowhere on a ladder.
-        if run["threads"] and (repeat := repeats.get(run["id"])):
+        # An upload whose threads nobody knows stands nowhere on a ladder, unless its target says where.
+        if (run["target_ops_s"] or run["threads"]) and (repeat := repeats.get(run["id"])):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
 
     mode = spec["mode"] if spec else None
@@ -345,7 +345,7 @@ def _curve(
         purpose=sweep.purpose,
         points=tuple(_point(rungs[key]) for key in sorted(rungs)),
         ladder=sweep.ladder,
-        rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs if run["threads"]})),
+        rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs} - {0})),
         phase=sweep.phase,
         durability_class=sweep.durability_class,
         uploaded=sweep.matrix is None,
