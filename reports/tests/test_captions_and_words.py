@@ -101,7 +101,11 @@ def test_windows_that_settling_made_longer_are_a_range():
 
 def test_windows_that_read_the_same_are_no_range():
     points = [point(8, 900.0, window_s=59.98), point(16, 950.0, window_s=60.01)]
-    assert caption([curve(points=points)]).replace("\u202f", " ").endswith(" 1 min measured after 2 s of warm-up.")
+    assert (
+        caption([curve(points=points)])
+        .replace("\u202f", " ")
+        .endswith(" interval. 1 min measured after 2 s of warm-up.")
+    )
 
 
 def test_conditions_say_what_is_as_it_should_be():
