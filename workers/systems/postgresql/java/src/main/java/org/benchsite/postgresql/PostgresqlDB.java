@@ -59,7 +59,7 @@ public final class PostgresqlDB extends JdbcDB {
         options.setProperty("socketFactory", WatchedSocket.Factory.class.getName());
         options.setProperty("sslmode", given.text("postgresql.ssl"));
         options.setProperty("sslfactory", PemSocketFactory.class.getName());
-        options.setProperty("postgresql.tls", given.text("postgresql.ssl").startsWith("verify") ? "verify-ca" : "trust");
+        options.setProperty("postgresql.tls", tls(given.text("postgresql.ssl"), given.text("postgresql.tls.ca")));
         Tls.pems("postgresql").forEach(pem -> options.setProperty(pem.name, given.text(pem.name)));
         options.setProperty("gssEncMode", "disable");
         options.setProperty("ApplicationName", "benchsite");
@@ -77,6 +77,12 @@ public final class PostgresqlDB extends JdbcDB {
     @Override
     protected Failure classify(SQLException thrown, String message) {
         return SqlState.classify(thrown.getSQLState(), message);
+    }
+
+    /** Whether the server's certificate is verified; as by libpq, {@code require} verifies it where there is a CA. */
+    static String tls(String ssl, String ca) {
+        boolean verifies = ssl.startsWith("verify") || ssl.equals("require") && !ca.isEmpty();
+        return verifies ? "verify-ca" : "trust";
     }
 
     private static void setSynchronousCommit(Connection connection, String wanted)

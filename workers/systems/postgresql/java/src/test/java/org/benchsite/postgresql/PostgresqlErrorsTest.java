@@ -39,6 +39,12 @@ class PostgresqlErrorsTest {
         assertEquals("ERROR true false", SqlState.classify(null, "text").toString());
     }
 
+    @ParameterizedTest
+    @CsvSource({"require, '', trust", "require, PEM, verify-ca", "prefer, PEM, trust", "verify-full, '', verify-ca"})
+    void aStatedAuthorityIsAsked(String ssl, String ca, String expected) {
+        assertEquals(expected, PostgresqlDB.tls(ssl, ca));
+    }
+
     @Test
     void theUrlIsMadeOfParts() throws DBException {
         String url = JdbcDB.url("postgresql", "db-1.example", 5433, "y c&sb?");
