@@ -75,6 +75,7 @@ MAX_NAMED_CLIENTS = 8
 START_LEAD = timedelta(seconds=0.6)
 # A message to a load generator may be lost with Redis: it is sent again while its client is not claimed.
 HINT_INTERVAL_S = 3.0
+FOLLOW_INTERVAL_S = 10.0
 PHASE_STAGES: dict[str, Stage] = {Phase.LOAD: Stage.LOADING, Phase.MEASURE: Stage.PREPARING}
 # The first key of the advisory locks under which runs are completed.
 COMPLETION_LOCKS = 7305067
@@ -161,6 +162,7 @@ class Conductor:
         self._expected_end = 0.0  # of the clients, on this process's clock
         self._hinted_at = 0.0
         self._sampler: HostSampler | None = None
+        self._followed_at = 0.0
         self._counters: CounterSampler | None = None
         self._exporters: list[ExporterSampler] = []
         self._faults: FaultInjector | None = None
@@ -494,9 +496,8 @@ class Conductor:
 
     def _notice(self) -> None:
         self.heartbeat.check()
-        if self._sampler is not None and self._faults is not None:  # Nothing else starts servers again.
-            self._sampler.follow(self.standing.process_ids)
         if self._sampler is not None:
+            self._follow_servers(self._sampler)
             self._sampler.tick()
         if self._standing is not None:
             self._standing.check_disk()
@@ -511,6 +512,12 @@ class Conductor:
         if client.state != ClientRun.State.FAILED or client.reason in generators.UNFIT:
             generators.quarantine(client)
         raise _describe_client_trouble(client)
+
+    def _follow_servers(self, sampler: HostSampler) -> None:
+        """Faults start servers again, and whoever runs an external one may: finding it reads every process's files."""
+        if self._faults is not None or time.monotonic() - self._followed_at >= FOLLOW_INTERVAL_S:
+            sampler.follow(self.standing.process_ids)
+            self._followed_at = time.monotonic()
 
     def _wait(
         self, is_done: Callable[[], bool], poll_s: float, deadline_s: float, goal: str, reason: Reason = Reason.TIMEOUT

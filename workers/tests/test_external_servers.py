@@ -1,17 +1,28 @@
 """A server that somebody else runs is checked, connected to and left alone."""
 
+import os
 import re
+import uuid
 
 import psycopg
 import pytest
 
 from benchsite.core.own_servers import own_servers
 from runs.catalog import load_catalog
+from runs.models import Deployment, Machine
+from workers.conductor.conductor import Conductor
+from workers.conductor.deployment import Standing
+from workers.conductor.heartbeat import Heartbeat
+from workers.generator.host_identity import host_key
+from workers.probe.host_sampler import HostSampler
 from workers.provision.administration.base import MAX_SERVER_TEXT
 from workers.provision.external_provisioner import ExternalProvisioner
+from workers.provision.ports import free_port
 from workers.provision.provisioner_factory import provisioner_for
 from workers.provision.readback import read_back
 from workers.provision.servers import ProvisionError, ServerDidNotStart, ServerSpec
+from workers.tests.external import external_run
+from workers.tests.planted_obstacles import started_process
 
 REDIS = load_catalog().system("redis")
 
@@ -69,6 +80,30 @@ def test_lists_the_sites_own_servers(settings):
     settings.DATABASE_URL = "postgresql://benchsite@/benchsite?host=/run/sockets"
     settings.REDIS_URL = "unix:///run/redis.sock?db=0"
     assert own_servers() == web
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_samples_follow_a_server_that_somebody_restarts(tmp_path):
+    port = free_port("127.0.0.1")
+    argv = ("redis-server", "--port", port, "--save", "", "--dir", tmp_path)
+    with started_process(port, *argv):
+        provisioner = ExternalProvisioner(build_spec(f"127.0.0.1:{port}"), allowed_networks=["127.0.0.0/8"])
+        run = external_run(provisioner.start())
+        assert run.cluster is not None and run.sweep is not None
+        Machine.objects.filter(nodes__cluster=run.cluster).update(host_key=host_key())
+        deployment = Deployment.objects.create(
+            cluster=run.cluster, matrix=run.matrix, database=run.sweep.database, mode=run.mode
+        )
+        claim = uuid.uuid4()
+        conductor = Conductor(run, claim, Heartbeat(run.pk, claim))
+        conductor._standing = Standing(deployment, provisioner, provisioner.start(), fresh=False)
+        [first] = conductor.standing.process_ids
+        conductor._sampler = HostSampler(service=os.getpid(), registry=tmp_path, servers=[first])
+    with started_process(port, *argv):
+        [second] = conductor.standing.process_ids
+        conductor._notice()
+    assert first != second and conductor._sampler._roots[second] == conductor._sampler._roots[first] == "node1"
 
 
 def test_it_says_which_clusters_it_cannot_start():
