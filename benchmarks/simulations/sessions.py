@@ -12,8 +12,9 @@ import numpy as np
 
 from benchsite.core.formatting import percent
 from reports.compare.analysis.ratios import Floats
+from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import SessionSpread, session_spread
-from reports.trends.analysis.verdict_rules import EnvironmentAnswer, Judgement, Level, Metric, Verdict, judge
+from reports.trends.analysis.verdict_rules import EnvironmentAnswer, Judgement, Metric, Verdict, judge
 
 PAIRS: Final = 400  # commits of each kind
 SEED: Final = 20261122

@@ -13,6 +13,9 @@ VERDICT_AT_LOOK = (
 # --- analysis/repeat_comparison.py ---
 
 NO_DIFFERENCE = "No difference was found: the interval {interval} holds 1. A difference under {share} would not show"
+DIFFERENCE_IN_A_ROW = (
+    "The interval of {sessions} in a row, {interval}, excludes 1, and the difference is {threshold} or more."
+)
 NO_DIFFERENCE_FOUND = "no difference found, one under {share} would not show"
 
 # --- analysis/ratios.py ---

@@ -190,6 +190,42 @@ def test_accepted_level_confirms_no_loss_before_it(team, user, lost):
 
 @pytest.mark.django_db
 @pytest.mark.slow
+def test_second_accepted_loss_is_one_against_the_first(team, user, lost):
+    for number, level in ((14, 26_960.0), (15, 26_960.0)):
+        make_history(lost, 1, level, first=number)
+    accept_level(Run.objects.get(commit="m0000012"), user, "wanted")
+    Run.objects.filter(commit__in=("m0000013", "m0000015")).update(excluded_reason="not measured")
+    third = Run.objects.get(commit="m0000014")
+    accept_level(third, user, "wanted, too")
+    document = verdict_of_run(third)
+    assert document.headline.startswith("Pass, loss accepted: throughput 19 %"), "not 34 %"
+    assert document.metrics[0].base_sessions == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
+def test_branch_at_a_level_that_was_accepted_on_it(team, user, lost, django_assert_max_num_queries):
+    topic = make_history(lost, 3, 30_000.0, first=12, branch="topic")
+    topic = Run.objects.select_related("team").get(pk=topic.pk)
+    accept_level(Run.objects.get(commit="t0000012"), user, "wanted")
+    Run.objects.filter(commit__in=("m0000012", "m0000013")).update(excluded_reason="not measured")
+    with django_assert_max_num_queries(18):
+        document = verdict_of_run(topic)
+    assert document.headline.startswith("Pass, loss accepted") and document.metrics[0].new_sessions == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
+def test_what_follows_an_older_commit_confirms_no_loss(team, user, lost):
+    """A named baseline is faster than all commits before it."""
+    faster = commit_runs(lost, "m0000030", 50_000.0, days_ago=0.1, repeats=1)
+    set_baseline(team, user, "release-2.0", faster, chosen="By hand.")
+    document = verdict_of_run(Run.objects.get(commit="m0000005"), baseline="release-2.0")
+    assert document.verdict == "inconclusive" and "later ones" not in document.certainty
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
 def test_accepting_by_rest(team, user, lost):
     second = Run.objects.get(commit="m0000013")
     with_token = headers(team, user, Scope.RUNS_READ, Scope.RUNS_WRITE)

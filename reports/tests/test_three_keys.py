@@ -7,6 +7,7 @@ import pytest
 
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.repeat_comparison import compare_values
+from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import SessionSpread, look
 from reports.trends.analysis.verdict_rules import (
     ALGORITHM,
@@ -65,6 +66,74 @@ def test_accepted_loss_passes_and_is_stated():
     assert judge([accepted], CHANGED).verdict == Verdict.INCONCLUSIVE, "nothing was accepted of other machines"
     without_loss = judge([replace(throughput(BASE, BASE), accepted="m0000012")], ALIKE)
     assert without_loss.reasons[0] == "Pass: no loss in throughput."
+
+
+def test_accepted_level_names_no_metric_without_a_loss():
+    noisy = replace(p99((990.0, 1020.0), (900.0, 1100.0, 1000.0)), accepted="m0000012")
+    finding = judge([replace(throughput(SLOWER, BASE), accepted="m0000012"), noisy], ALIKE)
+    assert finding.reasons[0] == "Pass, loss accepted: throughput 12 % lower."
+    assert finding.metrics[1].state is State.INCONCLUSIVE and "open: READ p99" in finding.certainty
+
+
+def test_loss_after_an_accepted_level_is_not_accepted():
+    """Of each metric alone: the throughput is at the accepted level, the p99 has lost once more."""
+    accepted = replace(
+        throughput((812.0,), (1000.0,)),
+        history=_sessions(BASE),
+        since=_sessions((810.0, 811.0)),
+        accepted_since=_sessions((810.0, 811.0)),
+        accepted="m0000012",
+    )
+    assert judge([accepted], ALIKE, level=Level.COMMIT).reasons[0].startswith("Pass, loss accepted: throughput 19 %")
+    lost_again = replace(
+        accepted, name="READ p99", statistic="p99", higher_is_better=False, new=_sessions((2000.0,)),
+        since=_sessions((1300.0, 1301.0)), accepted_since=_sessions((1300.0, 1301.0)),
+    )  # fmt: skip
+    finding = judge([accepted, lost_again], ALIKE, level=Level.COMMIT)
+    assert [metric.state for metric in finding.metrics] == [State.ACCEPTED, State.REGRESSED]
+    assert finding.verdict == Verdict.REGRESSION
+
+
+def follow_commit(new, since, base, history, **fields):
+    metric = replace(throughput(new, base), since=_sessions(since), history=_sessions(history), **fields)
+    return judge([metric], ALIKE, level=Level.COMMIT)
+
+
+def test_commit_that_was_asked_for_is_at_its_own_level():
+    """Though it is not back at the level that was left before it, or only a part of it has left that."""
+    (back,) = follow_commit((970.0,), (), (970.0,), (800.0, 801.0, *BASE, *BASE)).metrics
+    assert back.comparison.ratio == pytest.approx(1) and back.comparison.n_b == 1
+    (half,) = follow_commit((988.0,), (), (973.0, 1003.0), (*BASE, *BASE)).metrics
+    assert half.comparison.ratio == pytest.approx(1, abs=0.001) and half.comparison.n_b == 2
+
+
+def test_sessions_between_two_commits_confirm_and_add_nothing():
+    finding = follow_commit((900.0,), (700.0, 700.0), (1000.0,), BASE)
+    (metric,) = finding.metrics
+    assert finding.reasons[0] == "Regression: throughput 10 % lower." and metric.comparison.n_a == 1
+    assert metric.comparison.open_sessions == 3 and "later" not in finding.certainty
+    small = follow_commit((970.0,), (700.0, 700.0), (1000.0,), BASE)
+    assert small.verdict != Verdict.REGRESSION, "what was asked for has lost less than the threshold"
+    better = follow_commit((1100.0,), (1300.0, 1300.0), (1000.0,), BASE)
+    assert better.reasons[0] == "Improvement: throughput 10 % higher."
+
+
+UNSTEADY = (1000.0, 1020.0, 980.0, 1022.0, 978.0, 1001.0, 1024.0, 979.0, 1018.0, 981.0)
+
+
+def test_later_commits_confirm_what_one_session_leaves_open():
+    """A loss that is too small to be seen in one session among five metrics, of the second metric only."""
+    steady = [replace(p99(UNSTEADY[:1], UNSTEADY[1:2]), history=_sessions(UNSTEADY[2:])) for _ in range(4)]
+    lost = replace(throughput((936.0,), UNSTEADY[:1]), name="UPDATE", history=_sessions(UNSTEADY[1:]))
+    screened = judge([steady[0], lost, *steady[1:]], ALIKE, level=Level.BRANCH)
+    assert screened.flagged and screened.metrics[1].comparison.adjusted_p > 0.05
+    lost = replace(lost, later=_sessions((941.0, 935.0, 942.0, 937.0)))
+    confirmed = judge([steady[0], lost, *steady[1:]], ALIKE, level=Level.BRANCH)
+    metric = confirmed.metrics[1]
+    assert confirmed.verdict == Verdict.REGRESSION and metric.state is State.REGRESSED
+    assert metric.comparison.ratio == screened.metrics[1].comparison.ratio and metric.comparison.n_a == 1
+    assert "sessions in a row, [0.9" in metric.reason and metric.comparison.adjusted_p < 0.05
+    assert confirmed.certainty.endswith("later ones confirm it.")
 
 
 def test_without_an_effect_that_matters_nothing_is_red():

@@ -76,8 +76,9 @@ def test_commits_are_judged_with_the_sessions_of_the_history(client_in, lost):
     for new in ("aaaa0012", "aaaa0013"):
         _, ((_, document),) = get_rows(client_in, base="aaaa0011", new=new)
         assert document.verdict == "regression" and document.since == "aaaa0012"
-        judged = verdict_of_run(Run.objects.get(commit=new))
-        assert document.metrics == judged.metrics and document.metrics[0].base_sessions == 12
+        metric, (judged, *_) = document.metrics[0], verdict_of_run(Run.objects.get(commit=new)).metrics
+        assert (metric.state, metric.base, metric.base_sessions) == (judged.state, judged.base, 12)
+        assert metric.new == pytest.approx(Run.objects.get(commit=new).throughput_ops_s), "of one session"
     _, ((_, document),) = get_rows(client_in, base="aaaa0012", new="aaaa0013")
     assert document.verdict == "pass" and document.metrics[0].base_sessions == 1, "what was asked for is the base"
     _, ((_, document),) = get_rows(client_in, base="aaaa0013", new="aaaa0011")
@@ -94,6 +95,13 @@ def test_versions_state_a_loss_that_was_accepted(client_in, user, lost):
     commit_runs(lost, "aaaa0014", 650.0, days_ago=0.2, repeats=2)
     _, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0014")
     assert document.verdict == "regression", "more was lost than what was accepted"
+
+
+def test_commit_whose_first_try_was_rejected_is_followed(client_in, lost):
+    """It was tried before the commit that it is compared with."""
+    commit_runs(lost, "aaaa0013", 1.0, days_ago=13, repeats=1, verdict="reject")
+    _, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0013")
+    assert document.verdict == "regression" and document.metrics[0].base_sessions == 12
 
 
 def test_commit_after_a_lasting_gain_keeps_its_base(client_in, measured):

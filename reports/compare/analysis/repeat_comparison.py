@@ -35,10 +35,10 @@ from reports.compare.analysis.ratios import (
     unusable,
 )
 from reports.compare.analysis.repeats_needed import MAX_REPEATS, MIN_REPEATS, repeats_needed
-from reports.compare.messages import NO_DIFFERENCE
-from reports.trends.analysis.baseline_levels import MIN_TAIL, LevelTracker
+from reports.compare.messages import DIFFERENCE_IN_A_ROW, NO_DIFFERENCE
+from reports.trends.analysis.baseline_levels import MIN_TAIL, Level, LevelTracker
 from reports.trends.analysis.sessions import (
-    Level,
+    Level as SessionLevel,
     Session,
     SessionSpread,
     compute_log_mean,
@@ -98,7 +98,7 @@ class Comparison:
     analysis: str = ""  # of the interval, as a sentence; empty: there is none
     is_blocked: bool = False  # n counts blocks
     confirmed: bool = True  # sessions after the first differ as much by themselves
-    is_open: bool = False  # a loss that lasts: `n_a` sessions in a row, the newest among them
+    open_sessions: int = 0  # of a loss that lasts: in a row, up to the newest of a; 0: there is none
     look: Look | None = None  # of the plan that measured both sides; None: it has none
     is_extended: bool = False  # a side has more runs than its plan, and no look is planned for them
     # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
@@ -146,6 +146,11 @@ class Comparison:
     def low_n(self) -> bool:
         """Fewer repeats than a published comparison has."""
         return min(self.n_a, self.n_b) < PUBLISHABLE_REPEATS
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the difference is as large as the threshold."""
+        return self.ratio is not None and abs(self.ratio - 1) >= self.threshold - ROUNDING
 
     @property
     def noise_floor(self) -> float | None:
@@ -260,7 +265,7 @@ def compare_sessions(
     own = _log_means(base, sign)
     older = find_level(_log_means(history, sign))
     squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
-    level = Level(tuple(own), squares, len(own) - 1 + older.degrees)
+    level = SessionLevel(tuple(own), squares, len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
     ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
     comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
@@ -278,23 +283,22 @@ def follow_sessions(
     new: Sequence[Session],
     base: Sequence[Session],
     tracker: LevelTracker,
+    level: Level,
     *,
     history: Sequence[Session],
     earlier: Sequence[Session],
     since: Sequence[Session],
     later: Sequence[Session],
     higher_is_better: bool,
-    is_branch: bool,
-    is_pinned: bool,
-    is_commit: bool,
 ) -> Comparison:
     """The verdict of the newest sessions of a test, each with its runs and newest first.
 
-    The level is that of `history` and `base`; where the base `is_pinned`, its own. `since` are sessions between it and
-    the new ones: a loss that began there is one of the new sessions too; those `later` than the new ones may confirm a
-    loss. What is open in the level of another branch is no loss of a branch, and where the base `is_commit`, what was
-    asked for, sessions that had left the level with it are its level. `tracker` is new: it has the threshold, the share
-    of the error and the spread.
+    The level is that of `history` and `base`; of a pinned base its own. `since` are sessions between it and the new
+    ones: a loss that began there is one of the new sessions too; those `later` than the new ones may confirm a loss.
+    What is open in the level of another branch is no loss of a branch. The level of a commit, what was asked for, is
+    that of the sessions that had left the level with all of it, else its own; the ratio is that of the new sessions
+    alone, which those beside them confirm. `tracker` is new: it has the threshold, the share of the error and the
+    spread.
     """
     blank = _blank_of_sessions(new, base, tracker.threshold, tracker.spread)
     if blank.reason:
@@ -306,13 +310,15 @@ def follow_sessions(
         tracker.add_all(reversed(_log_means(earlier, sign)))
         tracker.begin()
 
-    tracker.add_all(reversed(_log_means(history, sign) if is_pinned else [*own, *_log_means(history, sign)]))
-    if is_pinned:
+    before = _log_means(history, sign)
+    tracker.add_all(reversed(before if level is Level.PINNED else [*own, *before]))
+    has_left = level is Level.COMMIT and bool(tracker.tail)
+    if level is Level.PINNED or (has_left and tracker.tail[-len(own) :] != own[::-1]):
         tracker.begin(own)
-    elif (is_branch and tracker.is_open) or (is_commit and tracker.tail):
+    elif has_left or (level is Level.OTHER_BRANCH and tracker.is_open):
         tracker.begin(tracker.tail)
 
-    tracker.is_fixed = is_pinned or is_commit
+    tracker.is_fixed = level.is_fixed
     tracker.add_all(reversed(_log_means(since, sign)))
     estimate = tracker.estimate()
     tracker.add_all(reversed(means))
@@ -323,24 +329,55 @@ def follow_sessions(
             break
         tracker.add(mean)
         confirming += 1
+    in_a_row = means
     if tracker.is_open or is_gain:
-        estimate, means = tracker.estimate(), tracker.tail[: len(tracker.tail) - confirming]
-    centre = estimate.mean if estimate else fmean(own)
-    sessions = estimate.sessions if estimate else len(own)
-    ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))
-    sd = estimate.sd if estimate else 0.0
-    comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=sessions, cv=sd or None, sds=(sd, sd))
-    interval = None
-    if estimate:
-        interval = compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees)
-    if interval is None or ratio is None:
-        return _without_interval(comparison)
+        estimate, in_a_row = tracker.estimate(), tracker.tail
+        if level is not Level.COMMIT:
+            means = in_a_row[: len(in_a_row) - confirming]
 
-    confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
-    comparison = replace(
-        comparison, confirmed=confirmed, adjusted_p=min(interval.p / tracker.share, 1.0), is_open=tracker.is_open
+    centre, sessions, sd = fmean(own), len(own), 0.0
+    if estimate:
+        centre, sessions, sd = estimate.mean, estimate.sessions, estimate.sd
+    open_sessions = len(in_a_row) - confirming if tracker.is_open else 0
+    blank = replace(blank, n_b=sessions, cv=sd or None, sds=(sd, sd), open_sessions=open_sessions)
+
+    def compare(means: Sequence[float]) -> Comparison:
+        ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(centre))
+        comparison = replace(blank, ratio=ratio, n_a=len(means))
+        interval = None
+        if estimate:
+            interval = compute_interval(fmean(means) - centre, estimate.error(len(means)), estimate.degrees)
+        if interval is None or ratio is None:
+            return _without_interval(comparison)
+
+        confirmed = tracker.is_open if interval.ratio < 1 else is_gain or len(new) > MIN_TAIL
+        adjusted_p = min(interval.p / tracker.share, 1.0)
+        return judged(_with(replace(comparison, confirmed=confirmed, adjusted_p=adjusted_p), interval))
+
+    comparison = compare(means)
+    if in_a_row == means or not comparison.is_large or comparison.outcome != Outcome.INCONCLUSIVE:
+        return comparison
+    return _confirm(comparison, compare(in_a_row))
+
+
+def _confirm(comparison: Comparison, in_a_row: Comparison) -> Comparison:
+    """With the outcome of more sessions in a row, where these are decided."""
+    if in_a_row.outcome not in (Outcome.FASTER, Outcome.SLOWER):
+        return comparison
+
+    reason = DIFFERENCE_IN_A_ROW.format(
+        sessions=counted(in_a_row.n_a, "session"),
+        interval=interval_text(in_a_row),
+        threshold=plain_percent(comparison.threshold),
     )
-    return judged(_with(comparison, interval))
+    return replace(
+        comparison,
+        outcome=in_a_row.outcome,
+        reason=reason,
+        needs_more=None,
+        p=in_a_row.p,
+        adjusted_p=in_a_row.adjusted_p,
+    )
 
 
 def _blank_of_sessions(
@@ -434,9 +471,8 @@ def judged(comparison: Comparison) -> Comparison:
         and comparison.p is not None
     )
     interval = interval_text(comparison)
-    away = abs(comparison.ratio - 1)
     excludes = comparison.low > 1 or comparison.high < 1
-    if excludes and away >= comparison.threshold - ROUNDING and (comparison.adjusted_p or comparison.p) < ALPHA:
+    if excludes and comparison.is_large and (comparison.adjusted_p or comparison.p) < ALPHA:
         outcome = Outcome.FASTER if comparison.ratio > 1 else Outcome.SLOWER
         reason = (
             f"The interval {interval} excludes 1, and the difference is {plain_percent(comparison.threshold)} or more."
@@ -446,12 +482,12 @@ def judged(comparison: Comparison) -> Comparison:
         reason = f"The whole interval {interval} lies within {plain_percent(comparison.threshold)} of 1."
         return replace(comparison, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
 
-    return _inconclusive(comparison, excludes, away)
+    return _inconclusive(comparison, excludes)
 
 
-def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Comparison:
+def _inconclusive(comparison: Comparison, excludes: bool) -> Comparison:
     interval = interval_text(comparison)
-    if excludes and away >= comparison.threshold - ROUNDING:
+    if excludes and comparison.is_large:
         others = "the comparisons of this table"
         if comparison.unit == "session":
             others = "the tests of this commit"
@@ -517,7 +553,7 @@ def _more(comparison: Comparison) -> int | None:
     highest = distance + math.log(comparison.above)
     # How far the interval may reach to lie within the threshold, and to exclude 1.
     within = min(lowest - math.log(1 - comparison.threshold), math.log(1 + comparison.threshold) - highest)
-    beyond = max(lowest, -highest) if abs(comparison.ratio - 1) >= comparison.threshold - ROUNDING else -math.inf
+    beyond = max(lowest, -highest) if comparison.is_large else -math.inf
     # Among others its p counts as many times as now.
     times = 1.0
     if comparison.adjusted_p and comparison.p:

@@ -9,6 +9,7 @@ import math
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 from statistics import fmean, median
 from typing import Final, Literal
@@ -33,6 +34,36 @@ CALM_TIMES: Final = 2.0  # the threshold is at least so many standard deviations
 CALM_DEGREES: Final = 8.0
 MIN_OWN_DEGREES: Final = 0.5
 _ROUNDING: Final = 1e-12
+
+
+class Level(StrEnum):
+    """What new sessions are compared with."""
+
+    SIDE = "side"  # the base alone, now
+    BRANCH = "branch"  # that of the same branch, followed to the new sessions
+    COMMIT = "commit"  # that which the base is at, fixed
+    OTHER_BRANCH = "other branch"  # the one that another branch has at present
+    PINNED = "pinned"  # the base alone, followed to the new sessions
+
+    @property
+    def is_fixed(self) -> bool:
+        """No session after the base changes it."""
+        return self in (Level.COMMIT, Level.PINNED)
+
+    @property
+    def is_followed(self) -> bool:
+        """Sessions after the new ones may confirm a loss."""
+        return self is not Level.SIDE
+
+    @property
+    def has_acceptances(self) -> bool:
+        """A person may begin it anew."""
+        return self in (Level.BRANCH, Level.COMMIT, Level.OTHER_BRANCH)
+
+    @property
+    def has_sessions_since(self) -> bool:
+        """Sessions may lie between the base and the new ones."""
+        return self in (Level.COMMIT, Level.OTHER_BRANCH, Level.PINNED)
 
 
 @dataclass(frozen=True, slots=True)

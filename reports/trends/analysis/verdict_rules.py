@@ -16,6 +16,7 @@ verdict is "pass" where every metric holds; one open metric makes it inconclusiv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -35,7 +36,7 @@ from reports.compare.analysis.repeat_comparison import (
     interval_text,
     not_comparable,
 )
-from reports.trends.analysis.baseline_levels import LevelTracker
+from reports.trends.analysis.baseline_levels import Level, LevelTracker
 from reports.trends.analysis.sessions import Session, SessionSpread, look
 from reports.trends.messages import (
     COMPARED,
@@ -63,7 +64,7 @@ from reports.trends.messages import (
 )
 
 ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
-VERSION: Final = 4  # changes with any rule that could change a verdict
+VERSION: Final = 5  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
@@ -87,7 +88,7 @@ class State(StrEnum):
     IMPROVED = "improved"
     REGRESSED = "regressed"
     HELD = "held"
-    ACCEPTED = "accepted"  # a loss, or one that is not excluded, at a level that a person accepted
+    ACCEPTED = "accepted"  # a loss, or a suspected one, at a level that a person accepted
     FLAGGED = "flagged"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
@@ -114,6 +115,7 @@ class Metric:
     history: tuple[Session, ...] = ()  # of the same test at the level of the base, before it
     earlier: tuple[Session, ...] = ()  # before a level that a person accepted: they say how sessions vary
     since: tuple[Session, ...] = ()  # between the base and the new ones
+    accepted_since: tuple[Session, ...] = ()  # the newest of `since`, from a level on that a person accepted
     later: tuple[Session, ...] = ()  # than the new ones: they may confirm a loss
     accepted: str = ""  # with what the level of the new sessions begins, where a person accepted it after the base
     # Both sides are one session of one plan: the repeats that it interleaves, higher is better; none: as it lists them.
@@ -182,16 +184,6 @@ def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
 
 
-class Level(StrEnum):
-    """What new sessions are compared with."""
-
-    SIDE = "side"  # the base alone, now
-    BRANCH = "branch"  # that of the same branch, followed to the new sessions
-    COMMIT = "commit"  # that which the base is at, fixed
-    OTHER_BRANCH = "other branch"  # the one that another branch has at present
-    PINNED = "pinned"  # the base alone, followed to the new sessions
-
-
 def judge(
     metrics: Sequence[Metric],
     environment: EnvironmentAnswer,
@@ -206,7 +198,7 @@ def judge(
     `spread` is that of the machines' sessions; `tests` is how many tests of the commit share the error.
     """
     tests = max(tests, 1)
-    comparisons = []
+    comparisons, judged_metrics = [], []
     for metric in metrics:
         threshold = get_threshold(metric, thresholds or {})
         # The machines' spread is that of throughput: percentiles vary more.
@@ -216,8 +208,11 @@ def judge(
         if level is Level.SIDE:
             comparisons.append(_compare(metric, threshold, metric_spread))
         else:
-            tracker = LevelTracker(threshold, 1 / (len(metrics) * tests), metric_spread)
-            comparisons.append(_follow(metric, tracker, level))
+            make_tracker = partial(LevelTracker, threshold, 1 / (len(metrics) * tests), metric_spread)
+            comparisons.append(_follow(metric, make_tracker(), level))
+            if metric.accepted_since and not _is_at_accepted(metric, make_tracker()):
+                metric = replace(metric, accepted="")
+        judged_metrics.append(metric)
 
     if not environment.comparable:
         stops = [difference.detail for difference in environment.differs]
@@ -226,7 +221,7 @@ def judge(
         _, error_share = look(len(metrics[0].new))
         comparisons = adjusted(comparisons, tests / error_share)
 
-    judged = tuple(_judge_metric(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
+    judged = tuple(map(_judge_metric, judged_metrics, comparisons))
     undecided = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
     lacking = [judgement.comparison.needs_more for judgement in undecided]
     needs_more = None
@@ -275,15 +270,30 @@ def _follow(metric: Metric, tracker: LevelTracker, level: Level) -> Comparison:
         metric.new,
         metric.base,
         tracker,
+        level,
         history=metric.history,
         earlier=metric.earlier,
         since=metric.since,
         later=metric.later,
         higher_is_better=metric.higher_is_better,
-        is_branch=level is Level.OTHER_BRANCH,
-        is_pinned=level is Level.PINNED,
-        is_commit=level is Level.COMMIT,
     )
+
+
+def _is_at_accepted(metric: Metric, tracker: LevelTracker) -> bool:
+    """Whether the new sessions have lost nothing since a level that a person accepted after the base."""
+    before = metric.since[len(metric.accepted_since) :]
+    at_accepted = replace(
+        metric,
+        base=metric.accepted_since,
+        history=(),
+        earlier=(*before, *metric.base, *metric.history, *metric.earlier),
+        since=(),
+        accepted="",
+    )
+    verdict = _judge_metric(at_accepted, _follow(at_accepted, tracker, Level.BRANCH))
+    if verdict.state is State.INCONCLUSIVE:
+        return (verdict.comparison.ratio or 0.0) >= 1
+    return verdict.state in (State.HELD, State.IMPROVED)
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -303,13 +313,13 @@ def _judge_metric(metric: Metric, comparison: Comparison) -> MetricVerdict:
     if is_open and _excludes_loss(comparison):
         state = State.HELD
         comparison = replace(comparison, needs_more=None)
-    elif metric.accepted and (is_open or state is State.REGRESSED) and (comparison.ratio or 1.0) < 1:
-        state = State.ACCEPTED
-        comparison = replace(comparison, needs_more=None)
     elif is_open and _is_suspicious(comparison):
         # To be repeated in a new session.
         state = State.FLAGGED
         comparison = replace(comparison, needs_more=1)
+    if metric.accepted and state in (State.REGRESSED, State.FLAGGED):
+        state = State.ACCEPTED
+        comparison = replace(comparison, needs_more=None)
 
     return MetricVerdict(metric, comparison, state, _build_reason(metric, comparison, state))
 
@@ -329,12 +339,12 @@ def _is_suspicious(comparison: Comparison) -> bool:
 
 def _combine_states(judged: Sequence[MetricVerdict]) -> Verdict:
     states = {judgement.state for judgement in judged}
-    if State.ACCEPTED in states:
-        return Verdict.PASS
     if states >= {State.REGRESSED, State.IMPROVED}:
         return Verdict.MIXED
     if State.REGRESSED in states:
         return Verdict.REGRESSION
+    if State.ACCEPTED in states and State.FLAGGED not in states:
+        return Verdict.PASS
     if State.IMPROVED in states:
         return Verdict.IMPROVEMENT
     if states == {State.HELD}:
@@ -382,7 +392,8 @@ def _build_certainty(
     undecided = more = ""
     if verdict is not Verdict.INCONCLUSIVE and State.INCONCLUSIVE in states:
         undecided = UNDECIDED_METRICS.format(metrics=_name_metrics(judged, State.INCONCLUSIVE, 1))
-    if comparison.is_open and comparison.n_a == 1:
+    regressed = [judgement.comparison for judgement in judged if judgement.state is State.REGRESSED]
+    if any(loss.open_sessions == 1 for loss in regressed):
         more = LATER_CONFIRM
     elif needs_more:
         more = MORE_MAY_DECIDE.format(repeats=counted(needs_more, f"more {unit}"))
@@ -447,8 +458,6 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
         reason = comparison.reason
         if state is State.NOT_COMPARABLE:
             reason = NOT_JUDGED
-        elif state is State.ACCEPTED:
-            reason = LEVEL_ACCEPTED.format(name=metric.accepted)
         return f"{name} is {moved} (ratio {ratio}). {reason}"
 
     # The reasons below it repeat the interval, but for those of a state that is stated here.

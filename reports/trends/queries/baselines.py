@@ -37,7 +37,7 @@ MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
 MAX_HISTORY: Final = 2000  # runs of the level of a test, the newest
 MAX_LATER: Final = 50  # runs that may confirm a loss, the next ones
 HISTORY_FIELDS: Final = (
-    "team", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "committed_at",
+    "team", "name", "commit", "branch", "session", "matrix", "sweep", "started_at", "finished_at", "committed_at",
     "throughput_ops_s",
 )  # fmt: skip
 NEWEST: Final = (HISTORY_AT.desc(), "-finished_at", "-pk")

@@ -1,5 +1,6 @@
 """Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import eq
@@ -7,7 +8,7 @@ from typing import Final, cast
 
 from benchsite.accounts.models import Team
 from reports.models import Baseline
-from reports.trends.analysis.verdict_rules import Level
+from reports.trends.analysis.baseline_levels import Level
 from reports.trends.queries.baselines import (
     DEFAULT_BRANCHES,
     accepted_runs,
@@ -48,7 +49,7 @@ class Against:
 def verdict_of_run(
     run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
 ) -> VerdictDocument:
-    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fifteen queries."""
+    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most eighteen queries."""
     if run.status not in Status.terminal():
         reason = f"Not judged: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
@@ -77,46 +78,49 @@ def verdict_with_history(
 ) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
     sides = [*new, *against.runs]
-    newest, newest_base = new[0], against.runs[0]
-    oldest, oldest_base = new[-1], against.runs[-1]
+    counting, counting_base = select_counting(new), select_counting(against.runs)
+    newest, oldest = counting[0], counting[-1]
+    newest_base, oldest_base = counting_base[0], counting_base[-1]
     level = against.level
     if level is Level.BRANCH and newest_base.branch != newest.branch:
         level = Level.OTHER_BRANCH
 
     accepted_ids = []
-    if level in (Level.BRANCH, Level.OTHER_BRANCH, Level.COMMIT):
+    if level.has_acceptances:
         history = history_before(oldest_base, [newest_base.branch], sides)
         accepted_ids = accepted_runs(team.pk, newest.config_key)
     else:
         history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides)
 
     since: list[Run] = []
-    if level in (Level.OTHER_BRANCH, Level.PINNED, Level.COMMIT):
+    if level.has_sessions_since:
         since = history_before(oldest, [newest.branch], sides)
-    if level in (Level.PINNED, Level.COMMIT):
-        since = select_after(since, against.runs)
+    if level.is_fixed:
+        since = select_after(since, counting_base)
 
     later: list[Run] = []
-    if level is not Level.SIDE:
+    # What follows an older commit than the base may be the base's own level.
+    if level.is_followed and (not level.is_fixed or select_after(counting, counting_base)):
         later = history_after(newest, [*sides, *history, *since])
     # Those of a lower level that was accepted confirm no loss before it.
     starts = [index for index, run in enumerate(later) if run.pk in accepted_ids]
     if starts:
         later = later[starts[-1] + 1 :]
 
-    judged_ids = {run.pk for run in [*sides, *since, *history]}
-    accepted = next((pk for pk in accepted_ids if pk in judged_ids), None)
-    history_ids = [run.pk for run in history]
+    # A level that was accepted up to the base is the one to compare with; one that was accepted after it is new.
+    first = _find_accepted([*against.runs, *history], accepted_ids)
     at_level = len(history)
-    if accepted in [run.pk for run in against.runs]:
+    if first in against.runs:
         at_level = 0
-    elif accepted in history_ids:
-        at_level = history_ids.index(accepted) + 1
-    begins = next((run for run in [*new, *since] if run.pk == accepted), None)
-    accepted_name = ""
-    if begins and (begins in new or _is_at_level(team, new, begins, thresholds)):
-        accepted_name = begins.commit[:12] or f"“{begins.name}”"
-    followed = Followed(level, history, since, later, at_level, accepted_name)
+    elif first:
+        at_level = history.index(first) + 1
+    first_since = _find_accepted([*new, *since], accepted_ids)
+    accepted_name, accepted_since = "", 0
+    if first_since:
+        accepted_name = first_since.commit[:12] or f"“{first_since.name}”"
+    if first_since in since:
+        accepted_since = since.index(first_since) + 1
+    followed = Followed(level, history, since, later, at_level, accepted_name, accepted_since)
 
     return compute_verdict(
         team,
@@ -129,10 +133,18 @@ def verdict_with_history(
     )
 
 
-def _is_at_level(team: Team, new: Sequence[Run], begins: Run, thresholds: Mapping[str, float] | None) -> bool:
-    """Whether they have lost nothing since a level that began before them."""
-    accepted = Against(tuple(find_repeats(begins)), level=Level.BRANCH)
-    return verdict_with_history(team, new, accepted, thresholds).verdict in ("pass", "improvement")
+def _find_accepted(runs: Sequence[Run], accepted_ids: Sequence[uuid.UUID]) -> Run | None:
+    """The run of these with which the newest accepted level begins."""
+    by_id = {run.pk: run for run in runs}
+    return next((by_id[run_id] for run_id in accepted_ids if run_id in by_id), None)
+
+
+def select_counting(runs: Sequence[Run]) -> list[Run]:
+    """Those that count; where none does, all of them.
+
+    A first try that was rejected is not what is judged: what was measured since may well stand before the second.
+    """
+    return [run for run in runs if not why_not(run)] or list(runs)
 
 
 def by_rule(new: Sequence[Run], branch: str) -> Against:
@@ -143,9 +155,7 @@ def by_rule(new: Sequence[Run], branch: str) -> Against:
     else:
         branches = list(dict.fromkeys([*DEFAULT_BRANCHES, new[0].branch]))
         rule = RULE
-    # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
-    counting = [run for run in new if not why_not(run)]
-    runs = runs_before(counting or new, branches)
+    runs = runs_before(select_counting(new), branches)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
 

@@ -10,7 +10,8 @@ from typing import Final
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from reports.trends.analysis.verdict_rules import DiffersAnswer, Level, Verdict, combined
+from reports.trends.analysis.baseline_levels import Level
+from reports.trends.analysis.verdict_rules import DiffersAnswer, Verdict, combined
 from reports.trends.messages import RUNS_OF_WEEK
 from reports.trends.queries.baselines import (
     baseline_named,
@@ -22,7 +23,14 @@ from reports.trends.queries.baselines import (
     runs_of_days,
     select_after,
 )
-from reports.trends.verdicts.baseline_selection import Against, by_test, nearest, parse_thresholds, verdict_with_history
+from reports.trends.verdicts.baseline_selection import (
+    Against,
+    by_test,
+    nearest,
+    parse_thresholds,
+    select_counting,
+    verdict_with_history,
+)
 from reports.trends.verdicts.serialization import CompareAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import build_side, compute_verdict
 from runs.identifiers import parse_uuid
@@ -164,7 +172,8 @@ def _judge(
     side = build_side(base_runs, base_named.side.name, base_named.side.chosen)
     level = base_named.level
     # Only a commit after that of the base has a history that leads to it.
-    if level is Level.COMMIT and not (build_side(new_runs).commit and select_after(new_runs, base_runs)):
+    later_runs = select_after(select_counting(new_runs), select_counting(base_runs))
+    if level is Level.COMMIT and not (build_side(new_runs).commit and later_runs):
         level = Level.SIDE
     against = Against(tuple(base_runs), side, base_named.thresholds, level)
     return verdict_with_history(team, new_runs, against, thresholds)

@@ -16,12 +16,12 @@ from reports.compare.analysis.repeat_comparison import Comparison, finite
 from reports.compare.curves import Curve, Point, collect_operations, collect_points, detect_kind
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sweep_facts import get_profile
+from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
 from reports.trends.analysis.verdict_rules import (
     MIN_P99_OPERATIONS,
     DiffersAnswer,
     EnvironmentAnswer,
-    Level,
     Metric,
     MetricVerdict,
     State,
@@ -62,17 +62,19 @@ class Followed:
     later: Sequence[Run] = ()  # after the new ones
     at_level: int = MAX_HISTORY  # runs of the history since a person accepted a level
     accepted: str = ""  # as that of `Metric`
+    accepted_since: int = 0  # runs of those since, from that level on; 0: it begins with the new ones
 
     @property
     def parts(self) -> tuple[Sequence[Run], ...]:
-        """The runs at the base's level, the earlier ones, those since and the later ones."""
-        return self.history[: self.at_level], self.history[self.at_level :], self.since, self.later
+        """The runs at the base's level, earlier ones, those since, those since an accepted level, later ones."""
+        at_level, earlier = self.history[: self.at_level], self.history[self.at_level :]
+        return at_level, earlier, self.since, self.since[: self.accepted_since], self.later
 
 
 def collect_metrics(
     new: Sequence[Sequence[Curve]],
     base: Sequence[Sequence[Curve]],
-    others: Sequence[Sequence[Sequence[Point]]] = ((), (), (), ()),
+    others: Sequence[Sequence[Sequence[Point]]] = ((), (), (), (), ()),
 ) -> tuple[list[Metric], list[str]]:
     """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
 
@@ -81,7 +83,7 @@ def collect_metrics(
     """
     new_points = [collect_points(session) for session in new]
     base_points = [collect_points(session) for session in base]
-    history, earlier, since, later = map(_collect_throughputs, others)
+    history, earlier, since, accepted_since, later = map(_collect_throughputs, others)
     throughput = Metric(
         name="throughput",
         statistic="throughput",
@@ -91,6 +93,7 @@ def collect_metrics(
         history=history,
         earlier=earlier,
         since=since,
+        accepted_since=accepted_since,
         later=later,
     )
     metrics = [throughput]
@@ -106,7 +109,7 @@ def collect_metrics(
             notes.append(f"{name} {statistic} is not judged: {new_reason or base_reason}")
             continue
 
-        history, earlier, since, later = (
+        history, earlier, since, accepted_since, later = (
             _collect_latencies(sessions, "base", name, kind, statistic)[0] for sessions in others
         )
         latency = Metric(
@@ -119,6 +122,7 @@ def collect_metrics(
             history=history,
             earlier=earlier,
             since=since,
+            accepted_since=accepted_since,
             later=later,
         )
         metrics.append(latency)
@@ -257,7 +261,12 @@ def compute_verdict(
     else:
         metrics, notes = collect_metrics(by_session(new_curves), by_session(base_curves), others)
 
-    metrics = [replace(metric, accepted=followed.accepted) for metric in metrics]
+    if followed.accepted:
+        is_new = not followed.accepted_since
+        metrics = [
+            replace(metric, accepted=followed.accepted) if is_new or metric.accepted_since else metric
+            for metric in metrics
+        ]
     judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
     since = find_onset(judgement.metrics, [*new_curves, *followed.since, *base_curves, *followed.history])
     lasting = []
@@ -274,7 +283,7 @@ def compute_verdict(
         blank,
         verdict=judgement.verdict.value,
         reasons=(judgement.reasons[0], *lasting, *judgement.reasons[1:], *notes, *lacking),
-        metrics=tuple(_build_metric_answer(verdict) for verdict in judgement.metrics),
+        metrics=tuple(_build_metric_answer(verdict, followed.level) for verdict in judgement.metrics),
         environment=environment,
         needs_more_repeats=needs_more_repeats,
         noise_floor=noise_floor,
@@ -305,7 +314,7 @@ def _group_by_repeat(repeats: Sequence[int], sessions: Sequence[Session], expone
 def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | None:
     """A run of the first session of the open loss that lasts longest; None: none is open."""
     losses = [verdict.comparison for verdict in metrics if verdict.state is State.REGRESSED]
-    lasting = max((comparison.n_a for comparison in losses if comparison.is_open), default=0)
+    lasting = max((comparison.open_sessions for comparison in losses), default=0)
     if not lasting:
         return None
     # Sessions and their runs are newest first.
@@ -367,22 +376,24 @@ def _get_common(values: Iterable[str]) -> str:
     return ""
 
 
-def _select_sessions(metric: Metric, comparison: Comparison) -> tuple[Sequence[Session], Sequence[Session]]:
+def _select_sessions(
+    metric: Metric, comparison: Comparison, level: Level
+) -> tuple[Sequence[Session], Sequence[Session]]:
     """The sessions of both sides that the comparison is made of."""
     if metric.blocks:
         return metric.new, metric.base
-    level = [*metric.base, *metric.history]
-    sessions = [*metric.new, *metric.since, *level]
+    base = [*metric.base, *metric.history]
+    sessions = [*metric.new, *metric.since, *base]
     new = sessions[: comparison.n_a]
-    if comparison.is_open:
+    if comparison.open_sessions and not level.is_fixed:
         # The level stands before the whole of the loss, which may have begun before the base.
-        level = sessions[comparison.n_a :]
-    return new, level[: comparison.n_b]
+        base = sessions[comparison.open_sessions :]
+    return new, base[: comparison.n_b]
 
 
-def _build_metric_answer(verdict: MetricVerdict) -> MetricAnswer:
+def _build_metric_answer(verdict: MetricVerdict, level: Level) -> MetricAnswer:
     metric, comparison = verdict.metric, verdict.comparison
-    new, base = _select_sessions(metric, comparison)
+    new, base = _select_sessions(metric, comparison, level)
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
