@@ -240,14 +240,14 @@ def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
     assert "1 failed run<" in page and "1 rejected run<" in page
     for run in Run.objects.all():
         make_run(sweep, threads=run.threads, repeat=2, rerun_of=run)
-    assert "No failed or rejected run is left to run again." in get_text(client_in.get(reverse("news")))
+    assert "No failed or rejected run of these days is left to run again." in get_text(client_in.get(reverse("news")))
 
 
 def test_old_failures_and_rejections_are_no_news(client_in, team):
     make_run(make_sweep(team=team), threads=2, status="failed")
     make_run(make_sweep(team=team), threads=4, verdict="reject")
     Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
-    assert "No failed or rejected run is left to run again." in get_text(client_in.get(reverse("news")))
+    assert "No failed or rejected run of these days is left to run again." in get_text(client_in.get(reverse("news")))
 
 
 def test_lists_every_change_whatever_grew_since(client_in, team):

@@ -217,15 +217,18 @@ def test_threads_stated_once_are_of_all_runs_without_any(client_in):
     assert "unstated_threads" not in get_text(client_in.get(f"/import/{stated.pk}/"))
 
 
-def test_run_of_unknown_threads_is_on_no_ladder(client_in):
+@pytest.mark.parametrize("target", ["", "12000"])
+def test_run_of_unknown_threads_is_on_no_ladder(client_in, target):
+    """Nor does its target place it among runs without one."""
     bare = [summary(reads=reads).partition(b"\n")[2] for reads in (60_000, 61_000)]
     upload = bring(client_in, *(sent(f"{name}.txt", text) for name, text in zip("ab", bare, strict=True)))
     client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
     upload.refresh_from_db()
 
-    unknown, stated = save(client_in, upload, **{"run-0-threads": ""}).runs.order_by("position")
+    changes = {"run-0-threads": "", "run-0-target": target}
+    unknown, stated = save(client_in, upload, **changes).runs.order_by("position")
 
-    assert (unknown.threads, unknown.name) == (0, "Redis always A r1")
+    assert unknown.threads == 0 and unknown.name.startswith("Redis always A ")
     response = client_in.get(reverse("sweep", args=[stated.sweep_id]))
     assert [point.threads for point in response.context["curve"].points] == [8]
     assert "threads unknown: no point of the curve" in get_text(response)
@@ -258,7 +261,7 @@ def test_target_places_a_run_of_unknown_threads(client_in):
     assert [(point.threads, point.target_ops_s) for point in curve.points] == [(0, 12_000)] and curve.rungs == (12_000,)
     assert "no point of the curve" not in get_text(response) and " 0 thread" not in get_text(response)
     drawn = client_in.get(reverse("figure-sweep", args=[run.sweep_id])).content.decode()
-    assert "threads unknown, target 12.0k" in drawn and " 0 threads" not in drawn
+    assert "threads unknown, target 12.0k" in drawn and ">0 threads" not in drawn
     page = get_text(client_in.get(reverse("compare"), {"sweep": str(run.sweep_id)}, follow=True))
     assert "0 threads" not in page.replace("\N{NARROW NO-BREAK SPACE}", " ")
 

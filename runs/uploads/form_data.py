@@ -177,12 +177,13 @@ class _Keeping(FileUploadHandler):
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
         self.kept: list[Arrived] = []
-        self.bytes = 0
+        self.bytes = self.files = 0
         self.refused = ""
         self.interrupted = False
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        if len(self.kept) > settings.MAX_UPLOAD_FILES:
+        self.files += field_name == FILES  # The manifest may be one too.
+        if self.files > settings.MAX_UPLOAD_FILES:
             self._refuse(_too_many())
         self.kept.append(Arrived(file_name, io.BytesIO()))
 

@@ -196,7 +196,7 @@ def describe_workload(name: str, properties: dict[str, str]) -> StatedWorkload:
 def _abbreviate_mix(properties: Mapping[str, str]) -> list[str]:
     """The operations by their initials, with whole percents: R49 and U51, or RMW50."""
     shares = read_shares(properties)
-    return [f"{_INITIALS[operation]}{100 * share:.0f}" for operation, share in shares.items()]
+    return [f"{_INITIALS[operation]}{round(100 * share)}" for operation, share in shares.items()]
 
 
 def _join_words(words: Sequence[str]) -> str:

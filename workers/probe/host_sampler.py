@@ -70,7 +70,12 @@ class HostSampler:
 
     def follow(self, servers: Iterable[int]) -> None:
         """The main processes of the servers after some of them were started again."""
-        self._roots.update(zip(servers, self._nodes, strict=False))
+        pids = list(servers)
+        # Who is known keeps its node: external servers are not always all found, nor in one order.
+        running = {self._roots.get(pid) for pid in pids}
+        started = [pid for pid in pids if pid not in self._roots]
+        stopped = [node for node in self._nodes if node not in running]
+        self._roots.update(zip(started, stopped, strict=False))
 
     def tick(self) -> None:
         """Call it several times a second: it takes a sample when one is due."""

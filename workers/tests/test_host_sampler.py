@@ -144,3 +144,11 @@ def test_ignores_damaged_records(tmp_path):
 @pytest.mark.parametrize("text", ["", "at_s,interval_s\n", "a,b\n1,2\n", "at_s,interval_s\n1,x\n", "at_s\n1,2\n3\n"])
 def test_refuses_files_that_hold_no_samples(text):
     assert read_columns(text) is None
+
+
+def test_servers_that_stay_keep_their_nodes(tmp_path):
+    """The list of external servers may lack one, and has one that was started again last."""
+    sampler = HostSampler(service=os.getpid(), registry=tmp_path, servers=[101, 102])
+    sampler.follow([102])
+    sampler.follow([102, 103])
+    assert (sampler._roots[102], sampler._roots[103]) == ("node2", "node1")

@@ -105,6 +105,11 @@ class Answer:
         """Whether some comparison has no limit."""
         return any(finding.limit is None for finding in self.findings if len(finding.sides) > 1)
 
+    @property
+    def has_others(self) -> bool:
+        """Whether the stated limits are none of some comparison."""
+        return any(finding.limit not in self.doubts for finding in self.findings if len(finding.sides) > 1)
+
 
 def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
     """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""

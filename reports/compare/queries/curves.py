@@ -308,10 +308,12 @@ def _curve(
     is_search = sweep.ladder == "target" and sweep.matrix is not None and sweep.matrix.search is not None
     probes = [repeats.get(run["id"]) for run in runs if is_search and run["target_ops_s"] is None]
     runs = [run for run in runs if not is_search or run["target_ops_s"] is not None]
+    # An upload whose threads nobody knows has a place on a ladder of targets alone.
+    are_targets = sweep.ladder == "target" and all(run["target_ops_s"] for run in runs)
+    placed = [run for run in runs if run["threads"] or are_targets]
     rungs: dict[tuple[int, int], list[Repeat]] = defaultdict(list)
-    for run in sorted(runs, key=lambda row: row["repeat"]):
-        # An upload whose threads nobody knows stands nowhere on a ladder, unless its target says where.
-        if (run["target_ops_s"] or run["threads"]) and (repeat := repeats.get(run["id"])):
+    for run in sorted(placed, key=lambda row: row["repeat"]):
+        if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
 
     mode = spec["mode"] if spec else None
@@ -345,7 +347,7 @@ def _curve(
         purpose=sweep.purpose,
         points=tuple(_point(rungs[key]) for key in sorted(rungs)),
         ladder=sweep.ladder,
-        rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs} - {0})),
+        rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in placed})),
         phase=sweep.phase,
         durability_class=sweep.durability_class,
         uploaded=sweep.matrix is None,

@@ -292,7 +292,8 @@ def _is_at_accepted(metric: Metric, tracker: LevelTracker) -> bool:
     )
     verdict = _judge_metric(at_accepted, _follow(at_accepted, tracker, Level.BRANCH))
     if verdict.state is State.INCONCLUSIVE:
-        return (verdict.comparison.ratio or 0.0) >= 1
+        # Half of the sessions at a level lie below its mean.
+        return (verdict.comparison.ratio or 0.0) > 1 - verdict.comparison.threshold
     return verdict.state in (State.HELD, State.IMPROVED)
 
 

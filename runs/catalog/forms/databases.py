@@ -110,12 +110,12 @@ class DatabaseForm(SignInForm, NamedForm):
         self.offer("client", [("", "Benchsite's own binding"), *((name, name) for name in sorted(stock))])
         clusters = Cluster.objects.filter(team=team)
         self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
-        # Nobody's server is measured because its name stands first.
-        started = clusters.exclude(provisioner=Provisioner.EXTERNAL).first()
-        if started and not instance:
-            self.initial["cluster"] = self.initial.get("cluster") or started.pk
         chosen = {**self.initial, **typed, **dict(self.data.items())}
         system = load_catalog().get(chosen.get("system", ""), get_flavour(chosen.get("client", "")))
+        started = clusters.exclude(provisioner=Provisioner.EXTERNAL).first()
+        # Nobody's server is measured because its name stands first.
+        if started and not instance and (system is None or system.can_be_started):
+            self.initial["cluster"] = self.initial.get("cluster") or started.pk
         if system is not None:
             stored = self.initial.get("binding_properties") or {}
             names = system.binding.form_fields.values()
