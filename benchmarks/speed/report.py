@@ -16,7 +16,7 @@ from runs.models import LoadGenerator, Matrix, Run
 from runs.models.run import Status
 from runs.plans import submit
 from runs.queue.lifecycle import request_cancel_matrix
-from workers.generator.macos_facts import machine_facts
+from workers.generator.machine_facts import machine_facts
 
 POLL_S = 0.02
 MODE = StudyEntry("redis", "Redis", ["off"])

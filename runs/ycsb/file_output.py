@@ -16,6 +16,8 @@ def as_json(file: ReadFile) -> dict[str, Any]:
         "format": file.format,
         "version": file.version,
         "error": file.error,
+        "reason": file.reason or file.error,
+        "quoted": list(file.quoted),
         "warnings": list(_warnings(file)),
         "size": file.size,
         "runs": [_run(run) for run in file.runs],

@@ -1,15 +1,12 @@
 """The JSON of `read_output` as aligned text: a line for each operation, latencies in µs, what is odd under it."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from benchsite.core.formatting import counted, grouped
-from runs.ycsb.messages import CLOSEST, PRINTED_INSTEAD
 
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 _MAX_PERCENTILES: Final = 6
-_QUOTATION: Final = re.compile(f" (?:{CLOSEST}|{PRINTED_INSTEAD}) ")
 _NONE: Final = "-"
 
 
@@ -25,10 +22,9 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
     number = len(file["runs"])
     if file["error"] is not None:
         yield f"{file['file']}: refused"
-        reason, *quoted = _QUOTATION.split(file["error"], maxsplit=1)
-        yield f"  {reason}"
-        for line in quoted[0].removeprefix("line ").split(" | line ") if quoted else ():
-            yield f"    line {line}"
+        yield f"  {file['reason']}"
+        for line in file["quoted"]:
+            yield f"    {line}"
     else:
         yield f"{file['file']}: {kind}, {counted(number, 'run')}"
 

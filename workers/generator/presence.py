@@ -18,7 +18,7 @@ from runs.timeouts import HEARTBEAT_INTERVAL_S
 from workers.generator import alive_file
 from workers.generator.fitness import start_problem
 from workers.generator.host_identity import MACHINE_VARIABLE, host_key
-from workers.generator.macos_facts import machine_facts
+from workers.generator.machine_facts import machine_facts
 from workers.generator.pool_probe import PoolProbe, PoolState
 from workers.generator.site_client import SiteRefused, SiteUnreachable, site_client
 from workers.probe.calibration import CalibrationFailed, measure_capacities

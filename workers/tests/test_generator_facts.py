@@ -13,7 +13,7 @@ from runs.models import ClientRun, LoadGenerator, Machine, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep
 from runs.tests.world import browser, make_world
 from workers.generator import enrolment
-from workers.generator.macos_facts import machine_facts
+from workers.generator.machine_facts import machine_facts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 CORES = {"cores": {"value": 8, "how": "observed"}}

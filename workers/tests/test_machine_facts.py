@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from workers.generator import presence
-from workers.generator.macos_facts import machine_facts
+from workers.generator.machine_facts import machine_facts
 from workers.probe import node_probe
 
 

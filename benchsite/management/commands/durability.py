@@ -40,7 +40,7 @@ from workers.durability.trials import (
     prepared_bench,
     started_server,
 )
-from workers.generator.macos_facts import machine_facts
+from workers.generator.machine_facts import machine_facts
 from workers.processes.guarded_process import StartError
 from workers.processes.process_registry import end_earlier_lives
 from workers.provision.network_cut import CutError, check_cut, remove_unused_cuts

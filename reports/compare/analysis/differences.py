@@ -117,19 +117,19 @@ WITHIN_A_SYSTEM: Mapping[str, GetText] = {
 def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[Difference]:
     """In the order of how much they matter; empty for fewer than two sides. `labels`: what the sides are called."""
     names = labels or {}
-    known = [_difference(label, curves, value, names) for label, value in EVERYWHERE.items()]
-    if known[0] is None:  # the workloads' names are the same
-        known.insert(0, _difference("workload properties", curves, _properties, names))
+    rows = [_difference(label, curves, value, names) for label, value in EVERYWHERE.items()]
+    if rows[0] is None:  # the workloads' names are the same
+        rows.insert(0, _difference("workload properties", curves, _properties, names))
     if not have_close_key_shares([_get_key_shares(curve) for curve in curves]):
-        known.append(_difference("hottest keys", curves, _hottest_keys, names))
+        rows.append(_difference("hottest keys", curves, _hottest_keys, names))
     for system in sorted({curve.system for curve in curves}):
         same = [curve for curve in curves if curve.system == system]
-        known += [
+        rows += [
             _difference(f"{label} of {same[0].system_name}", same, value, names)
             for label, value in WITHIN_A_SYSTEM.items()
         ]
 
-    return [difference for difference in known if difference]
+    return [difference for difference in rows if difference]
 
 
 def split_differences(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> tuple[list[Difference], list[Difference]]:

@@ -323,12 +323,7 @@ def follow_sessions(
     estimate = tracker.estimate()
     tracker.add_all(reversed(means))
     is_gain = tracker.side > 0 and tracker.is_shifted()
-    confirming = 0
-    for mean in reversed(_log_means(later, sign)):
-        if tracker.is_open or tracker.side >= 0:
-            break
-        tracker.add(mean)
-        confirming += 1
+    confirming = _add_confirming(tracker, _log_means(later, sign))
     in_a_row = means
     if tracker.is_open or is_gain:
         estimate, in_a_row = tracker.estimate(), tracker.tail
@@ -358,6 +353,15 @@ def follow_sessions(
     if in_a_row == means or not comparison.is_large or comparison.outcome != Outcome.INCONCLUSIVE:
         return comparison
     return _confirm(comparison, compare(in_a_row))
+
+
+def _add_confirming(tracker: LevelTracker, later: Sequence[float]) -> int:
+    """Adds sessions, the newest first, until they show that a loss lasts, or that it is over; how many."""
+    for number, mean in enumerate(reversed(later)):
+        if tracker.is_open or tracker.side >= 0:
+            return number
+        tracker.add(mean)
+    return len(later)
 
 
 def _confirm(comparison: Comparison, in_a_row: Comparison) -> Comparison:

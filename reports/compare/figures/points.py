@@ -104,7 +104,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         ]
         return "<br>".join(text for text in lines if text)
 
-    lines = [f"<b>{escaped(look.label)}</b>", f"{formatting.client_threads(point.threads)}"]
+    lines = [f"<b>{escaped(look.label)}</b>", formatting.client_threads(point.threads)]
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.geomean))

@@ -508,10 +508,10 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     """How many sides are drawn, and the addresses with all and with the highest; None where there are few."""
     if len(curves) <= MAX_SHOWN:
         return None
-    shown = len(state.select_visible(curves))
+    visible = len(state.select_visible(curves))
     rows = reverse("compare-sides") + state.query()
     all_sides, few = (reverse("compare") + replace(state, sides=sides).query() for sides in ((ALL,), ()))
-    return {"shown": shown, "hidden": len(curves) - shown, "all": all_sides, "few": few, "rows": rows}
+    return {"shown": visible, "hidden": len(curves) - visible, "all": all_sides, "few": few, "rows": rows}
 
 
 def build_need(selection: Selection, curves: Sequence[Curve]) -> Need:

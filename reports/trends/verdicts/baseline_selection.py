@@ -103,23 +103,23 @@ def verdict_with_history(
     if level.is_followed and (not level.is_fixed or select_after(counting, counting_base)):
         later = history_after(newest, [*sides, *history, *since])
     # Those of a lower level that was accepted confirm no loss before it.
-    starts = [index for index, run in enumerate(later) if run.pk in accepted_ids]
-    if starts:
-        later = later[starts[-1] + 1 :]
+    accepted_later = [index for index, run in enumerate(later) if run.pk in accepted_ids]
+    if accepted_later:
+        later = later[accepted_later[-1] + 1 :]
 
     # A level that was accepted up to the base is the one to compare with; one that was accepted after it is new.
-    first = _find_accepted([*against.runs, *history], accepted_ids)
+    accepted = _find_accepted([*against.runs, *history], accepted_ids)
     at_level = len(history)
-    if first in against.runs:
+    if accepted in against.runs:
         at_level = 0
-    elif first:
-        at_level = history.index(first) + 1
-    first_since = _find_accepted([*new, *since], accepted_ids)
+    elif accepted:
+        at_level = history.index(accepted) + 1
+    newly_accepted = _find_accepted([*new, *since], accepted_ids)
     accepted_name, accepted_since = "", 0
-    if first_since:
-        accepted_name = first_since.commit[:12] or f"“{first_since.name}”"
-    if first_since in since:
-        accepted_since = since.index(first_since) + 1
+    if newly_accepted:
+        accepted_name = newly_accepted.commit[:12] or f"“{newly_accepted.name}”"
+    if newly_accepted in since:
+        accepted_since = since.index(newly_accepted) + 1
     followed = Followed(level, history, since, later, at_level, accepted_name, accepted_since)
 
     return compute_verdict(

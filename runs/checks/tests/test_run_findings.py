@@ -228,8 +228,8 @@ def test_mix_names_the_shares_that_are_off(changes, severity, measured, message)
 
 @pytest.mark.parametrize(("made_elsewhere", "remedy"), [(True, STATE_WORKLOAD), (False, MEASURE_MIX_AGAIN)])
 def test_another_workload_is_stated_of_uploads_only(made_elsewhere, remedy):
-    known = finding("V08", facts(**mixed(600_000, 400_000), made_elsewhere=made_elsewhere))
-    assert known is not None and known.remedy == remedy
+    outcome = finding("V08", facts(**mixed(600_000, 400_000), made_elsewhere=made_elsewhere))
+    assert outcome is not None and outcome.remedy == remedy
 
 
 def test_mix_of_whole_runs_has_no_other_limit_to_reject():

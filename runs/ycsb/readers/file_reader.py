@@ -66,10 +66,13 @@ def _read(member: Member, *, summed: bool) -> ReadFile:
 
     runs = [run for run in read if run.has_results]
     if not runs:
+        reason, quotation, quoted = refusal(front.lines, front.closest, front.format)
         return ReadFile(
             name=member.name,
             format=front.format,
-            error=refusal(front.lines, front.closest, front.format),
+            error=f"{reason} {quotation} {' | '.join(quoted)}" if quoted else reason,
+            reason=reason,
+            quoted=quoted,
             warnings=tuple(member.notes),
             preface=read[0] if read else None,
             size=member.size,

@@ -95,10 +95,10 @@ def closest_lines(block: Block) -> tuple[OtherLine, ...]:
     return tuple(OtherLine(number, redact(line)) for number, line, _ in best)
 
 
-def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> str:
-    """One sentence for the reason, and the lines that looked closest."""
+def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> tuple[str, str, tuple[str, ...]]:
+    """A sentence for the reason, what the lines are that looked closest, and these with their numbers."""
     if not closest and name is None:
-        return EMPTY_FILE
+        return EMPTY_FILE, "", ()
 
     quotation = CLOSEST
     if any(_SCRIPTED.search(entry.text) for entry in closest):
@@ -119,10 +119,5 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         if not any(entry.text.lstrip().startswith("[") for entry in closest):
             quotation = PRINTED_INSTEAD
 
-    quoted = " | ".join(
-        f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
-    )
-    if quoted:
-        return f"{reason} {quotation} {quoted}"
-
-    return reason
+    quoted = [f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]]
+    return reason, quotation, tuple(quoted)

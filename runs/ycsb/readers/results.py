@@ -91,6 +91,8 @@ class ReadFile:
     format: Format | None = None
     version: str | None = None
     error: str | None = None
+    reason: str = ""  # the first sentence of `error` where it quotes lines
+    quoted: tuple[str, ...] = ()  # these lines, with their numbers
     warnings: tuple[Note, ...] = ()
     runs: tuple[ReadRun, ...] = ()
     preface: ReadRun | None = None  # without any result: the command line and the messages of a client
