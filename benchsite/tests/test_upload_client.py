@@ -174,7 +174,7 @@ def test_reason_of_a_file_that_is_refused_is_said_once(run_client, detail):
     errors = [{"pointer": "#/files", "detail": "It is no result.", "file": "a.txt"}]
     refusal = {"type": "/problems/unsupported-format", "detail": detail, "errors": errors}
     exit_code, output, _ = run_client((415, refusal))
-    assert exit_code == 5 and output.count("It is no result.") == 1, output
+    assert exit_code == 5 and output.count("a.txt: It is no result.") == output.count("It is no result.") == 1, output
 
 
 def test_refusal_names_options_of_every_fault(run_client):

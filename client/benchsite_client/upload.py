@@ -72,8 +72,10 @@ class Refused(Exception):
             for error in errors
         ]
         faults = [fault for fault in faults if fault.rstrip(".") not in reason]
-        if len(errors) == 1 and str(errors[0].get("detail", "")) in reason and str(errors[0].get("file", "")) in reason:
+        if len(errors) == 1 and str(errors[0].get("detail", "")) in reason:
             faults = []
+            file = str(errors[0].get("file", ""))
+            reason = reason if file in reason else f"{file}: {reason}"
         super().__init__(
             f"{reason} (HTTP {status}, {self.slug or 'no problem document'})"
             + "".join(f"\n  {fault}" for fault in faults[:10])
