@@ -74,6 +74,7 @@ urlpatterns: Patterns = [
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/numbers/", compare.numbers, name="compare-numbers"),
     path("compare/points/", compare.points, name="compare-points"),
+    path("compare/headline/", compare.headline, name="compare-headline"),
     path("compare/sides/", compare.sides, name="compare-sides"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from reports.tests.test_compare_page import numbers, page, study
-from runs.models import Run
+from runs.models import Run, Status
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -181,6 +181,20 @@ def test_what_is_opened_later_is_a_part_or_a_page(client_in, team, name):
     assert 'href="/compare/"' in whole
 
 
+def test_page_of_a_finished_matrix_begins_with_its_result(client_in, team):
+    matrix = study(team)
+    address = f"{reverse('compare-headline')}?matrix={matrix.pk}"
+
+    assert f'hx-get="{address}"' in client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
+    part = client_in.get(address, headers=HTMX).content.decode()
+    first = re.search(r'<p class="headline__first">([^<]+)', part)[1]
+    assert "<html" not in part and first in page(client_in, f"?matrix={matrix.pk}")
+    assert client_in.get(address)["Location"].endswith(f"matrix={matrix.pk}")
+
+    make_run(matrix.sweeps.first(), repeat=2, status=Status.QUEUED)
+    assert address not in client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
+
+
 def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
     study(team)
     first = re.findall(r'data-src="([^"?]+)', page(client_in))
@@ -191,7 +205,9 @@ def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
         assert client_in.get(url.replace("&amp;", "&")).status_code == 200, url
 
 
-@pytest.mark.parametrize("name", ["compare", "compare-pictures", "compare-numbers", "compare-points"])
+@pytest.mark.parametrize(
+    "name", ["compare", "compare-headline", "compare-pictures", "compare-numbers", "compare-points"]
+)
 def test_another_teams_sweeps_are_nowhere(client_in, team, name):
     study(team)
     foreign = make_sweep()

@@ -232,6 +232,15 @@ def sides(request: HttpRequest) -> HttpResponseBase:
 
 
 @team_required("GET")
+def headline(request: HttpRequest) -> HttpResponseBase:
+    """What a comparison found and how sure that is, for the page of its matrix (htmx)."""
+    selection = selection_in(request)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(reverse("compare") + selection.query())
+    return HttpResponse(get_parts(get_team(request), selection)["headline"])
+
+
+@team_required("GET")
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = selection_in(request)
