@@ -295,6 +295,8 @@ class ProcessRecipe(NodeRecipe):
     log_folder: str = ""  # of the commit or write-ahead log, below that of the data
     keeps_data: bool = True  # whether its data outlives a planned stop
     start_s: NonNegativeInt = 0  # of a start per node, as plans count it, beyond what every load has for that
+    # How long clients work before the first measured run of a plan that settles: a JVM compiles what they need first.
+    compile_s: NonNegativeInt = 0
     primary: NodeRecipe | None = None  # of the first of several nodes, where the others are its replicas
     replica: NodeRecipe | None = None  # of those; without it all nodes are equal
     facts: dict[str, str] = {}  # settings that its servers have whatever a database chooses

@@ -11,13 +11,12 @@ from typing import Any
 
 from benchsite.core.formatting import counted
 from runs.catalog import load_catalog
+from runs.models import Database
 from runs.plans.operation_limit import Prediction, predict, split_processes
 from runs.plans.plan import ASSUMED, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.plans.plan_spec import MIN_OPERATIONS, PlanColumns, PlanGroup
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import (
-    WARM_UP,
-    WARM_UP_READS,
     Dataset,
     check_workload,
     dataset,
@@ -72,6 +71,7 @@ class PlannedRun:
     prediction: Prediction | None = None  # None: a load
     is_bracket: bool = False
     groups: tuple[PlannedGroup, ...] = ()
+    priming_s: int = 0
 
     @property
     def clients(self) -> int:
@@ -138,6 +138,7 @@ class _Draft:
     min_operations: int
     measure_s: int
     is_bracket: bool = False
+    priming_s: int = 0
 
 
 def expand(plan: Plan) -> Expansion:
@@ -320,7 +321,7 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             loaded[station], load_positions[station] = identity, position
             position += 1
         if is_primed:
-            draft = replace(draft, properties=_prime(plan, draft.properties))
+            draft = replace(draft, priming_s=_find_priming_s(plan, entry))
         measured = _plan_measured(plan, draft, data, position, load_positions.get(station))
         yield replace(measured, expected_s=measured.expected_s + start_s)
         position += 1
@@ -329,14 +330,18 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             loaded[station] = None
 
 
-def _prime(plan: Plan, properties: dict[str, str]) -> dict[str, str]:
-    """With the plan's priming as the work of clients before the agreed instant, unless they work longer anyway."""
-    if plan.priming_s <= warm_up_s(properties):
-        return properties
-    priming = {WARM_UP: str(1000 * plan.priming_s)}
-    if plan.priming_reads:
-        priming[WARM_UP_READS] = "true"
-    return check_workload({**properties, **priming})
+def _find_priming_s(plan: Plan, entry: Entry) -> int:
+    """How long clients work before the first measured run behind a start or a load."""
+    return max(plan.priming_s, _compile_s(plan, entry))
+
+
+def _compile_s(plan: Plan, entry: Entry) -> int:
+    """How long the server compiles what a workload needs, where the plan waits for a steady throughput."""
+    database = entry.database
+    if not plan.settle_s or database.flavour != Database.Flavour.BENCHSITE:
+        return 0
+    process = load_catalog().system(database.system).process
+    return process.compile_s if process else 0
 
 
 def _start_s(plan: Plan, entry: Entry) -> float:
@@ -381,11 +386,12 @@ def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, need
         min_operations=draft.min_operations,
         measure_s=draft.measure_s,
         needs=needs,
-        expected_s=warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s,
+        expected_s=max(warm_up_s(draft.properties), draft.priming_s) + seconds + plan.overhead(draft.sweep.entry).run_s,
         processes=processes,
         prediction=prediction,
         is_bracket=draft.is_bracket,
         groups=tuple(_plan_groups(plan, draft)),
+        priming_s=draft.priming_s,
     )
 
 

@@ -28,7 +28,7 @@ from runs.plans.messages import (
 )
 from runs.plans.plan_spec import MAX_LOOKS, MAX_REPEATS, PlanColumns, PlanGroup
 from runs.queue.bindings import Capacity
-from runs.queue.spec import BuildSpec, FaultSpec, max_warmup_s
+from runs.queue.spec import BuildSpec, FaultSpec, build_client_properties, max_warmup_s
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.properties import inserts, warm_up_s
 
@@ -345,7 +345,7 @@ def _compute_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
         if phase == Phase.MEASURE:
             window = spec["window"]
             planned_s = max_warmup_s(window) + window["min_measure_s"] + TAIL_S
-            planned_s += warm_up_s(spec["workload"]["properties"])
+            planned_s += warm_up_s(build_client_properties(spec))
             measured["run_s"].append(max(seconds - planned_s, 0))
             continue
         loading_s = spec["dataset"]["records"] / ops_s

@@ -388,7 +388,8 @@ class PlanSpec(Table):
     priming_s: Annotated[int, Between(0, MAX_PRIMING_S), Shown("Priming, seconds", is_folded=True)] = Field(
         default=0,
         description="Before the first run of a ladder, and after a load or a start of its server, clients work so long "
-        "on the workload, unmeasured.",
+        "on the workload, unmeasured. Where the plan settles, servers that compile what they need (Cassandra, HBase) "
+        "are primed for 120 s at least.",
         exclude_if=lambda priming_s: not priming_s,
     )
     priming_reads: Annotated[bool, Shown("Prime by reads alone", is_folded=True)] = Field(

@@ -149,6 +149,7 @@ def preview(plan: Plan) -> Preview:
     repeated = [run for run in expansion.runs if run in measured or _reloads(plan, run)]
     all_runs = [*expansion.runs, *repeated * (trials - 1)]
     loads = sum(run.phase == "load" for run in all_runs)
+    priming_s = sum(run.priming_s for run in measured)  # of the first trials only
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     orders = ""
@@ -168,8 +169,8 @@ def preview(plan: Plan) -> Preview:
         runs=len(measured) * trials,
         loads=loads,
         brackets=sum(run.is_bracket for run in expansion.runs),
-        seconds=sum(run.expected_s for run in all_runs),
-        settling_s=plan.settle_s * len(all_runs),
+        seconds=sum(run.expected_s for run in all_runs) - priming_s * (trials - 1),
+        settling_s=plan.settle_s * len(all_runs) + priming_s,
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
@@ -304,10 +305,6 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
             "settle_s",
             f"The {' and the '.join(names)} of a run begin with its window, which has to begin at a stated second: "
             "set the settling to 0, and warm up longer.",
-        )
-    if plan.priming_s and plan.search is not None:
-        yield Problem(
-            "priming_s", "The trials of a search are copies of its first run, and would all be primed: set it to 0."
         )
     if plan.max_measure_s != plan.min_measure_s:
         yield Problem(

@@ -166,6 +166,8 @@ def build_spec(
         "resets": dict(plan.resets),
         "priming": plan.priming_s or None,
     }
+    if planned.priming_s:
+        spec["primed"] = {"seconds": planned.priming_s, "reads_only": plan.priming_reads}
     if plan.settle_s and planned.phase == "measure":
         spec["window"]["settle_s"] = plan.settle_s
     # The probe of a search has no target yet: the trials are copies of it, and have one.

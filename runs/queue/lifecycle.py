@@ -620,6 +620,7 @@ def _copy(
         name = _rename_repeat(run, spec, repeat)
     else:
         spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
+        spec.pop("primed", None)  # It runs behind the run that was.
         name = run_name(run.sweep.name, threads, target_ops_s, repeat)
     key = run.config_key  # Empty: trial runs count in no history.
     if key and (load is not None or spec != run.spec):

@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict, cast
 
 from benchsite.core.formatting import duration, duration_between
 from runs.queue.messages import NO_SHORTER, WHOLE_RUN, WINDOW
+from runs.ycsb.properties import prime
 
 SPEC_VERSION = 1
 
@@ -159,6 +160,13 @@ class FaultSpec(TypedDict):
     value: float | None  # in the unit of its kind; None: the kind has none
 
 
+class PrimingSpec(TypedDict):
+    """Unmeasured work of the clients before the agreed instant."""
+
+    seconds: int
+    reads_only: bool
+
+
 class RunSpec(TypedDict):
     """`Run.spec`."""
 
@@ -179,7 +187,8 @@ class RunSpec(TypedDict):
     generators: list[GeneratorSpec]
     load_policy: str
     resets: dict[str, str]
-    priming: int | None  # seconds, of the runs that begin a ladder
+    priming: int | None  # seconds that the plan asks for, of the runs that begin a ladder
+    primed: NotRequired[PrimingSpec]  # of this run
     build: NotRequired[BuildSpec]
     faults: NotRequired[list[FaultSpec]]  # applied while it is measured, in the order of their begin
     stated: NotRequired[StatedSpec]  # of an uploaded run
@@ -195,7 +204,16 @@ def build_group_spec(spec: RunSpec, group: GroupSpec) -> RunSpec:
             length_s = group["length_s"]
         window = {"warmup_s": 0, "min_measure_s": length_s, "max_measure_s": length_s, "min_operations": 0}
     own = {name: group[name] for name in ("workload", "load", "generators")}
-    return cast(RunSpec, {**spec, **own, "window": window})
+    shared = {name: value for name, value in spec.items() if name != "primed"}
+    return cast(RunSpec, {**shared, **own, "window": window})
+
+
+def build_client_properties(spec: RunSpec) -> dict[str, str]:
+    """Those of the workload of the ladder, with the priming of the run."""
+    properties = spec["workload"]["properties"]
+    if "primed" not in spec:
+        return properties
+    return prime(properties, spec["primed"]["seconds"], reads_only=spec["primed"]["reads_only"])
 
 
 def find_group_start_s(spec: RunSpec, group: GroupSpec) -> int:

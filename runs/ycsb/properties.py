@@ -477,6 +477,15 @@ def warm_up_s(properties: Mapping[str, str]) -> int:
     return math.ceil(_number(properties, WARM_UP) / 1000)
 
 
+def prime(properties: Mapping[str, str], seconds: int, *, reads_only: bool) -> dict[str, str]:
+    """With so many seconds of unmeasured work before the agreed instant, unless the workload has more."""
+    primed = dict(properties)
+    if seconds > warm_up_s(properties):
+        primed[WARM_UP] = str(1000 * seconds)
+        primed |= {WARM_UP_READS: "true"} if reads_only else {}
+    return primed
+
+
 def _number(properties: Mapping[str, str], name: str) -> float:
     return float(properties.get(name, WORKLOAD_PROPERTIES[name].default or 0))
 

@@ -9,6 +9,7 @@ from runs.models import ClientRun, LoadGenerator
 from runs.queue.reasons import Reason
 from runs.queue.spec import (
     RunSpec,
+    build_client_properties,
     build_group_spec,
     find_group_start_s,
     list_groups,
@@ -51,7 +52,8 @@ def ready_deadline_s(spec: RunSpec) -> int:
     """How long clients may take until they are connected and warm, in seconds."""
     if spec["phase"] != "measure":
         return CLIENT_READY_TIMEOUT_S
-    return CLIENT_READY_TIMEOUT_S + max(map(warm_up_s, list_workload_properties(spec)))
+    workloads = [build_client_properties(spec), *list_workload_properties(spec)]
+    return CLIENT_READY_TIMEOUT_S + max(map(warm_up_s, workloads))
 
 
 def order_clients(
@@ -148,7 +150,7 @@ def client_orders(
     orders = []
     for number, (generator, process) in enumerate(clients):
         properties = client_properties_for_run(
-            spec["workload"]["properties"],
+            build_client_properties(spec),
             phase=spec["phase"],
             client=number,
             clients=len(clients),

@@ -81,7 +81,7 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     database = get_object_or_404(Database.objects.select_related("cluster"), pk=pk)
     system = load_catalog().system(database.system, database.flavour, database.own_modes)
     window = describe_window(MEASURE_S, WARMUP_S, SETTLE_S)
-    context: dict[str, Any] = {"database": database, "check": pk, "window": window}
+    context: dict[str, Any] = {"database": database, "check": pk, "window": window, "process": system.process}
     progress = None
     if "again" not in request.GET:
         progress = read_check(team, pk)

@@ -49,7 +49,7 @@ from runs.ycsb.command import (
     split_target,
 )
 from runs.ycsb.errors import SplitError
-from runs.ycsb.properties import CLIENT_COUNT, list_own_properties, render_properties
+from runs.ycsb.properties import CLIENT_COUNT, list_own_properties, prime, render_properties
 from runs.ycsb.property_schema import PropertyError
 
 MAX_SLUG: Final = 60
@@ -199,7 +199,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     loads = zip(split(run.threads, count, noun="threads"), split_target(run.target_ops_s, count), strict=True)
     for number, (threads, target_ops_s) in enumerate(loads):
         properties = client_properties_for_run(
-            run.properties,
+            prime(run.properties, run.priming_s, reads_only=plan.matrix.priming_reads),
             phase=run.phase,
             client=number,
             clients=count,
