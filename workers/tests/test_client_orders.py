@@ -6,7 +6,7 @@ from runs.plans.operation_limit import MAX_PREDICTED_OPERATIONS
 from runs.queue.reasons import Reason
 from runs.tests.factories import make_load_generator, make_matrix, make_spec, make_sweep, make_team
 from workers.errors import RunFailed
-from workers.generator.client_commands import check_slots, client_orders
+from workers.generator.client_commands import check_slots, client_orders, ready_deadline_s
 
 pytestmark = pytest.mark.django_db
 SECONDS = {"min_measure_s": 12 * 3600, "max_measure_s": 12 * 3600}
@@ -41,3 +41,10 @@ def test_refuses_a_generator_that_lost_slots():
     with pytest.raises(RunFailed, match="lab-7 now runs 1 at a time") as failure:
         check_slots(generators, spec)
     assert failure.value.reason == Reason.BAD_PLAN
+
+
+def test_clients_of_a_primed_run_may_take_so_much_longer():
+    spec = {"phase": "measure", "workload": {"properties": {}}, "load": {}}
+    primed = {**spec, "primed": {"seconds": 60, "reads_only": False}}
+
+    assert ready_deadline_s(primed) - ready_deadline_s(spec) == 60
