@@ -480,6 +480,14 @@ class Curve:
         rungs = [point.as_rung_with_left_out(self._last_of_blocks) for point in self.points]
         return ceiling([rung for rung in rungs if rung] + self._rejected_targets, self.unthrottled_ops_s)
 
+    @property
+    def change_by_people(self) -> float | None:
+        """The change of the highest throughput by the runs that people left out, as a share."""
+        whole = self.ceiling_with_left_out
+        if whole is None or self.ceiling is None:
+            return None
+        return self.ceiling.highest_ops_s / whole.highest_ops_s - 1
+
     @cached_property
     def ceiling_points(self) -> tuple[Point, ...]:
         """The counted points that the ceiling is made of."""

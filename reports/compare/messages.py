@@ -24,6 +24,35 @@ NO_RUN_COUNTS = "has no run that counts"
 NO_NUMBER = "has a value that is no number"
 ZERO = "has a value of zero"
 
+# --- pages/baseline_ratios.py ---
+
+WELCH = "Welch's t"
+BLOCKED = "blocked analysis where one plan interleaves the repeats"
+BLOCKED_AND_WELCH = f"{BLOCKED}; of all else {WELCH}"
+CEILING_OPEN = "{whose} ceiling may lie higher ({reason})"
+BOTH_CEILINGS_OPEN = "both may lie higher ({reason})"
+RATIO_IS_BOUND = f"{{bound}}: {CEILING_OPEN}"
+NO_END = "the ladder does not show the end"
+
+# --- pages/equal_load.py ---
+
+MEASURED_AT = "measured at {rung}"
+BETWEEN_RUNGS = "≈ between {rungs}"
+LOAD_NOT_REACHED = "not reached: the highest is {throughput}"
+LATENCY_NOT_REACHED = "not reached: measured {throughput}"
+LOAD_BELOW_RUNGS = "the lowest rung already does {throughput}"
+LATENCY_BELOW_RUNGS = "not even the lowest rung"
+NOTHING_MEASURED = "nothing measured"
+UNSUSTAINED = "no target was sustained"
+LAST_THAT_WAS_SUSTAINED = "{origin}, the last that was sustained"
+LOWER_RUNG_ABOVE = "{origin}, but the lower rung of {rungs} is above the limit"
+REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
+REPEATS_WITHOUT_LATENCY = "only {known} of {repeats} repeats have a latency at this load"
+
+# --- pages/exclusions.py ---
+
+REJECTED_BY_CHECKS = "rejected by the validity checks"
+
 # --- figures/captions.py ---
 
 CLIENTS_ON_DATABASE_MACHINES = "Clients ran on the database's own machines: compare the shapes, not the numbers"

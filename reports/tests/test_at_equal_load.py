@@ -6,6 +6,7 @@ import pytest
 
 from reports.compare.analysis.equal_load import How
 from reports.compare.analysis.points import Spread
+from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.equal_load import (
     default_load,
     equal_load,
@@ -21,6 +22,10 @@ from reports.tests.curves import curve, operation, point
 
 def ladder(scale, *, rungs=((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3800.0))):
     return curve(database=f"times {scale:g}", points=[point(threads, x * scale) for threads, x in rungs])
+
+
+def describe(comparison):
+    return plain_text("compare/equal_load.txt", equal=comparison)
 
 
 def test_the_usual_load_is_80_percent_of_the_lowest_ceiling():
@@ -52,7 +57,7 @@ def test_nothing_is_extrapolated():
     slow, fast = (side.operations[0] for side in comparison.sides)
     assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
     assert fast.at[0].latency_us is None and fast.how == "the lowest rung already does 10.0k\u202fops/s"
-    assert comparison.sentence == (
+    assert describe(comparison) == (
         "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
     )
 
@@ -63,10 +68,10 @@ def test_sentence_counts_sides_that_lack_the_median():
     only_p95 = replace(stated, latencies_us={"p95": stated.latencies_us["p95"]})
     side = curve(points=[point(threads, threads * 1000.0, operations=(only_p95,)) for threads in (1, 2, 4)])
     comparison = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
-    assert comparison.sentence == "At 2.00k\u202fops/s 1 side has a latency."
+    assert describe(comparison) == "At 2.00k\u202fops/s 1 side has a latency."
     assert comparison.sides[0].how == "measured at 2 threads"
     comparison = equal_load([side, ladder(1)], ["READ"], load_ops_s=2000.0, statistic="p50")
-    assert comparison.sentence == "At 2.00k\u202fops/s 2 sides have a latency, 1 of them no p50."
+    assert describe(comparison) == "At 2.00k\u202fops/s 2 sides have a latency, 1 of them no p50."
 
 
 def test_the_falling_end_of_a_ladder_is_not_read():

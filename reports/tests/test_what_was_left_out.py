@@ -3,7 +3,8 @@
 import uuid
 
 from reports.compare.curves import LeftOut, Standing
-from reports.compare.pages.exclusions import effect_sentence, left_out
+from reports.compare.pages.answer_messages import plain_text
+from reports.compare.pages.exclusions import left_out
 from reports.tests.curves import curve, point
 
 
@@ -11,8 +12,12 @@ def excluded(throughput, reason="the disk was full"):
     return LeftOut(uuid.uuid4(), Standing.EXCLUDED, reason, throughput, ())
 
 
+def describe_effect(side):
+    return plain_text("compare/exclusion_effect.txt", curve=side)
+
+
 def test_nothing_left_out_is_nothing_said():
-    assert left_out([curve()]) == [] and effect_sentence(curve()) == ""
+    assert left_out([curve()]) == [] and describe_effect(curve()) == ""
 
 
 def test_the_effect_on_the_ceiling_is_said():
@@ -20,9 +25,10 @@ def test_the_effect_on_the_ceiling_is_said():
         point(2, 1000.0),
         point(4, 1500.0, left_out=(excluded(2500.0),), excluded=("the disk was full",)),
     ]
-    exclusion = left_out([curve(points=rungs)])[0]
+    side = curve(points=rungs)
+    exclusion = left_out([side])[0]
     assert (exclusion["excluded"], exclusion["rejected"], exclusion["reasons"]) == (1, 0, ["the disk was full"])
-    assert exclusion["effect"] == (
+    assert describe_effect(side) == (
         "Highest measured: 1.94k\u202fops/s with what people left out, 1.50k\u202fops/s without it "
         "(\N{MINUS SIGN}22.5\u202f%)."
     )
@@ -30,12 +36,12 @@ def test_the_effect_on_the_ceiling_is_said():
 
 def test_an_exclusion_without_effect_says_so():
     rungs = [point(2, 1000.0, left_out=(excluded(1000.0),), excluded=("twice",)), point(4, 2000.0)]
-    assert "does not change the highest measured: 2.00k" in effect_sentence(curve(points=rungs))
+    assert "does not change the highest measured: 2.00k" in describe_effect(curve(points=rungs))
 
 
 def test_effect_of_excluding_every_run_is_no_ceiling():
     rungs = [point(2, 1000.0, standing=Standing.EXCLUDED, excluded=("wrong binding",))]
-    assert "1.00k\u202fops/s is the highest measured" in effect_sentence(curve(points=rungs))
+    assert "1.00k\u202fops/s is the highest measured" in describe_effect(curve(points=rungs))
 
 
 def test_many_reasons_are_counted():

@@ -28,8 +28,17 @@ from reports.compare.analysis.repeat_comparison import (
 )
 from reports.compare.analysis.top_estimate import rung_noise
 from reports.compare.curves import Curve, Point, durability_key, find_newest_look
-from reports.compare.ladder_text import bound_reason
-from reports.compare.messages import NO_DIFFERENCE_FOUND
+from reports.compare.ladder_text import LADDER_SAYS, bound_reason
+from reports.compare.messages import (
+    BLOCKED,
+    BLOCKED_AND_WELCH,
+    BOTH_CEILINGS_OPEN,
+    CEILING_OPEN,
+    NO_DIFFERENCE_FOUND,
+    NO_END,
+    RATIO_IS_BOUND,
+    WELCH,
+)
 from reports.compare.pages.equal_load import EqualLoad, latencies_at, rung_label
 from reports.compare.pages.filter_menus import AXIS_SAYS
 from reports.trends.analysis.sessions import SessionSpread, largest_spread
@@ -199,9 +208,10 @@ class Against:
         """Which analyses its intervals are by."""
         kinds = {comparison.is_blocked for comparison in collect_comparisons(self.rows) if comparison.p}
         if True not in kinds:
-            return "Welch's t"
-        others = "; of all else Welch's t" if False in kinds else ""
-        return f"blocked analysis where one plan interleaves the repeats{others}"
+            return WELCH
+        if False in kinds:
+            return BLOCKED_AND_WELCH
+        return BLOCKED
 
     @property
     def has_looks(self) -> bool:
@@ -461,7 +471,7 @@ def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve, names: Si
     whose, side = sides.get(comparison.bound, ("", curve))
     if not whose:
         return ""
-    return f"{comparison.bound}: {whose} ceiling may lie higher ({_open_reason(side)})"
+    return RATIO_IS_BOUND.format(bound=comparison.bound, whose=whose, reason=_open_reason(side))
 
 
 def _open_says(curve: Curve, baseline: Curve, names: SideNames) -> str:
@@ -470,16 +480,14 @@ def _open_says(curve: Curve, baseline: Curve, names: SideNames) -> str:
     sides = [(whose, _open_reason(side)) for whose, side in both if side.is_unbounded]
     reasons = {reason for _, reason in sides}
     if len(sides) == 2 and len(reasons) == 1:
-        return f"both may lie higher ({reasons.pop()})"
-    return " and ".join(f"{whose} ceiling may lie higher ({reason})" for whose, reason in sides)
+        return BOTH_CEILINGS_OPEN.format(reason=reasons.pop())
+    return " and ".join(CEILING_OPEN.format(whose=whose, reason=reason) for whose, reason in sides)
 
 
 def _open_reason(curve: Curve) -> str:
     ceiling = curve.ceiling
     assert ceiling is not None
-    return bound_reason(ceiling) or (
-        "the first rung is as high as any" if ceiling.ladder is Ladder.FIRST else "the ladder does not show the end"
-    )
+    return bound_reason(ceiling) or (LADDER_SAYS[Ladder.FIRST] if ceiling.ladder is Ladder.FIRST else NO_END)
 
 
 def latency_threshold(statistic: str) -> float:

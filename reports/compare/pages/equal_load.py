@@ -22,14 +22,26 @@ from reports.compare.analysis.equal_load import (
 from reports.compare.analysis.points import compute_geomean
 from reports.compare.analysis.ratios import Noise
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points
+from reports.compare.messages import (
+    BETWEEN_RUNGS,
+    LAST_THAT_WAS_SUSTAINED,
+    LATENCY_BELOW_RUNGS,
+    LATENCY_NOT_REACHED,
+    LOAD_BELOW_RUNGS,
+    LOAD_NOT_REACHED,
+    LOWER_RUNG_ABOVE,
+    MEASURED_AT,
+    NOTHING_MEASURED,
+    REPEATS_DIFFER,
+    REPEATS_WITHOUT_LATENCY,
+    UNSUSTAINED,
+)
 from reports.compare.pages.charts import shown_operations
 from reports.compare.selection import Selection
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
-UNSUSTAINED = "no target was sustained"
 SLIDER_STEPS = 200
-REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,10 @@ class OperationAt:
 class SideAt:
     curve: Curve
     operations: tuple[OperationAt, ...]
+
+    @property
+    def known(self) -> bool:
+        return any(operation.known for operation in self.operations)
 
     @property
     def how(self) -> str:
@@ -89,25 +105,31 @@ class EqualLoad:
         return number_text(self.limit_us / 1e3)
 
     @property
-    def sentence(self) -> str:
-        """The table in a sentence, for those who do not see it change."""
-        unknown = [side for side in self.sides if not any(operation.known for operation in side.operations)]
-        more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
-        less = len(unknown) - more
-        readable = len(self.sides) - len(unknown)
-        lacking = readable - sum(
+    def readable(self) -> int:
+        """How many sides have a latency at the load."""
+        return sum(side.known for side in self.sides)
+
+    @property
+    def lacking(self) -> int:
+        """How many of them have none of the statistic."""
+        return self.readable - sum(
             any(operation.at[self.column].latency_us is not None for operation in side.operations)
             for side in self.sides
         )
-        without = ""
-        if lacking:
-            without = f", {lacking} of them no {self.statistic_label}"
-        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(readable)} a latency{without}"]
-        if more:
-            parts.append(f"{_sides(more)} only rungs that do more")
-        if less:
-            parts.append(f"{_sides(less)} not reached it")
-        return "; ".join(parts) + "."
+
+    @property
+    def above(self) -> int:
+        """How many sides have only rungs that do more."""
+        return sum(
+            any(at.how is How.BELOW for operation in side.operations for at in operation.at)
+            for side in self.sides
+            if not side.known
+        )
+
+    @property
+    def unreached(self) -> int:
+        """How many sides do not reach the load."""
+        return len(self.sides) - self.readable - self.above
 
 
 def equal_load(
@@ -158,12 +180,6 @@ def build_equal_load(selection: Selection, curves: Sequence[Curve]) -> EqualLoad
 def only_single_rungs(curves: Sequence[Curve]) -> bool:
     """Whether several sides have a rung each: different loads, and nothing between which to read a common one."""
     return len(curves) > 1 and max(len(curve.counted) for curve in curves) == 1
-
-
-def _sides(count: int) -> str:
-    if count == 1:
-        return f"{count} side has"
-    return f"{count} sides have"
 
 
 def list_percentiles(statistic: str) -> list[str]:
@@ -349,7 +365,7 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
     latencies = tuple(value for value in values if value is not None)
     if len(latencies) < len(values):
-        return Latencies((), f"only {len(latencies)} of {len(values)} repeats have a latency at this load")
+        return Latencies((), REPEATS_WITHOUT_LATENCY.format(known=len(latencies), repeats=len(values)))
 
     return Latencies(_centred(latencies, reading.latency_us), "", error, noise_at(passes, load_ops_s))
 
@@ -362,21 +378,23 @@ def rung_label(point: Point) -> str:
 
 def latency_text(reading: AtLoad) -> str:
     """Where a latency comes from: "at 16 threads", "≈ between 16 threads and 32 threads", "not reached: ..."."""
-    return _said(reading.how, reading.between, "the highest is", "the lowest rung already does")
+    return _describe_origin(reading.how, reading.between, LOAD_NOT_REACHED, LOAD_BELOW_RUNGS)
 
 
 def within_text(reading: Within) -> str:
     """Where a throughput within a limit comes from, and which lower rungs are above the limit."""
     if reading.how is How.BELOW:
-        text = "not even the lowest rung"
+        text = LATENCY_BELOW_RUNGS
     elif reading.capped and not reading.between:
         text = UNSUSTAINED
     else:
-        text = _said(reading.how, reading.between, "measured", "")
+        text = _describe_origin(reading.how, reading.between, LATENCY_NOT_REACHED, "")
         if reading.capped:
-            text += ", the last that was sustained"
-    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
-    return text + (f", but the lower rung of {above} is above the limit" if above else "")
+            text = LAST_THAT_WAS_SUSTAINED.format(origin=text)
+    if not reading.violated:
+        return text
+    rungs = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
+    return LOWER_RUNG_ABOVE.format(origin=text, rungs=rungs)
 
 
 def _both(low: str, high: str) -> str:
@@ -387,18 +405,15 @@ def _both(low: str, high: str) -> str:
     return f"{low} and {high}"
 
 
-def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
+def _describe_origin(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
+    """`highest` and `lowest` are messages with the throughput of the rung that bounds what was measured."""
+    if not between:
+        return NOTHING_MEASURED
     match how:
         case How.MEASURED:
-            return f"measured at {between[0].label}"
+            return MEASURED_AT.format(rung=between[0].label)
         case How.INTERPOLATED:
-            return f"≈ between {_both(between[0].label, between[1].label)}"
+            return BETWEEN_RUNGS.format(rungs=_both(between[0].label, between[1].label))
         case How.BELOW:
-            if between:
-                return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}"
-            return lowest
-
-    if not between:
-        return "nothing measured"
-
-    return f"not reached: {highest} {formatting.throughput(between[0].throughput_ops_s)}"
+            return lowest.format(throughput=formatting.throughput(between[0].throughput_ops_s))
+    return highest.format(throughput=formatting.throughput(between[0].throughput_ops_s))

@@ -17,6 +17,7 @@ from reports.compare.figures.ceilings import Ranking
 from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.messages import NO_POINT
+from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
 from reports.compare.printed_conditions import list_alike, measure_printed
@@ -54,7 +55,8 @@ def list_tables(
         yield Item("table-against", title, f"what varies: {against.axes}{load}", table)
 
     if equal:
-        yield Item("table-equal-load", "Latency at equal load", equal.sentence, partial(equal_table, equal, labels))
+        says = plain_text("compare/equal_load.txt", equal=equal)
+        yield Item("table-equal-load", "Latency at equal load", says, partial(equal_table, equal, labels))
     if len(curves) > 1:
         table = partial(differences_table, curves, labels)
         yield Item("table-differences", "What the sides differ in", "beside what is compared", table)

@@ -38,7 +38,7 @@ from reports.compare.figures.overlay import (
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
 from reports.compare.pages.answer import Answer, find_answer, find_differing_pair
-from reports.compare.pages.answer_messages import certainty, sentence
+from reports.compare.pages.answer_messages import certainty, plain_text, sentence
 from reports.compare.pages.baseline_ratios import Against, Judging, against, collect_comparisons
 from reports.compare.pages.charts import (
     FigureLink,
@@ -288,7 +288,7 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
             figures = context["groups"][0].listed
         equal = ""
         if context["equal"]:
-            equal = context["equal"].sentence
+            equal = plain_text("compare/equal_load.txt", equal=context["equal"])
         repeats = None
         if matrix and is_open:
             repeats = next_repeats(matrix)

@@ -21,7 +21,6 @@ from reports.compare.figures.captions import KIND_SAYS, list_notes
 from reports.compare.ladder_text import ladder_says
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.charts import MAX_OPERATIONS, figure_link
-from reports.compare.pages.exclusions import effect_sentence
 from reports.compare.pages.ladder import choose_next_loads
 from reports.compare.queries import (
     SweepFilter,
@@ -187,7 +186,6 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         ],
         "floor": session_spreads(get_team(request), [row.cluster_name]).get(row.cluster_name),
         "is_single": all(point.throughput_ops_s.n == 1 for point in curve.points),
-        "effect": effect_sentence(curve),
         "next_step": plain_text("sweep/next_loads.txt", loads=choose_next_loads(curve)),
         "durability": durability_sentence(curve.durability),
         "evidence": last_evidence(row),
