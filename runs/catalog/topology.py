@@ -21,6 +21,10 @@ class Box:
     left: int
 
     @property
+    def right(self) -> int:
+        return self.left + BOX_PX
+
+    @property
     def middle(self) -> int:
         return self.left + BOX_PX // 2
 
@@ -30,28 +34,15 @@ class Box:
         return self.role != "replica"
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
-    boxes: tuple[Box, ...]
-    servers: int  # of which `MAX_BOXES` are drawn at most
-    replication_factor: int
-    box_px: int = BOX_PX
+def draw_servers(database: Database, system: System | None) -> list[Box]:
+    """The boxes of at most `MAX_BOXES` servers; none where nothing is known to stand anywhere.
 
-    @property
-    def width(self) -> int:
-        return len(self.boxes) * (BOX_PX + GAP_PX) - GAP_PX
-
-    @property
-    def replicas(self) -> list[Box]:
-        return [box for box in self.boxes if box.role == "replica"]
-
-
-def build_topology(database: Database, system: System | None) -> Topology | None:
-    """None where nothing is known to stand anywhere. No query where its nodes with machines were fetched before."""
+    No query where its nodes with machines were fetched before.
+    """
     nodes = list(database.cluster.nodes.all())
     servers = database.count_servers()
-    if not nodes or not servers:
-        return None
+    if not nodes:
+        return []
 
     is_started = database.cluster.provisioner != Provisioner.EXTERNAL
     has_primary = bool(is_started and servers > 1 and system and system.process and system.process.replica)
@@ -63,8 +54,4 @@ def build_topology(database: Database, system: System | None) -> Topology | None
             role = "replica" if number else "primary"
         name = node.address or f"node {number + 1}"
         boxes.append(Box(name, node.machine.name, role, number * (BOX_PX + GAP_PX)))
-
-    copies = database.replication_factor
-    if has_primary:  # Each replica copies everything.
-        copies = servers
-    return Topology(tuple(boxes), servers, copies)
+    return boxes

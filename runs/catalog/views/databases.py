@@ -15,7 +15,7 @@ from benchsite.core.responses import form_status, get_posted
 from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
 from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode, find_user
-from runs.catalog.topology import build_topology
+from runs.catalog.topology import draw_servers
 from runs.models import Cluster, Database
 from runs.results.pages.durability import mode_rows
 from runs.results.views.deletion import delete_page
@@ -52,7 +52,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "database": row,
             "system": system,
             "modes": modes,
-            "topology": build_topology(row, system),
+            "servers": draw_servers(row, system),
             "copies": row.count_copies(),
             "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
         },
