@@ -10,7 +10,7 @@ from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
 from runs.checks import compute_verdict, profile
 from runs.checks.results import find_worst
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
-from runs.uploads.judgement import JudgedRun, judge_files
+from runs.uploads.judgement import build_spec, judge_by, merge_files
 from runs.uploads.manifest import Manifest, ManifestRefused, build_manifest
 from runs.uploads.metadata import RunMetadata, StatedRun
 from runs.uploads.metadata_merge import merge_metadata
@@ -96,27 +96,25 @@ def _find_missing(manifest: Manifest, metadata: RunMetadata) -> list[dict[str, s
 
 def _judge_run(metadata: RunMetadata, stated: StatedRun, files: RunFiles, reads: Reads) -> dict[str, Any]:
     try:
-        run = judge_files(metadata, stated, files, reads, profile(metadata.purpose))
+        spec = build_spec(metadata, stated, files)
+        merged, series = merge_files(files, reads, spec)
+        findings = judge_by(profile(metadata.purpose), spec, merged, series)
     except YcsbError as error:
         clients = [list(client.names) for client in files.clients]
         return {
             "phase": stated.phase, "clients": clients, "error": str(error), "verdict": "reject", "checks": 0,
             "checks_assessed": 0, "findings": [], "operations": {}, "warnings": [],
         }  # fmt: skip
-    return _describe_run(metadata, run)
-
-
-def _describe_run(metadata: RunMetadata, run: JudgedRun) -> dict[str, Any]:
-    load = run.spec["load"]
+    load = spec["load"]
     return {
-        **describe(run.files, run.merged),
-        "phase": run.stated.phase,
-        "system": run.spec["system_name"],
+        **describe(files, merged),
+        "phase": stated.phase,
+        "system": spec["system_name"],
         "mode": metadata.mode,
         "workload": metadata.workload.name,
         "threads": load["threads"] or None,
         "target_ops_s": load["target_ops_s"],
         "purpose": metadata.purpose,
-        **compute_verdict(finding.severity for finding in run.findings),
-        "findings": [{name: getattr(finding, name) for name in FINDING_FIELDS} for finding in run.findings],
+        **compute_verdict(finding.severity for finding in findings),
+        "findings": [{name: getattr(finding, name) for name in FINDING_FIELDS} for finding in findings],
     }

@@ -132,9 +132,9 @@ class Material:
 def gather(team: Team, draft: Draft) -> Material:
     """The draft's comparison of the team's sweeps. At most thirty queries, however many sweeps there are."""
     selection = draft.selection
-    comparison = chosen(team, selection).compared()
-    if comparison.matrix_id:
-        selection = replace(selection, matrix=str(comparison.matrix_id))
+    comparison = chosen(team, selection)
+    if comparison.matrix:
+        selection = replace(selection, matrix=str(comparison.matrix.pk))
     roles = assign_roles(comparison.curves)
     redactor = Redactor(names_of_places(team, comparison.curves, roles, load_catalog()), frozenset(draft.kept))
     curves = tuple(without_places(curve, redactor, roles) for curve in comparison.curves)

@@ -51,33 +51,23 @@ class Need:
     fill: float = FILL
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
-    """The nodes needed, by the resource that needs the most of them."""
+def nodes_needed(need: Need, node_ops_s: float) -> dict[Resource, int] | None:
+    """The nodes that each resource alone needs with linear scaling; x is one node's throughput, and None where it is 0.
 
-    nodes: int
-    binding: Resource
-    parts: Mapping[Resource, int]  # what each resource alone would need
-
-
-def nodes_needed(need: Need, node_ops_s: float) -> Sizing | None:
-    """n = max(ceil(X / (x · h)), ceil(D · copies / (c · f)), copies) with linear scaling; x is one node's throughput.
-
-    None where a node does nothing.
+    ceil(X / (x · h)), ceil(D · copies / (c · f)), copies: the greatest of them is the number of nodes.
     """
     if not node_ops_s > 0:
         return None
-    return compute_sizing(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
+    return compute_nodes(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
 
 
-def compute_sizing(need: Need, for_throughput: int) -> Sizing:
-    """The sizing, given the number of nodes that the throughput takes."""
+def compute_nodes(need: Need, for_throughput: int) -> dict[Resource, int]:
+    """The nodes that each resource alone needs, given those that the throughput takes."""
     parts: dict[Resource, int] = {"throughput": for_throughput}
     if need.node_gb and need.node_gb > 0:
         parts["storage"] = _up(need.data_gb * need.copies / (need.node_gb * need.fill))
     parts["copies"] = need.copies
-    binding = max(parts, key=lambda resource: parts[resource])
-    return Sizing(parts[binding], binding, parts)
+    return parts
 
 
 @dataclass(frozen=True, slots=True)

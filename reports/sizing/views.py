@@ -24,9 +24,9 @@ from reports.compare.queries import candidates, measured_workloads
 from reports.compare.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, get_conditions, read_reduced_loads
 from reports.sizing.analysis import (
     Need,
-    Sizing,
+    Resource,
     binding_ratio,
-    compute_sizing,
+    compute_nodes,
     dollars_per_million,
     nodes_by_measurement,
     nodes_needed,
@@ -102,7 +102,7 @@ class Answer:
     """One result that meets the need. Prices are US$; None where none is stated."""
 
     reached: Reached  # on the largest cluster measured
-    sizing: Sizing
+    parts: Mapping[Resource, int]  # the nodes that each resource alone needs
     sizes: Sequence[int]  # of the clusters measured
     extrapolated: bool  # beyond the largest of them
     question: Question
@@ -110,9 +110,18 @@ class Answer:
     bound: Bound  # of the nodes that the throughput takes
 
     @property
+    def nodes(self) -> int:
+        return max(self.parts.values())
+
+    @property
+    def binding(self) -> Resource:
+        """The resource that needs the most nodes."""
+        return max(self.parts, key=lambda resource: self.parts[resource])
+
+    @property
     def sign(self) -> str:
         """Before the nodes and what they cost: exact where another resource needs more of them in any case."""
-        if self.sizing.binding != "throughput" and self.bound == "at most":
+        if self.binding != "throughput" and self.bound == "at most":
             return ""
         return SIGNS[self.bound]
 
@@ -143,7 +152,7 @@ class Answer:
     @property
     def asked_bytes(self) -> float:
         """On a node."""
-        return (self.question["data"] or 0.0) * 1e9 * (self.question["copies"] or self.copies) / self.sizing.nodes
+        return (self.question["data"] or 0.0) * 1e9 * (self.question["copies"] or self.copies) / self.nodes
 
     @property
     def holds_much_more(self) -> bool:
@@ -175,7 +184,7 @@ class Answer:
     @property
     def dollars_an_hour(self) -> float | None:
         if self.price:
-            return self.price * self.sizing.nodes
+            return self.price * self.nodes
         return None
 
     @property
@@ -222,7 +231,7 @@ def answer(
             answers.append(sized)
         else:
             refused.append(sized)
-    answers.sort(key=lambda sized: (sized.dollars_an_hour or math.inf, sized.sizing.nodes, -sized.node_ops_s))
+    answers.sort(key=lambda sized: (sized.dollars_an_hour or math.inf, sized.nodes, -sized.node_ops_s))
 
     return {
         "answers": answers,
@@ -265,14 +274,14 @@ def _compare_with_first(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     Empty where storage is not asked for, for then there is one ratio only. `sign` is of the ratio of throughputs; None:
     both are lower bounds.
     """
-    if not answers or "storage" not in answers[0].sizing.parts:
+    if not answers or "storage" not in answers[0].parts:
         return []
 
     first, *others = answers
     rows = []
     for answer in others:
         throughput_ratio = first.node_ops_s / answer.node_ops_s
-        storage_ratio = answer.sizing.parts["storage"] / first.sizing.parts["storage"]
+        storage_ratio = answer.parts["storage"] / first.parts["storage"]
         rows.append(
             {
                 "curve": answer.curve,
@@ -371,18 +380,18 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
         bound = "at most"
     extrapolated = False
     if len(sizes) == 1:
-        sizing = nodes_needed(need, largest.safe_ops_s / largest.nodes)
+        parts = nodes_needed(need, largest.safe_ops_s / largest.nodes)
     else:
         measured = {nodes: reading.safe_ops_s for nodes, reading in sizes.items()}
         short = [nodes for nodes, reading in sizes.items() if reading.safe_sign]
         by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
         if by_measurement is None:
             return _refuse(curve, "no_more_by_nodes", sizes=list(sizes), largest=largest)
-        sizing = compute_sizing(need, by_measurement.nodes)
+        parts = compute_nodes(need, by_measurement.nodes)
         bound = by_measurement.bound
         extrapolated = by_measurement.extrapolated
 
-    if sizing is None:
+    if parts is None:
         return _refuse(curve, "nothing_within")
 
     price = question["price"]
@@ -390,7 +399,7 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
         price = setup.price_per_hour / largest.nodes
     return Answer(
         reached=largest,
-        sizing=sizing,
+        parts=parts,
         sizes=list(sizes),
         extrapolated=extrapolated,
         question=question,

@@ -8,7 +8,7 @@ from benchsite.accounts.models import Team, User
 from reports.compare.curves import collect_operations
 from reports.compare.figure_registry import PICTURES
 from reports.compare.figures.latency import points_table
-from reports.compare.queries import compared
+from reports.compare.queries import chosen
 from reports.compare.selection import Selection
 from reports.models import Report
 from reports.published.content import FORMAT, VERSION, Content, Source
@@ -72,7 +72,7 @@ def published(
 def some_content(team: Team, matrix: Matrix, title: str) -> Content:
     """The content of a report about that matrix."""
     selection = Selection(matrix=str(matrix.pk))
-    curves = compared(team, selection).curves
+    curves = chosen(team, selection).curves
     figures = [
         frozen_figure(name, name.capitalize(), "how to read it", maker(curves, curves, selection, {}))
         for name, maker in PICTURES.items()

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from reports.compare.queries import compared, facets, outlines
+from reports.compare.queries import chosen, facets, outlines
 from reports.compare.selection import ALL, Selection
 from runs.models import Sweep
 from runs.tests.factories import make_database, make_run, make_sweep, make_team
@@ -29,8 +29,8 @@ def sweeps(team):
     return redis, postgresql, load, uploaded
 
 
-def names(team, **chosen):
-    return {curve.sweep_id for curve in compared(team, Selection(matrix=ALL, **chosen)).curves}
+def names(team, **facets):
+    return {curve.sweep_id for curve in chosen(team, Selection(matrix=ALL, **facets)).curves}
 
 
 def test_they_hold_what_the_teams_sweeps_hold(team, sweeps, django_assert_num_queries):

@@ -232,7 +232,7 @@ def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
     assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("≤ ", "≥ ", "≤ ")
     assert "a lower bound" in plain_text("sizing/notes.txt", answer=answer)
     (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000")["answers"]
-    assert stored.sizing.binding == "storage" and stored.sign == ""
+    assert stored.binding == "storage" and stored.sign == ""
 
 
 def test_a_limit_that_the_last_rung_keeps_is_a_bound_too():

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.compare.queries import compared
+from reports.compare.queries import chosen
 from reports.models import Report
 from reports.published.builder import build
 from reports.published.content import canonical, digest
@@ -112,7 +112,7 @@ def test_what_was_left_out_is_listed_with_its_reason(team):
 
 def test_the_digest_of_a_source_changes_with_its_numbers(team):
     matrix = measured_matrix(team)
-    curves = compared(team, about(matrix).selection).curves
+    curves = chosen(team, about(matrix).selection).curves
     before = {run.row.pk: run.sha256 for run in source_runs(curves)}
     measurement = Measurement.objects.first()
     Measurement.objects.filter(pk=measurement.pk).update(p99_us=1.0)

@@ -76,15 +76,15 @@ def test_the_empty_question_has_no_problem_and_no_answer():
 def test_the_worked_sizing():
     """820,000 ops/s on three nodes, a million needed, 4,000 GB twice on nodes of 3,200 GB."""
     qualified = only(answer([side()], asked("throughput=1M&data=4000&copies=2&node=3200")))
-    assert (qualified.sizing.nodes, qualified.sizing.binding) == (6, "throughput")
-    assert qualified.sizing.parts == {"throughput": 6, "storage": 4, "copies": 2}
+    assert (qualified.nodes, qualified.binding) == (6, "throughput")
+    assert qualified.parts == {"throughput": 6, "storage": 4, "copies": 2}
     assert qualified.node_ops_s == pytest.approx(273_333, abs=1)
     assert qualified.operations_per_dollar == pytest.approx(492e6)
     assert qualified.dollars_per_million == pytest.approx(0.00203, abs=5e-6)
     assert (qualified.dollars_an_hour, qualified.dollars_a_month) == (12.0, 8760.0)
     assert text("scaling", answer=qualified) == "linear scaling assumed from 3 nodes"
     alone = only(answer([side(setup=replace(NODES, nodes=1))], asked("throughput=1M")))
-    split = f"load and data split over {alone.sizing.nodes}"
+    split = f"load and data split over {alone.nodes}"
     assert text("scaling", answer=alone) == f"linear scaling assumed from 1 node, {split}"
 
 
@@ -124,7 +124,7 @@ def test_who_does_not_qualify_is_told_why():
 
 def test_a_replicated_write_survives_the_loss_of_a_node():
     query = "throughput=1k&survives=node_loss&survives=power_loss&survives=process_crash"
-    assert only(answer([side(durability=REPLICATED)], asked(query))).sizing.binding == "copies"
+    assert only(answer([side(durability=REPLICATED)], asked(query))).binding == "copies"
 
 
 def test_rejected_points_answer_nothing():
@@ -159,7 +159,7 @@ def scaled(*sizes, **changes):
 def test_several_cluster_sizes_of_one_matrix_answer_together():
     qualified = only(answer(scaled((2, 400.0), (4, 600.0), (8, 900.0)), asked("throughput=490")))
     assert text("scaling", answer=qualified) == "scaling measured on 2, 4 and 8 nodes" and qualified.reached.nodes == 8
-    assert qualified.sizing.parts["throughput"] == 6  # 490 / 0.7 = 700: a third of the way from four nodes to eight
+    assert qualified.parts["throughput"] == 6  # 490 / 0.7 = 700: a third of the way from four nodes to eight
     beyond = only(answer(scaled((2, 400.0), (4, 600.0)), asked("throughput=700")))
     assert text("scaling", answer=beyond) == "scaling measured on 2 and 4 nodes, extrapolated beyond"
 

@@ -6,7 +6,7 @@ from benchsite.accounts import tokens
 from reports.compare.analysis.differences import differences
 from reports.compare.pages.filter_menus import menus
 from reports.compare.queries import facets
-from reports.compare.queries.sweep_selection import compared
+from reports.compare.queries.sweep_selection import chosen
 from reports.compare.selection import ALL, Selection
 from reports.published.method import method_sentences
 from runs.tests.factories import make_run, make_sweep
@@ -26,7 +26,7 @@ def sweeps(team):
 
 
 def curves(team, *sources):
-    return compared(team, Selection(matrix=ALL, sources=sources)).curves
+    return chosen(team, Selection(matrix=ALL, sources=sources)).curves
 
 
 def test_the_menu_offers_each_and_finds_only_those(team, sweeps):

@@ -63,13 +63,6 @@ class Asked:
         return self.size <= settings.UPLOAD_AT_ONCE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedUpload:
-    metadata: RunMetadata
-    reads: Reads
-    runs: Sequence[UploadedRun]
-
-
 def upload(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     """Store it, unless its key was used before: the key, and whether it was.
 
@@ -83,15 +76,16 @@ def upload(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     return _later(request)
 
 
-def judge_only(request: Asked) -> JudgedUpload:
+def judge_only(request: Asked) -> tuple[RunMetadata, list[UploadedRun]]:
     """Judge an upload and store nothing. Raises ManifestRefused, ResultRefused."""
     refusal = "This is more than is judged in a request: upload it, and a worker reads it."
     if not request.is_small:
         raise ResultRefused("payload-too-large", refusal)
     try:
-        return _judged(request, Upload(team=request.team, user=request.user))
+        metadata, _, runs = _judged(request, Upload(team=request.team, user=request.user))
     except TooMuchAtOnce:
         raise ResultRefused("payload-too-large", refusal) from None
+    return metadata, runs
 
 
 def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
@@ -102,25 +96,25 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
 
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
-        judged = _judged(request, row)
+        metadata, reads, judged = _judged(request, row)
         try:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
             row.utc_offsets = request.manifest.utc_offsets
-            row.stated = judged.metadata.model_dump(mode="json")
+            row.stated = metadata.model_dump(mode="json")
             row.recognised = dict(NOTHING)
-            files = upload_lifecycle.make_file_rows(judged.reads.members.values(), row.pk)
+            files = upload_lifecycle.make_file_rows(reads.members.values(), row.pk)
             stored: list[UploadKey] = []
 
             def build_key(runs: Sequence[Run]) -> list[UploadKey]:
-                body = answer(row, runs, judged.runs)
+                body = answer(row, runs, judged)
                 stored.append(
                     keys.make_row(request.team, request.key, fingerprint, upload=row, status=201, answer=body)
                 )
                 return stored
 
-            keep_files(judged.reads, judged.runs)
-            save_runs(row, judged.metadata, judged.runs, judged.reads, before=([row], files), after=build_key)
+            keep_files(reads, judged)
+            save_runs(row, metadata, judged, reads, before=([row], files), after=build_key)
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
@@ -128,7 +122,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     return stored[0], False
 
 
-def _judged(request: Asked, row: Upload) -> JudgedUpload:
+def _judged(request: Asked, row: Upload) -> tuple[RunMetadata, Reads, list[UploadedRun]]:
     """All that can be known before anything is stored."""
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
@@ -145,7 +139,7 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     groups = runs_in(reads, request.manifest.grouping, request.manifest.utc_offsets)
     metadata = build_metadata(request.manifest, request.team, groups)
     try:
-        return JudgedUpload(metadata, reads, judged_runs(row, metadata, groups, reads))
+        return metadata, reads, judged_runs(row, metadata, groups, reads)
     except YcsbError as error:
         raise refused_run(reads, groups, error) from error
 

@@ -65,20 +65,8 @@ class Arrived:
         self.file.close()
 
 
-@dataclass
-class Body:
-    """A manifest and the files that came with it."""
-
-    manifest: bytes
-    files: list[Arrived]
-
-    def close(self) -> None:
-        for file in self.files:
-            file.close()
-
-
-def read_body(request: HttpRequest) -> Body:
-    """All of the body. The caller closes it. Raises BodyRefused."""
+def read_body(request: HttpRequest) -> tuple[bytes, list[Arrived]]:
+    """The manifest and the files that came with it. The caller closes the files. Raises BodyRefused."""
     keeping = _Keeping(request)
     try:
         return _parse(request, keeping, _length(request))
@@ -87,7 +75,7 @@ def read_body(request: HttpRequest) -> Body:
         raise
 
 
-def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
+def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> tuple[bytes, list[Arrived]]:
     stream = _Counted(request)
     try:
         fields, files = FolderParser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
@@ -107,7 +95,7 @@ def _parse(request: HttpRequest, keeping: "_Keeping", length: int) -> Body:
         if len(manifests) != 1:
             raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
 
-        return Body(manifests[0], files.getlist(FILES))
+        return manifests[0], files.getlist(FILES)
     except TooManyFilesSent as error:
         raise BodyRefused("payload-too-large", _too_many()) from error
     except (TooManyFieldsSent, RequestDataTooBig) as error:

@@ -1,7 +1,7 @@
 """A run of uploaded files, merged and judged as it was stated. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, cast
 
@@ -32,24 +32,6 @@ Merged = MergedRun | SummarisedRun
 Numbers = tuple[Merged, tuple[Series, ...]]
 # Merges the histogram logs of clients. Raises YcsbError.
 Merge = Callable[[Sequence[ClientLogs], Cut], tuple[MergedRun, tuple[Series, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
-    """One run with its numbers and what the checks say of them."""
-
-    stated: StatedRun
-    files: RunFiles
-    spec: RunSpec
-    merged: Merged
-    findings: tuple[CheckResult, ...]
-
-
-def judge_files(metadata: RunMetadata, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile) -> JudgedRun:
-    """Merge and judge one run of files that no site stores. Raises YcsbError."""
-    spec = build_spec(metadata, run, files)
-    merged, series = merge_files(files, reads, spec)
-    return JudgedRun(run, files, spec, merged, tuple(judge_by(profile, spec, merged, series)))
 
 
 def build_spec(metadata: RunMetadata, run: StatedRun, files: RunFiles, *, upload_id: str = "", by: str = "") -> RunSpec:

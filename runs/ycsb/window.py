@@ -45,23 +45,20 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edges:
-    """Where a client's run can be cut: the borders of the intervals of the operation that it measured first."""
-
-    start_s: Floats  # of every interval
-    end_s: Floats
-    starts_together: Mask  # where all operations of the client have a border
-    ends_together: Mask
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """When one client worked."""
+    """When one client worked, and where its run can be cut.
+
+    It can be cut at the borders of the intervals of the operation that it measured first: `is_start` and `is_end` are
+    those where all its operations have one.
+    """
 
     number: int
-    edges: Edges
     started_s: float
     ended_s: float
+    start_s: Floats  # of every interval
+    end_s: Floats
+    is_start: Mask
+    is_end: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,10 @@ def windowed(timelines: Sequence[Timeline], numbers: Sequence[int], cut: Cut) ->
 def regrouped(window: Windowed, timelines: Sequence[Timeline]) -> Windowed:
     """The window with edges of intervals that were put together to longer ones."""
     reference = references(timelines)
-    spans = tuple(replace(span, edges=_edges(timelines, reference[span.number], span.ended_s)) for span in window.spans)
+    spans = tuple(
+        _build_span(span.number, span.started_s, span.ended_s, timelines, reference[span.number])
+        for span in window.spans
+    )
     ranges = {span.number: _range(span, window.window, window.cut.phase) for span in spans}
     return replace(window, spans=spans, ranges=ranges)
 
@@ -175,11 +175,13 @@ def _span(
         return MissingClient(number, "its logs do not count a single operation")
     if not (np.minimum(reference.end_s, ended_s) > reference.start_s).any():
         return MissingClient(number, "no interval of its logs has a length")
-    return Span(number, _edges(timelines, reference, ended_s), float(reference.start_s.min()), ended_s)
+    return _build_span(number, float(reference.start_s.min()), ended_s, timelines, reference)
 
 
-def _edges(timelines: Sequence[Timeline], reference: Timeline, ended_s: float) -> Edges:
-    """The edges of the client whose reference this is; `ended_s` is when its last operation ended."""
+def _build_span(
+    number: int, started_s: float, ended_s: float, timelines: Sequence[Timeline], reference: Timeline
+) -> Span:
+    """The span with the borders of the client's reference."""
     start_s, end_s = reference.start_s, reference.end_s
     gaps = np.zeros(start_s.size + end_s.size)
     at = np.concatenate([start_s, end_s])
@@ -190,7 +192,7 @@ def _edges(timelines: Sequence[Timeline], reference: Timeline, ended_s: float) -
     # Before its first operation and after its last one a client counts nothing that could be cut in two.
     gaps[(at <= start_s.min()) | (at >= ended_s)] = 0.0
     together = gaps <= max(BORDER_TOLERANCE_S, 2 * float(np.median(gaps)))
-    return Edges(start_s, end_s, together[: start_s.size], together[start_s.size :])
+    return Span(number, started_s, ended_s, start_s, end_s, together[: start_s.size], together[start_s.size :])
 
 
 def _gaps(at: Floats, borders: Floats) -> Floats:
@@ -244,26 +246,26 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
     if phase == "load":
         # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
         covered_s = max(round(span.ended_s - span.started_s, 6), MIN_S)
-        return Range(-np.inf, np.inf, span.edges.start_s.size, covered_s)
+        return Range(-np.inf, np.inf, span.start_s.size, covered_s)
 
-    middle = (span.edges.start_s + span.edges.end_s) / 2
+    middle = (span.start_s + span.end_s) / 2
     inside = (middle >= window.from_s) & (middle < window.to_s)
     if not inside.any():
-        length_s = float(np.median(span.edges.end_s - span.edges.start_s))
+        length_s = float(np.median(span.end_s - span.start_s))
         raise MergeError(
             f"Client {span.number} has no interval in the window of {grouped(window.length_s, 1)} s: its intervals are "
             f"{grouped(length_s, 1)} s long. Use a longer window, or status.interval=1."
         )
 
-    from_s, to_s = _edges_in(span.edges, inside)
+    from_s, to_s = _find_ends(span, inside)
     taken = (middle >= from_s) & (middle < to_s)
     return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), MIN_S))
 
 
-def _edges_in(edges: Edges, inside: Mask) -> tuple[float, float]:
+def _find_ends(span: Span, inside: Mask) -> tuple[float, float]:
     """The first and the last instant of these intervals that all operations share; of the intervals where none are."""
-    starts = edges.start_s[inside & edges.starts_together]
-    ends = edges.end_s[inside & edges.ends_together]
+    starts = span.start_s[inside & span.is_start]
+    ends = span.end_s[inside & span.is_end]
     if starts.size and ends.size and ends.max() > starts.min():
         return float(starts.min()), float(ends.max())
-    return float(edges.start_s[inside].min()), float(edges.end_s[inside].max())
+    return float(span.start_s[inside].min()), float(span.end_s[inside].max())

@@ -41,7 +41,7 @@ def judge_on_site(team, user, files, stated):
     """Findings of every run with its throughput, or the refusal's places and sentences."""
     arrived = [arrive(name, content) for name, content in files.items()]
     try:
-        judged = judge_only(Asked(team, user, "key", build_manifest(stated), arrived))
+        _, judged = judge_only(Asked(team, user, "key", build_manifest(stated), arrived))
     except ResultRefused as error:
         return sorted((place.file, place.line, text) for place, text in error.faults or ())
     except ManifestRefused as error:
@@ -51,7 +51,7 @@ def judge_on_site(team, user, files, stated):
             run.collected.merged.throughput_ops_s,
             [tuple(getattr(finding, name) for name in FINDING_FIELDS) for finding in run.findings],
         )
-        for run in judged.runs
+        for run in judged
     ]
 
 

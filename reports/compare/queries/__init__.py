@@ -11,6 +11,6 @@ from reports.compare.queries.run_pair import find_comparable_runs, run_at_ceilin
 from reports.compare.queries.series import StoredSeries, stored_series
 from reports.compare.queries.sweep_facts import get_profile, load_submissions, sides_by_sweep
 from reports.compare.queries.sweep_list import SweepFilter, last_evidence, offer_choices, rung_rows
-from reports.compare.queries.sweep_selection import Chosen, Compared, chosen, compared, get_sweeps, is_lost, pinned
+from reports.compare.queries.sweep_selection import Chosen, chosen, get_sweeps, is_lost, pinned
 from reports.sizing.queries import candidates, measured_workloads
 from reports.trends.queries.noise import session_spreads

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
@@ -40,22 +41,12 @@ def one_per_test(rows: QuerySet[Sweep], team: Team) -> QuerySet[Sweep]:
     return rows.filter(Q(matrix__isnull=False) | ~has_commit | Q(pk__in=newest.values("sweep")))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The curves of a selection, in the order in which they are listed, and what there is to say about it."""
-
-    curves: tuple[Curve, ...]
-    matrix_id: uuid.UUID | None  # of the one matrix it is about
-    matrix_name: str
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chosen:
-    """The sweeps that a selection means, before anything is worked out of them."""
+    """The sweeps that a selection means; their curves are worked out when they are asked for."""
 
     sweeps: tuple[Sweep, ...]
-    matrix: Matrix | None
+    matrix: Matrix | None  # the one that it is about
     problems: tuple[str, ...]
     runs: tuple[uuid.UUID, ...] = ()  # the only points; none: all of these sweeps
 
@@ -67,19 +58,10 @@ class Chosen:
             named = (self.matrix.pk, self.matrix.name)
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
-    def compared(self) -> Compared:
-        """At most nine queries."""
-        drawn = in_order(curves(self.sweeps, self.runs))
-        matrix = self.matrix
-        return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", self.problems)
-
-
-def compared(team: Team, selection: Selection) -> Compared:
-    """The team's sweeps that the selection means, as curves.
-
-    At most eleven queries, whatever the number of sweeps and runs.
-    """
-    return chosen(team, selection).compared()
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """In the order in which they are listed; at most nine queries, whatever the number of sweeps and runs."""
+        return tuple(in_order(curves(self.sweeps, self.runs)))
 
 
 def chosen(team: Team, selection: Selection) -> Chosen:

@@ -55,10 +55,9 @@ from reports.compare.pages.exclusions import left_out
 from reports.compare.pages.filter_menus import Menu, chips, menus
 from reports.compare.pages.tables import Item, list_tables
 from reports.compare.queries import (
-    Compared,
+    Chosen,
     build_key,
     chosen,
-    compared,
     facets,
     get_or_compute,
     get_profile,
@@ -186,7 +185,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
 def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = selection_in(request)
-    comparison = compared(get_team(request), selection)
+    comparison = chosen(get_team(request), selection)
     state = pinned(selection, comparison)
     curves = comparison.curves
     drawn = latency_picture(state, curves)
@@ -244,7 +243,7 @@ def headline(request: HttpRequest) -> HttpResponseBase:
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = selection_in(request)
-    comparison = compared(get_team(request), selection)
+    comparison = chosen(get_team(request), selection)
     table = points_table(comparison.curves, kind=selection.kind_for(comparison.curves))
     return _part(request, "points", selection, {"grid": grid(cells(table))})
 
@@ -275,7 +274,7 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
     """The parts of the page for a selection, equal for all members of the team."""
 
     def made(context: dict[str, Any]) -> ComparisonParts:
-        comparison: Compared = context["compared"]
+        comparison: Chosen = context["compared"]
         # What is undecided is decided by more repeats.
         is_open = is_undecided(context["answer"], context.get("against"))
         matrix: Matrix | None = context["matrix"]
@@ -343,7 +342,7 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
     return get_or_compute(
         key,
         kind,
-        lambda: make(build_context(team, selection, choice.compared(), choices, floors) | {"matrix": choice.matrix}),
+        lambda: make(build_context(team, selection, choice, choices, floors) | {"matrix": choice.matrix}),
         keep=lambda part: not part["going"],
     )
 
@@ -368,16 +367,18 @@ def has_siblings(team: Team, curve: Curve) -> bool:
     return get_sweeps_by_phase(team).filter(matrix=curve.matrix_id).exclude(pk=curve.sweep_id).exists()
 
 
-def build_title(comparison: Compared) -> str:
+def build_title(comparison: Chosen) -> str:
     """The title of a comparison."""
+    if comparison.matrix:
+        return comparison.matrix.name
     systems = dict.fromkeys(curve.system_name for curve in comparison.curves)
-    return comparison.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
+    return " against ".join(list(systems)[:3]) or "Comparison"
 
 
 def build_context(
     team: Team,
     selection: Selection,
-    comparison: Compared,
+    comparison: Chosen,
     choices: Mapping[str, Sequence[Any]],
     floors: Mapping[str, SessionSpread],
 ) -> dict[str, Any]:
@@ -458,12 +459,12 @@ def describe_studies(selection: Selection, curves: Sequence[Curve]) -> dict[str,
     return {"has_published": bool(chosen), "study_notes": [note for note in notes if note]}
 
 
-def pinned(selection: Selection, comparison: Compared) -> Selection:
+def pinned(selection: Selection, comparison: Chosen) -> Selection:
     """The selection of the figures and of a shared link: the newest matrix by its name, no sides of another one."""
     ids = {str(curve.sweep_id) for curve in comparison.curves} | {ALL}
     selection = replace(selection, sides=tuple(side for side in selection.sides if side in ids))
-    if comparison.matrix_id:
-        return replace(selection, matrix=str(comparison.matrix_id))
+    if comparison.matrix:
+        return replace(selection, matrix=str(comparison.matrix.pk))
     return selection
 
 

@@ -117,7 +117,7 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     version = sweeps_version([sweep.pk for sweep in choice.sweeps])
 
     def made() -> HttpResponse:
-        figure = build_figure(picture, choice.compared().curves, selection, request.GET.dict())
+        figure = build_figure(picture, choice.curves, selection, request.GET.dict())
         return respond(request, figure, form, f"figure-{picture}")
 
     return unless_known(request, f"{choice.digest()} {version}", made)

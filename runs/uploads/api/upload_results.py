@@ -13,8 +13,8 @@ from runs.api.schemas import ROOT
 from runs.checks import CheckResult, compute_verdict
 from runs.models import Finding, Run, Upload, Verdict
 from runs.results.recording.uploaded_runs import UploadedRun
-from runs.uploads.api_upload import JudgedUpload
 from runs.uploads.messages import DRY_RUN
+from runs.uploads.metadata import RunMetadata
 
 # The findings that are told; the rest are at `links.findings` of the run.
 TOLD = (Finding.Severity.REJECT, Finding.Severity.WARN)
@@ -94,9 +94,8 @@ def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
     return _answer(request, upload, runs, answers)
 
 
-def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
+def dry_answer(metadata: RunMetadata, judged: Sequence[UploadedRun]) -> dict[str, Any]:
     """The answer of a dry run."""
-    metadata = judged.metadata
     runs: list[dict[str, Any]] = [
         {
             "id": None, "permalink": None, "url": None, "verdict_url": None,
@@ -107,7 +106,7 @@ def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
             **compute_verdict(finding.severity for finding in uploaded.findings),
             "findings": _findings(uploaded.findings),
         }
-        for uploaded in judged.runs
+        for uploaded in judged
     ]  # fmt: skip
 
     return {

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Final
@@ -23,7 +23,7 @@ from runs.models import Upload, UploadKey
 from runs.uploads import api_upload, keys, upload_lifecycle
 from runs.uploads.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
 from runs.uploads.api_upload import Asked
-from runs.uploads.form_data import Body, BodyRefused, read_body
+from runs.uploads.form_data import Arrived, BodyRefused, read_body
 from runs.uploads.keys import KeyBusy, KeyReused
 from runs.uploads.manifest import ManifestRefused, described, read_manifest
 from runs.uploads.messages import UPLOAD_DELETED, USE_NEW_KEY
@@ -84,9 +84,9 @@ def upload_runs(
     to 1 MiB of files is judged at once (201); more is kept for a worker (202), and the address in `Location` says how
     far it is. `?dry_run=1` judges and stores nothing (200); it needs no key.
     """
-    with _body(request) as body:
+    with _body(request) as (manifest, files):
         if query.dry_run:
-            return _judged(request, body)
+            return _judged(request, manifest, files)
         if not keys.fits(idempotency_key):
             raise Problem(
                 "validation-error",
@@ -94,7 +94,7 @@ def upload_runs(
                 "the CI's build and the file's hash. Repeating the request with it stores nothing twice.",
                 errors=[{"pointer": "header.Idempotency-Key", "detail": "Missing, or none that is allowed."}],
             )
-        return _stored(request, idempotency_key, body)
+        return _stored(request, idempotency_key, manifest, files)
 
 
 @routers.runs.get(
@@ -128,17 +128,20 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
 
 
 @contextmanager
-def _body(request: HttpRequest) -> Iterator[Body]:
-    """The body of a request for as long as it is needed; what went to disk goes with it."""
+def _body(request: HttpRequest) -> Iterator[tuple[bytes, list[Arrived]]]:
+    """The manifest and the files of a request for as long as they are needed; what went to disk goes with them."""
     began = time.monotonic()
     try:
-        body = read_body(request)
+        manifest, files = read_body(request)
     except BodyRefused as error:
         raise Problem(error.slug, str(error)) from error
-    with closing(body):
+    try:
         if time.monotonic() - began > LONG_S:
             ask_again(request)
-        yield body
+        yield manifest, files
+    finally:
+        for file in files:
+            file.close()
 
 
 def _upload(upload_id: UUID) -> Upload:
@@ -148,18 +151,19 @@ def _upload(upload_id: UUID) -> Upload:
     return upload
 
 
-def _judged(request: HttpRequest, body: Body) -> JsonResponse:
+def _judged(request: HttpRequest, manifest: bytes, files: list[Arrived]) -> JsonResponse:
     with _problems():
-        return JsonResponse(dry_answer(api_upload.judge_only(_asked(request, "", body))))
+        return JsonResponse(dry_answer(*api_upload.judge_only(_asked(request, "", manifest, files))))
 
 
-def _stored(request: HttpRequest, key: str, body: Body) -> JsonResponse:
+def _stored(request: HttpRequest, key: str, manifest: bytes, files: list[Arrived]) -> JsonResponse:
     with _problems():
-        return _answer(request, *api_upload.upload(_asked(request, key, body), partial(stored_answer, request)))
+        upload = _asked(request, key, manifest, files)
+        return _answer(request, *api_upload.upload(upload, partial(stored_answer, request)))
 
 
-def _asked(request: HttpRequest, key: str, body: Body) -> Asked:
-    return Asked(team_in(request), bearer_in(request).user, key, read_manifest(body.manifest), body.files)
+def _asked(request: HttpRequest, key: str, manifest: bytes, files: list[Arrived]) -> Asked:
+    return Asked(team_in(request), bearer_in(request).user, key, read_manifest(manifest), files)
 
 
 @contextmanager
