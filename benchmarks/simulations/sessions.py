@@ -11,10 +11,11 @@ from typing import Final
 import numpy as np
 
 from benchsite.core.formatting import percent
+from reports.compare.analysis.comparability import EnvironmentAnswer
 from reports.compare.analysis.ratios import Floats
 from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import SessionSpread, session_spread
-from reports.trends.analysis.verdict_rules import EnvironmentAnswer, Judgement, Metric, Verdict, judge
+from reports.trends.analysis.verdict_rules import Judgement, Metric, Verdict, judge
 
 PAIRS: Final = 400  # commits of each kind
 SEED: Final = 20261122

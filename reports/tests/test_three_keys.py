@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from reports.compare.analysis.blocks import Blocks
+from reports.compare.analysis.comparability import DiffersAnswer, EnvironmentAnswer
 from reports.compare.analysis.repeat_comparison import compare_values
 from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import SessionSpread, look
 from reports.trends.analysis.verdict_rules import (
     ALGORITHM,
-    DiffersAnswer,
-    EnvironmentAnswer,
     Metric,
     State,
     Verdict,

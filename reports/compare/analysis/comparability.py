@@ -17,7 +17,9 @@ What nobody knows stops nothing, and is said.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field
 
 from benchsite.core.formatting import exact
 from reports.compare.curves import Curve, collect_measured
@@ -43,15 +45,36 @@ OF_PAIRS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """Whether two sides may be compared. Every text is a whole sentence."""
+def required_fields(schema: dict[str, Any]) -> None:
+    """Every field of an answer is required: a default is none for those who read it."""
+    schema["required"] = list(schema["properties"])
+    for field_schema in schema["properties"].values():
+        field_schema.pop("default", None)
 
-    comparable: bool
-    stops: tuple[str, ...]
-    ignored: tuple[str, ...]  # what differs and is what the comparison is about
-    unknown: tuple[str, ...] = ()  # what nobody knows of both, so that nobody can say whether it differs
-    fields: tuple[str, ...] = ()  # what each of `stops` is about, in a word for programs, in their order
+
+@dataclass(frozen=True, slots=True)
+class DiffersAnswer:
+    field: Annotated[str, Field(description="What differs, in a word: `hardware`, `workload`, `threads`, `mode` ...")]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentAnswer:
+    """Whether both sides were measured under the same conditions."""
+
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+
+    comparable: bool = True
+    differs: tuple[DiffersAnswer, ...] = ()
+    ignored: Annotated[
+        tuple[str, ...], Field(description="What differs and is what a verdict is about, such as the version.")
+    ] = ()
+    unknown: Annotated[tuple[str, ...], Field(description="What is not stated. It stops nothing.")] = ()
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The sentences of what differs."""
+        return tuple(difference.detail for difference in self.differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +86,7 @@ class _Differs:
 
 def gate(
     a: Curve, b: Curve, findings: Sequence[CheckResult], varying: Collection[str], *, declared: bool = True
-) -> Gate:
+) -> EnvironmentAnswer:
     """Judge what differs between two sweeps by what the comparison is about.
 
     `findings` are those of `judge_pair` (V17, V18, V20, V24). What varies may be declared by a person, or implied by
@@ -92,12 +115,11 @@ def gate(
         (ignored if implied & set(differing.axes) else stops).append(differing)
 
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
-    return Gate(
+    return EnvironmentAnswer(
         not stops,
-        tuple(stop.sentence for stop in stops),
+        tuple(DiffersAnswer(stop.field, stop.sentence) for stop in stops),
         tuple(difference.sentence for difference in ignored),
         tuple(unknown),
-        tuple(stop.field for stop in stops),
     )
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 from benchsite.core import formatting
 from reports.compare.analysis.blocks import Blocks
 from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
-from reports.compare.analysis.comparability import Gate, gate, implied_axes
+from reports.compare.analysis.comparability import EnvironmentAnswer, gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.ratios import Noise
@@ -153,7 +153,7 @@ class Ratio:
 @dataclass(frozen=True, slots=True)
 class Row:
     curve: Curve
-    gate: Gate | None  # None: the baseline itself
+    gate: EnvironmentAnswer | None  # None: the baseline itself
     ratios: tuple[Ratio, ...]  # throughput first; none where the gate is shut and nobody opened it
 
     baseline_href: str = ""  # that makes it the baseline

@@ -17,12 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import ConfigDict, Field
+from typing import Final, Literal
 
 from benchsite.core.formatting import counted, enumerated, listed, plain_percent, significant
 from reports.compare.analysis.blocks import Blocks
+from reports.compare.analysis.comparability import EnvironmentAnswer
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import (
     LATENCY_THRESHOLD,
@@ -128,33 +127,6 @@ class Metric:
         return "µs"
 
 
-def required_fields(schema: dict[str, Any]) -> None:
-    """Every field of an answer is required: a default is none for those who read it."""
-    schema["required"] = list(schema["properties"])
-    for field_schema in schema["properties"].values():
-        field_schema.pop("default", None)
-
-
-@dataclass(frozen=True, slots=True)
-class DiffersAnswer:
-    field: Annotated[str, Field(description="What differs, in a word: `hardware`, `workload`, `threads`, `mode` ...")]
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentAnswer:
-    """Whether both sides were measured under the same conditions."""
-
-    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
-
-    comparable: bool = True
-    differs: tuple[DiffersAnswer, ...] = ()
-    ignored: Annotated[
-        tuple[str, ...], Field(description="What differs and is what a verdict is about, such as the version.")
-    ] = ()
-    unknown: Annotated[tuple[str, ...], Field(description="What is not stated. It stops nothing.")] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class MetricVerdict:
     metric: Metric
@@ -215,8 +187,7 @@ def judge(
         judged_metrics.append(metric)
 
     if not environment.comparable:
-        stops = [difference.detail for difference in environment.differs]
-        comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
+        comparisons = [not_comparable(comparison, environment.stops) for comparison in comparisons]
     elif level is Level.SIDE:
         _, error_share = look(len(metrics[0].new))
         comparisons = adjusted(comparisons, tests / error_share)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from reports.trends.analysis.verdict_rules import ALGORITHM, VERSION, EnvironmentAnswer, required_fields
+from reports.compare.analysis.comparability import EnvironmentAnswer, required_fields
+from reports.trends.analysis.verdict_rules import ALGORITHM, VERSION
 
 VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusive", "error"]
 

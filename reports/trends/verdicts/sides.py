@@ -10,8 +10,9 @@ from typing import Final
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
+from reports.compare.analysis.comparability import DiffersAnswer
 from reports.trends.analysis.baseline_levels import Level
-from reports.trends.analysis.verdict_rules import DiffersAnswer, Verdict, combined
+from reports.trends.analysis.verdict_rules import Verdict, combined
 from reports.trends.messages import RUNS_OF_WEEK
 from reports.trends.queries.baselines import (
     baseline_named,

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar, cast
 
 from benchsite.accounts.models import Team
 from reports.compare.analysis.blocks import Blocks
-from reports.compare.analysis.comparability import gate
+from reports.compare.analysis.comparability import DiffersAnswer, EnvironmentAnswer, gate
 from reports.compare.analysis.ratios import unusable
 from reports.compare.analysis.repeat_comparison import Comparison, finite
 from reports.compare.curves import Curve, Point, collect_operations, collect_points, detect_kind
@@ -20,8 +20,6 @@ from reports.trends.analysis.baseline_levels import Level
 from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
 from reports.trends.analysis.verdict_rules import (
     MIN_P99_OPERATIONS,
-    DiffersAnswer,
-    EnvironmentAnswer,
     Metric,
     MetricVerdict,
     State,
@@ -176,7 +174,7 @@ def compare_environments(new: Mapping[Run, Curve], base: Mapping[Run, Curve], pr
     for run in others:
         findings = judge_pair(run_sides[reference], run_sides[run], profile)
         judged = gate(curves[reference], curves[run], findings, VARYING, declared=True)
-        differs |= dict.fromkeys(map(DiffersAnswer, judged.fields, judged.stops))
+        differs |= dict.fromkeys(judged.differs)
         differs |= dict.fromkeys(_compare_machines(reference, run))
         ignored |= dict.fromkeys(judged.ignored)
         unknown |= dict.fromkeys(judged.unknown)
