@@ -20,7 +20,6 @@ from reports.compare.figures.points import STANDING_SAYS
 from reports.compare.ladder_text import MEASURED_ONCE, bound_reason, ceiling_label
 from reports.compare.pages.equal_load import most_within, within_text
 from reports.compare.pages.ladder import load_text
-from reports.compare.queries import candidates, measured_workloads
 from reports.compare.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, get_conditions, read_reduced_loads
 from reports.sizing.analysis import (
     Need,
@@ -35,6 +34,7 @@ from reports.sizing.analysis import (
     product_as_published,
 )
 from reports.sizing.forms import EVENTS, QuestionForm
+from reports.sizing.queries import candidates, measured_workloads
 from runs.catalog import Durability
 from runs.results.measures.recovery import RECOVERED_SHARE
 

@@ -12,5 +12,4 @@ from reports.compare.queries.series import StoredSeries, stored_series
 from reports.compare.queries.sweep_facts import get_profile, load_submissions, sides_by_sweep
 from reports.compare.queries.sweep_list import SweepFilter, last_evidence, offer_choices, rung_rows
 from reports.compare.queries.sweep_selection import Chosen, chosen, get_sweeps, is_lost, pinned
-from reports.sizing.queries import candidates, measured_workloads
 from reports.trends.queries.noise import session_spreads

@@ -2,6 +2,3 @@
 
 The rules themselves are pure: `reports.trends.analysis.verdict_rules`.
 """
-
-from reports.trends.verdicts.serialization import VerdictDocument
-from reports.trends.verdicts.verdict import compute_verdict
