@@ -33,8 +33,7 @@ class StoredSeries:
     finest: tuple[UnpackedSeries, ...]  # second by second, where `series` is coarser
     interval_s: int
     base_s: float
-    window_from_s: float | None  # seconds since the epoch; None while nothing is judged
-    window_s: float
+    window: Window
 
 
 def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None = MAX_ROWS) -> StoredSeries:
@@ -51,20 +50,17 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
     unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda stored: (stored.operation, stored.kind))
     base_s = min((stored.base_s for stored in unpacked), default=0.0)
     unpacked = list(_parts(unpacked, part, base_s))
-    window_from_s = None
+    window = Window(target_ops_s=run.target_ops_s)
     if cut and cut["window_from"]:
-        window_from_s = cut["window_from"].timestamp()
-    window_s = 0.0
-    if cut:
-        window_s = cut["window_s"]
+        begin_s = cut["window_from"].timestamp() - base_s
+        window = Window(begin_s, begin_s + cut["window_s"], run.target_ops_s)
 
     return StoredSeries(
         series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
         finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
         interval_s=interval_s,
         base_s=base_s,
-        window_from_s=window_from_s,
-        window_s=window_s,
+        window=window,
     )
 
 

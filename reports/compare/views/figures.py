@@ -25,10 +25,10 @@ from reports.compare.figures.figure import Figure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.percentiles import PercentilesFigure
-from reports.compare.figures.run_series import RunSeriesFigure, Window, compute_band
+from reports.compare.figures.run_series import RunSeriesFigure, compute_band
 from reports.compare.figures.svg import MAX_PX, MIN_PX, render_svg, svg_of_text
 from reports.compare.figures.theme import theme_named
-from reports.compare.queries import StoredSeries, build_key, chosen, curves, run_point, stored_series
+from reports.compare.queries import build_key, chosen, curves, run_point, stored_series
 from reports.compare.queries.computed_cache import run_version, sweeps_version
 from reports.compare.queries.series import MAX_ROWS, Part, exporter_metrics, server_metrics
 from reports.compare.selection import read
@@ -180,7 +180,7 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,
-        get_window(stored, run.target_ops_s),
+        stored.window,
         events=get_events(run, stored.base_s, last_s) if series else (),
         faults=fault_bands(run, stored.base_s),
         band=band,
@@ -203,15 +203,15 @@ def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
 
 def _server_metrics(run: Run, *, counters: bool) -> Figure:
     stored = stored_series(run)
-    return server_metrics(run, stored.base_s, get_window(stored, run.target_ops_s), counters=counters)
+    return server_metrics(run, stored.base_s, stored.window, counters=counters)
 
 
 @run_figure("figure-run-exporters")
 def run_exporters(request: HttpRequest, run: Run, form: str) -> Figure:
     """The exporters' series while one run was measured; `?search=` picks series by the words in them."""
     stored = stored_series(run)
-    window = get_window(stored, run.target_ops_s)
-    return exporter_metrics(run, stored.base_s, window, search=request.GET.get("search", "")[:MAX_SEARCH_LENGTH])
+    search = request.GET.get("search", "")[:MAX_SEARCH_LENGTH]
+    return exporter_metrics(run, stored.base_s, stored.window, search=search)
 
 
 @run_figure("figure-run-percentiles")
@@ -229,10 +229,3 @@ def _part(request: HttpRequest) -> Part | None:
     if -math.inf < begin_s < end_s < math.inf:
         return (begin_s, end_s)
     return None
-
-
-def get_window(stored: StoredSeries, target_ops_s: int | None) -> Window:
-    if stored.window_from_s is None:
-        return Window(target_ops_s=target_ops_s)
-    begin = stored.window_from_s - stored.base_s
-    return Window(begin, begin + stored.window_s, target_ops_s)

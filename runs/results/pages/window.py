@@ -1,8 +1,7 @@
 """The window of an ended run: its cuts, what a steady state suggests, and what the form needs."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from uuid import UUID
 
 import numpy as np
@@ -35,15 +34,16 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
 
     series = _read_series(run)
     base_s = min((samples.base_s for samples in series), default=whole.from_s)
-    rates = Rates.of(series, whole)
     suggestion = None
     current_ops_s = suggested_ops_s = 0.0
     to_s = whole.length_s - current.tail_s
-    if rates:
-        current_ops_s = rates.mean(current.warmup_s, to_s)
-        suggestion = suggest(rates.rate_ops_s, rates.p95_us, interval_s=rates.interval_s)
-    if rates and suggestion:
-        suggested_ops_s = rates.mean(suggestion.cut_s, to_s)
+    if series:
+        interval_s = series[0].interval_s
+        rate_ops_s, p95_us = _add_up(series, whole)
+        current_ops_s = _compute_mean(rate_ops_s, interval_s, current.warmup_s, to_s)
+        suggestion = suggest(rate_ops_s, p95_us, interval_s=interval_s)
+        if suggestion:
+            suggested_ops_s = _compute_mean(rate_ops_s, interval_s, suggestion.cut_s, to_s)
 
     return panel | {
         "can_be_cut": True,
@@ -77,43 +77,36 @@ def _list_cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     return cuts
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """The run's series over the clients' common time, one value for each interval that lies in it whole."""
+def _add_up(series: Sequence[UnpackedSeries], whole: WholeRun) -> tuple[list[float], dict[str, list[float]]]:
+    """The run's throughput over the clients' common time, one value for each interval that lies in it whole, and each
+    operation's p95 in µs.
 
-    interval_s: int
-    rate_ops_s: list[float]  # all operations; a read-modify-write once
-    p95_us: Mapping[str, list[float]]  # by operation
+    A read-modify-write counts once: where it was measured, so were its read and its update.
+    """
+    interval_s = series[0].interval_s
+    base_s = min(samples.base_s for samples in series)
+    first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
+    size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
+    rate_ops_s = np.zeros(size)
+    p95_us = {}
+    for samples in series:
+        shift = round((samples.base_s - base_s) / interval_s) - first
+        positions = samples.points["second"] // interval_s + shift
+        inside = (positions >= 0) & (positions < size)
+        positions, points = positions[inside], samples.points[inside]
+        values = np.full(size, np.nan)
+        values[positions] = points["p95_us"]
+        p95_us[samples.operation] = values.tolist()
+        rates = np.nan_to_num(points["rate_ops_s"])
+        rate_ops_s[positions] += -rates if samples.operation == COMPOSITE else rates
 
-    @classmethod
-    def of(cls, series: Sequence[UnpackedSeries], whole: WholeRun) -> "Rates | None":
-        """None without series. Where a read-modify-write was measured, so were its read and its update."""
-        if not series:
-            return None
+    return rate_ops_s.tolist(), p95_us
 
-        interval_s = series[0].interval_s
-        base_s = min(samples.base_s for samples in series)
-        first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
-        size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
-        rate = np.zeros(size)
-        p95 = {}
-        for samples in series:
-            shift = round((samples.base_s - base_s) / interval_s) - first
-            positions = samples.points["second"] // interval_s + shift
-            inside = (positions >= 0) & (positions < size)
-            positions, points = positions[inside], samples.points[inside]
-            values = np.full(size, np.nan)
-            values[positions] = points["p95_us"]
-            p95[samples.operation] = values.tolist()
-            rates = np.nan_to_num(points["rate_ops_s"])
-            rate[positions] += -rates if samples.operation == COMPOSITE else rates
 
-        return cls(interval_s, rate.tolist(), p95)
-
-    def mean(self, from_s: float, to_s: float) -> float:
-        """The mean throughput over this part of the common time."""
-        part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
-        return float(np.mean(part)) if part else 0.0
+def _compute_mean(rate_ops_s: Sequence[float], interval_s: int, from_s: float, to_s: float) -> float:
+    """The mean throughput over this part of the common time."""
+    part = rate_ops_s[round(from_s / interval_s) : round(to_s / interval_s)]
+    return float(np.mean(part)) if part else 0.0
 
 
 def _read_series(run: Run) -> list[UnpackedSeries]:
