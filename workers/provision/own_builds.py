@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -68,20 +68,14 @@ class OwnBuilds:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedBuild:
-    """A build that can be started. `lib` is the folder of its jars, where it is a Java program."""
-
-    program: Path
-    lib: Path | None
-    digest: str  # SHA-256 over its files
-    statement: dict[str, str] = field(default_factory=dict)  # what its folder states of itself
-
-
 def place_build(
     build: BuildSpec, system: System, allowed: OwnBuilds, folder: Path, servers: Path, account: Account | None
-) -> PlacedBuild:
-    """Copies the build into the folder of its deployment, unless it is there. Raises ServerDidNotStart."""
+) -> tuple[Path, Path | None, dict[str, str]]:
+    """Copies the build into the folder of its deployment, unless it is there. Raises ServerDidNotStart.
+
+    Returns its program, the folder of its jars where it is a Java program, and what its folder states of itself with
+    `digest`, the SHA-256 over its files.
+    """
     refuse_root(account)
     assert system.process is not None  # Others are not started as processes.
     home = folder / BUILD
@@ -102,7 +96,7 @@ def place_build(
     except (OSError, ValueError, ExecutableNotFound) as error:
         raise ServerDidNotStart(f"Build “{build['name']}”: {error}") from error
 
-    return PlacedBuild(program=program, lib=lib, digest=_compute_digest(home), statement=statement)
+    return program, lib, {**statement, "digest": _compute_digest(home)}
 
 
 def refuse_root(account: Account | None) -> None:

@@ -45,7 +45,7 @@ from workers.provision.folders import (
     write_private,
 )
 from workers.provision.messages import ENDED
-from workers.provision.own_builds import OwnBuilds, PlacedBuild, place_build, refuse_root
+from workers.provision.own_builds import OwnBuilds, place_build, refuse_root
 from workers.provision.ports import free_port
 from workers.provision.process_tree import processes_below, stopped
 from workers.provision.servers import (
@@ -119,7 +119,7 @@ class ProcessProvisioner(StartingProvisioner):
         self._storage: Guarded | None = None  # the process of that disk
         self._port = port
         self._lib: Path | None = None  # jars of the server, where it is a Java program
-        self._build: PlacedBuild | None = None  # the own build that is started
+        self._build: dict[str, str] = {}  # what the own build that is started states of itself
         self._guarded: Guarded | None = None
         self._others: list[Guarded] = []  # the further nodes
         self._log = self.folder / LOG
@@ -288,9 +288,10 @@ class ProcessProvisioner(StartingProvisioner):
             site = self.site
             refuse_root(site.account)
             make_folder(self.folder, site.account)
-            self._build = place_build(build, self.spec.system, site.own_builds, self.folder, site.servers, site.account)
-            self._lib = self._build.lib
-            return self._build.program
+            program, self._lib, self._build = place_build(
+                build, self.spec.system, site.own_builds, self.folder, site.servers, site.account
+            )
+            return program
 
         try:
             program, self._lib = server_program(self.spec.system, self.site, self.spec.version)
@@ -428,10 +429,7 @@ class ProcessProvisioner(StartingProvisioner):
             wait_for_exit=partial(_wait_for_exit, self._guarded),
             start_others=lambda: self._start_others(program, rendered.port, password),
         )
-        build = {}
-        if self._build:
-            build = {**self._build.statement, "digest": self._build.digest}
-        return replace(server, version=version, process=self._process(), build=build)
+        return replace(server, version=version, process=self._process(), build=self._build)
 
     def _process(self) -> dict[str, object]:
         nodes = self._select(None)

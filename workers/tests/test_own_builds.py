@@ -91,11 +91,12 @@ def test_starts_the_program_of_the_folder(site, folder, allowed):
 
 
 def test_changed_build_has_another_digest(folder, allowed, tmp_path):
-    first = place(build(folder=str(folder)), allowed, tmp_path)
+    *_, first = place(build(folder=str(folder)), allowed, tmp_path)
     shutil.rmtree(tmp_path / "deployment")
     (folder / "note").write_text("changed")
 
-    assert place(build(folder=str(folder)), allowed, tmp_path).digest != first.digest
+    *_, changed = place(build(folder=str(folder)), allowed, tmp_path)
+    assert changed["digest"] != first["digest"]
 
 
 @pytest.mark.parametrize("account", [Account("root", 0, 0), None])
@@ -147,9 +148,9 @@ def test_nothing_outside_the_build_is_read(folder, allowed, tmp_path, plant):
 
 def test_copy_has_no_special_rights(folder, allowed, tmp_path):
     (folder / "bin" / "redis-server").chmod(0o6777)
-    placed = place(build(folder=str(folder)), allowed, tmp_path)
+    program, *_ = place(build(folder=str(folder)), allowed, tmp_path)
 
-    assert placed.program.stat().st_mode & 0o7777 == 0o755
+    assert program.stat().st_mode & 0o7777 == 0o755
 
 
 def test_folder_without_a_program_is_refused(folder, allowed, tmp_path):
@@ -205,12 +206,12 @@ def test_archive_of_a_repository_is_started(repository, redis_program, tmp_path)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         allowed = OwnBuilds(repository=f"http://127.0.0.1:{server.server_port}/")
-        placed = place(build(artifact="org.example:server:9-SNAPSHOT:tar.gz:linux"), allowed, tmp_path)
+        program, *_ = place(build(artifact="org.example:server:9-SNAPSHOT:tar.gz:linux"), allowed, tmp_path)
     finally:
         server.shutdown()
         server.server_close()
-    version = subprocess.run([placed.program, "--version"], capture_output=True, text=True, check=True).stdout
-    assert "v=" in version and placed.program.is_relative_to(tmp_path / "deployment" / BUILD)
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    assert "v=" in version and program.is_relative_to(tmp_path / "deployment" / BUILD)
 
 
 def test_damaged_and_missing_artifacts_are_refused(repository, tmp_path):
@@ -252,9 +253,9 @@ def test_jar_takes_the_place_of_its_own_artifact(repository, tmp_path, monkeypat
     repository.add("g/server/5", "server-5.jar", b"new")
     allowed = OwnBuilds(repository=str(repository.folder))
 
-    placed = place(build(artifact="g:server:5"), allowed, tmp_path, system="cassandra")
+    _, lib, _ = place(build(artifact="g:server:5"), allowed, tmp_path, system="cassandra")
 
-    assert sorted(path.name for path in placed.lib.glob("*.jar")) == [
+    assert sorted(path.name for path in lib.glob("*.jar")) == [
         "driver-3.jar",
         "server-tools-4.1.jar",
         "server.jar",
