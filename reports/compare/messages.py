@@ -117,6 +117,8 @@ LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not dra
 
 # --- figures/overlay.py ---
 
+IN_GREY = "In grey, as published and not comparable: {studies}"
+SOME_DISPUTED = "{studies}; {disputed} of them disputed"
 STUDY_WITHOUT_RESULT = "Nothing is drawn of {studies}: no number was printed of this mix and these records"
 STUDY_WITHOUT_LATENCY = (
     "Not in the latency figure: {studies}, which printed no {operation} {statistic} beside a throughput"

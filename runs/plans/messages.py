@@ -235,6 +235,31 @@ BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
 
 CHOOSE_DAY = "Choose at least one day of the week."
 
+# --- forms/exclusions.py, forms/overrides.py ---
+
+MODE_GONE = "This database and mode is no longer there: choose another, or clear the row."
+DATABASE_GONE = "This database is no longer there: choose another, or clear the row."
+WORKLOAD_GONE = "This workload is no longer there: choose another, or clear the row."
+
+# --- forms/exclusions.py ---
+
+NOT_A_RUNG = "“{text}” is no rung: write one number of the ladder, or leave it empty for all."
+CHOOSE_EXCLUDED = "Choose what is left out: a database and mode, a workload, a rung, or several of them."
+REASON_NOT_PLAIN = "The reason holds a control character: write it in one line of plain text."
+REASON_TOO_LONG = "The reason has {length} characters; at most {limit} are allowed."
+WRITE_REASON = "Write why it is left out: the reason is shown wherever its result would stand."
+
+# --- forms/extension.py ---
+
+NO_CLIENT = "no client reaches a server of {system}; results of it can be uploaded"
+NO_DATABASE = "no database of {system} is described: add one, then open this again"
+NO_DATABASE_WITH_CLIENT = "no database of {system} has a client: choose a stock binding for it, then open this again"
+MODE_WAITS_FOR_COPIES = "mode {mode} waits for {copies} other copies, which no cluster here has"
+
+# --- forms/overrides.py ---
+
+CHOOSE_OVERRIDDEN = "Choose the database or the workload that it changes; for all, change the workloads."
+
 # --- forms/workloads.py ---
 
 NO_SIZE = "“{text}” is no size: write it as 4 KB, 4 KiB or 4096."

@@ -7,7 +7,7 @@ from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures import points as marks
 from reports.compare.figures.layout import Frame, Trace, escaped, rounded, scatter
-from reports.compare.messages import STUDY_WITHOUT_LATENCY, STUDY_WITHOUT_RESULT
+from reports.compare.messages import IN_GREY, SOME_DISPUTED, STUDY_WITHOUT_LATENCY, STUDY_WITHOUT_RESULT
 from reports.compare.printed_conditions import list_alike
 from runs.plans.studies import Fact, Overlay, Study, studies
 
@@ -83,10 +83,9 @@ def published_said(published: Sequence[Published]) -> str:
         return ""
     studies = ", ".join(dict.fromkeys(f"{result.study} {result.year}" for result in published))
     disputed = sum(bool(result.disputed) for result in published)
-    doubt = ""
     if disputed:
-        doubt = f"; {disputed} of them disputed"
-    return f"In grey, as published and not comparable: {studies}{doubt}"
+        studies = SOME_DISPUTED.format(studies=studies, disputed=disputed)
+    return IN_GREY.format(studies=studies)
 
 
 def drawn_with_latency(published: Sequence[Published]) -> list[Published]:

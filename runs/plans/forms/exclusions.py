@@ -5,6 +5,15 @@ from typing import Any
 
 from runs.identifiers import parse_uuid
 from runs.models import Matrix
+from runs.plans.messages import (
+    CHOOSE_EXCLUDED,
+    MODE_GONE,
+    NOT_A_RUNG,
+    REASON_NOT_PLAIN,
+    REASON_TOO_LONG,
+    WORKLOAD_GONE,
+    WRITE_REASON,
+)
 
 NO_REASON = "the reason is still to be written"
 MAX_REASON_LENGTH = 300
@@ -47,18 +56,18 @@ def get_exclusions(source: Matrix | None) -> list[Exclusion]:
 def problem_with(row: Exclusion, entries: set[str], workloads: set[str], *, needs_reason: bool) -> str:
     """The problem with a row of exclusions, as a sentence; empty when there is none."""
     if row.entry and row.entry not in entries:
-        return "This database and mode is no longer there: choose another, or clear the row."
+        return MODE_GONE
     if row.workload and (parse_uuid(row.workload) is None or row.workload not in workloads):
-        return "This workload is no longer there: choose another, or clear the row."
+        return WORKLOAD_GONE
     if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
-        return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
+        return NOT_A_RUNG.format(text=row.rung[:20])
     if not (row.entry or row.workload or row.rung):
-        return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
+        return CHOOSE_EXCLUDED
     if not row.reason.replace("\t", " ").isprintable():
-        return "The reason holds a control character: write it in one line of plain text."
+        return REASON_NOT_PLAIN
     if len(row.reason) > MAX_REASON_LENGTH:
-        return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
+        return REASON_TOO_LONG.format(length=len(row.reason), limit=MAX_REASON_LENGTH)
     if needs_reason and not row.reason:
-        return "Write why it is left out: the reason is shown wherever its result would stand."
+        return WRITE_REASON
 
     return ""

@@ -9,6 +9,7 @@ from runs.catalog import System, load_catalog
 from runs.models import Database, Matrix, Provisioner, Run, Sweep, Workload
 from runs.plans.extension import ExtensionRefused, next_rungs
 from runs.plans.forms.proposed_workloads import match_workloads
+from runs.plans.messages import MODE_WAITS_FOR_COPIES, NO_CLIENT, NO_DATABASE, NO_DATABASE_WITH_CLIENT
 from runs.uploads.metadata import checked
 
 MAX_REPEATS: Final = 50
@@ -96,17 +97,17 @@ def databases_for(slug: str, mode_slug: str, databases: Sequence[Database]) -> t
     system = load_catalog().system(slug)
     mode = system.mode(mode_slug)
     if not system.has_client:
-        return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
+        return [], NO_CLIENT.format(system=system.name)
 
     described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
     if not described:
-        return [], f"no database of {system.name} is described: add one, then open this again"
+        return [], NO_DATABASE.format(system=system.name)
     if not any(_runnable(database) for database in described):
-        return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
+        return [], NO_DATABASE_WITH_CLIENT.format(system=system.name)
 
     able = [database for database in described if _runnable(database) and database.has_copies_for(mode)]
     if not able:
-        return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
+        return [], MODE_WAITS_FOR_COPIES.format(mode=mode.slug, copies=mode.replicas_needed)
 
     return able, ""
 

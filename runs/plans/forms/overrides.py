@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from runs.models import Matrix
 from runs.plans import sizes
+from runs.plans.messages import CHOOSE_OVERRIDDEN, DATABASE_GONE, WORKLOAD_GONE
 from runs.plans.plan_spec import MAX_OPERATIONS, MIN_OPERATIONS
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.property_schema import Property, PropertyError, unknown_name
@@ -62,11 +63,11 @@ def get_overrides(source: Matrix | None) -> list[Override]:
 def problem_with(row: Override, databases: Collection[str], workloads: Collection[str]) -> str:
     """The problem with a row, as a sentence; empty when there is none."""
     if not (row.database or row.workload):
-        return "Choose the database or the workload that it changes; for all, change the workloads."
+        return CHOOSE_OVERRIDDEN
     if row.database and row.database not in databases:
-        return "This database is no longer there: choose another, or clear the row."
+        return DATABASE_GONE
     if row.workload and row.workload not in workloads:
-        return "This workload is no longer there: choose another, or clear the row."
+        return WORKLOAD_GONE
     if row.name not in OVERRIDABLE:
         return unknown_name(row.name, OVERRIDABLE)
 
