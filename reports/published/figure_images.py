@@ -5,7 +5,6 @@ this site's own PNG and nothing that came along in it.
 import io
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from PIL import Image, UnidentifiedImageError
@@ -22,15 +21,8 @@ class PictureRefused(ValueError):
     """What is no picture that can be served. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    png: bytes
-    width: int
-    height: int
-
-
-def encoded_anew(png: bytes) -> Picture:
-    """The pixels of a PNG, on white, in a PNG of our own. Raises PictureRefused."""
+def encoded_anew(png: bytes) -> ReportPicture:
+    """The pixels of a PNG, on white, in a PNG of our own; not stored yet. Raises PictureRefused."""
     if len(png) > MAX_BYTES:
         raise PictureRefused(
             f"A picture may have at most {MAX_BYTES // 2**20} MB, and this one has {len(png):,} bytes."
@@ -52,19 +44,18 @@ def encoded_anew(png: bytes) -> Picture:
         raise PictureRefused(f"The PNG cannot be decoded: {error}") from error
 
 
-def _written(opened: Image.Image) -> Picture:
+def _written(opened: Image.Image) -> ReportPicture:
     """On white ground, with a palette where that loses nothing that anybody sees: lines and text need few colours."""
     pixels = opened.convert("RGBA")
     ground = Image.new("RGB", pixels.size, GROUND)
     ground.paste(pixels, mask=pixels.getchannel("A"))
     out = io.BytesIO()
     ground.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
-    return Picture(out.getvalue(), *ground.size)
+    return ReportPicture(png=out.getvalue(), width=ground.width, height=ground.height)
 
 
-def keep_pictures(revision: ReportRevision, pictures: Mapping[str, Picture]) -> None:
-    """One picture of each figure of a revision."""
-    ReportPicture.objects.bulk_create(
-        ReportPicture(revision=revision, name=name, png=picture.png, width=picture.width, height=picture.height)
-        for name, picture in pictures.items()
-    )
+def keep_pictures(revision: ReportRevision, pictures: Mapping[str, ReportPicture]) -> None:
+    """Stores one picture of each figure of a revision, by its name."""
+    for name, picture in pictures.items():
+        picture.revision, picture.name = revision, name
+    ReportPicture.objects.bulk_create(pictures.values())

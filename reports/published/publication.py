@@ -16,11 +16,11 @@ from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
 from benchsite.core import formatting
 from reports.compare.queries import is_lost, pinned
-from reports.models import Report, ReportRevision
+from reports.models import Report, ReportPicture, ReportRevision
 from reports.published.builder import Built, build
 from reports.published.content import FORMAT, Content, canonical, digest
 from reports.published.drafts import MAX_QUERY_LENGTH, Draft, parse_draft
-from reports.published.figure_images import Picture, PictureRefused, encoded_anew, keep_pictures
+from reports.published.figure_images import PictureRefused, encoded_anew, keep_pictures
 from reports.published.links import make_link
 from reports.published.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
 from runs.ycsb.redact import redact
@@ -167,7 +167,7 @@ def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
 def _publish(report: Report, user: User | None, built_report: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
     content: Content = {**built_report.content, "published_at": timezone.now().isoformat(timespec="seconds")}
     figures = {figure["name"] for figure in content["figures"]}
-    encoded: dict[str, Picture] = {}
+    encoded: dict[str, ReportPicture] = {}
     for name in sorted(figures & pictures.keys()):
         try:
             encoded[name] = encoded_anew(pictures[name])
