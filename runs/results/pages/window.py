@@ -10,7 +10,7 @@ from django.db.models import Max
 from runs.checks.results import find_worst
 from runs.models import Finding, LatencyKind, Measurement, MeasurementSet, Phase, Run, Series
 from runs.results.measures.steady import Suggestion, suggest
-from runs.results.recording.recut import WholeRun, whole_run
+from runs.results.recording.recut import find_common_time
 from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
@@ -28,30 +28,31 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
         return None
 
     panel: dict[str, object] = {"cuts": _list_cuts(sets), "can_be_cut": False}
-    whole = whole_run(current, ())
-    if whole is None or run.phase == Phase.LOAD or not has_intervals:
+    common = find_common_time(current)
+    if common is None or run.phase == Phase.LOAD or not has_intervals:
         return panel
 
     series = _read_series(run)
-    base_s = min((samples.base_s for samples in series), default=whole.from_s)
+    from_s, to_s = common
+    base_s = min((samples.base_s for samples in series), default=from_s)
     suggestion = None
     current_ops_s = suggested_ops_s = 0.0
-    to_s = whole.length_s - current.tail_s
+    end_s = to_s - from_s - current.tail_s
     if series:
         interval_s = series[0].interval_s
-        rate_ops_s, p95_us = _add_up(series, whole)
-        current_ops_s = _compute_mean(rate_ops_s, interval_s, current.warmup_s, to_s)
+        rate_ops_s, p95_us = _add_up(series, from_s, to_s)
+        current_ops_s = _compute_mean(rate_ops_s, interval_s, current.warmup_s, end_s)
         suggestion = suggest(rate_ops_s, p95_us, interval_s=interval_s)
         if suggestion:
-            suggested_ops_s = _compute_mean(rate_ops_s, interval_s, suggestion.cut_s, to_s)
+            suggested_ops_s = _compute_mean(rate_ops_s, interval_s, suggestion.cut_s, end_s)
 
     return panel | {
         "can_be_cut": True,
-        "common_s": whole.length_s,
+        "common_s": to_s - from_s,
         # The clients' common time on the axis of the run's figure.
-        "begin_s": whole.from_s - base_s,
-        "end_s": whole.to_s - base_s,
-        "bar": _describe_bar(current, whole, suggestion),
+        "begin_s": from_s - base_s,
+        "end_s": to_s - base_s,
+        "bar": _describe_bar(current, to_s - from_s, suggestion),
         "suggestion": suggestion,
         # Whether the current warm-up already leaves out what is suggested.
         "is_covered": suggestion is not None and suggestion.cut_s <= current.warmup_s,
@@ -77,7 +78,7 @@ def _list_cuts(sets: Sequence[MeasurementSet]) -> list[dict[str, object]]:
     return cuts
 
 
-def _add_up(series: Sequence[UnpackedSeries], whole: WholeRun) -> tuple[list[float], dict[str, list[float]]]:
+def _add_up(series: Sequence[UnpackedSeries], from_s: float, to_s: float) -> tuple[list[float], dict[str, list[float]]]:
     """The run's throughput over the clients' common time, one value for each interval that lies in it whole, and each
     operation's p95 in µs.
 
@@ -85,8 +86,8 @@ def _add_up(series: Sequence[UnpackedSeries], whole: WholeRun) -> tuple[list[flo
     """
     interval_s = series[0].interval_s
     base_s = min(samples.base_s for samples in series)
-    first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
-    size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
+    first = int(np.ceil((from_s - base_s) / interval_s - 0.01))
+    size = max(int((to_s - base_s) / interval_s + 0.01) - first, 0)
     rate_ops_s = np.zeros(size)
     p95_us = {}
     for samples in series:
@@ -129,9 +130,9 @@ def _compute_verdict(severities: Sequence[str]) -> str:
     return worst if worst in ("warn", "reject") else "pass"
 
 
-def _describe_bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> dict[str, float | None]:
+def _describe_bar(current: MeasurementSet, length_s: float, suggestion: Suggestion | None) -> dict[str, float | None]:
     """The clients' common time as shares of 100: what is left out, what is measured, where a suggested cut begins."""
-    share = 100 / whole.length_s
+    share = 100 / length_s
     warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
     suggested = None
     if suggestion and not suggestion.at_limit:

@@ -17,7 +17,16 @@ from runs.results.recording.client_merge import Collected
 from runs.results.recording.differences import Difference
 from runs.results.recording.groups import GroupResult
 from runs.results.recording.intervals import INTERVALS, read_fresh, store_intervals
-from runs.results.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
+from runs.results.recording.recut import (
+    RecutRefused,
+    adopt,
+    cut,
+    find_common_time,
+    judge_again,
+    locked,
+    next_number,
+    note,
+)
 from runs.results.recording.rows import finding_rows, measurement_rows, set_fields, write_series, write_set
 from runs.uploads.judgement import Merged
 from runs.ycsb.errors import YcsbError
@@ -109,14 +118,14 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
     if (fresh.warmup_s, fresh.tail_s) == (current.warmup_s, current.tail_s):
         return merged, 0.0
 
-    whole = whole_run(fresh, measurement_rows(fresh, merged))
-    if whole is None:
+    if find_common_time(fresh) is None:
         raise RecutRefused("the times of its clients are unknown")
 
     again = cut(
         run,
         list(map(read_fresh, collected.intervals.values())),
-        whole,
+        fresh,
+        measurement_rows(fresh, merged),
         warmup_s=current.warmup_s,
         tail_s=current.tail_s,
     )

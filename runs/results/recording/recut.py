@@ -6,7 +6,7 @@ one can be made the current one again. The run's own verdict and throughput are 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from django.db import transaction
@@ -41,34 +41,12 @@ class RecutRefused(Exception):
     """This run cannot be cut so. The message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class WholeRun:
-    """Beside its intervals, everything a cut needs: statements of each client over its whole run, and return codes.
-
-    The window is taken from the time that all clients have in common, [from_s, to_s] in seconds since the epoch.
-    """
-
-    clients: Mapping[int, Mapping[str, Any]]  # by client number, as `MeasurementSet.clients` has them
-    returns: Mapping[tuple[str, str], Mapping[str, int]]  # by operation and kind of latency
-    from_s: float
-    to_s: float
-
-    @property
-    def length_s(self) -> float:
-        return self.to_s - self.from_s
-
-
-def whole_run(measurement_set: MeasurementSet, measurements: Iterable[Measurement]) -> WholeRun | None:
-    """None where nobody knows when the clients worked."""
+def find_common_time(measurement_set: MeasurementSet) -> tuple[float, float] | None:
+    """From when to when all clients worked, in seconds since the epoch; None where nobody knows."""
     times = [(client.get("started_s"), client.get("ended_s")) for client in measurement_set.clients]
     if not times or any(start is None or end is None for start, end in times):
         return None
-    return WholeRun(
-        clients={client["number"]: client for client in measurement_set.clients},
-        returns={(row.operation, row.latency_kind): row.returns for row in measurements},
-        from_s=max(start for start, _ in times),
-        to_s=min(end for _, end in times),
-    )
+    return max(start for start, _ in times), min(end for _, end in times)
 
 
 def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str = "") -> MeasurementSet:
@@ -76,7 +54,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
 
     Raises RecutRefused. Two at once make two sets, of which the later one is current.
     """
-    whole = _cuttable(run, warmup_s, tail_s)
+    first = _cuttable(run, warmup_s, tail_s)
     # The logs' own times have three decimals, and a cut that is kept with fewer digits could not be made again.
     warmup_s, tail_s = round(warmup_s, 3), round(tail_s, 3)
     try:
@@ -86,7 +64,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
             f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
         ) from error
 
-    merged = cut(run, stored, whole, warmup_s=warmup_s, tail_s=tail_s)
+    merged = cut(run, stored, first, first.measurements.all(), warmup_s=warmup_s, tail_s=tail_s)
     # Groups have windows of their own, which no cut of the ladder changes.
     current = run.measurement_sets.get(is_current=True)
     findings = judge_again(run, merged, stored_series(run), tail_s=tail_s, groups=current.groups)
@@ -130,15 +108,27 @@ def choose_set(run: Run, number: int, user: User) -> MeasurementSet:
     return chosen
 
 
-def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_s: float, tail_s: float) -> MergedRun:
-    """The run merged over another window. Raises RecutRefused."""
-    clients = [_client(row, whole.clients.get(row.number, {})) for row in run.client_runs.filter(group="")]
+def cut(
+    run: Run,
+    stored: Sequence[StoredIntervals],
+    measurement_set: MeasurementSet,
+    measurements: Iterable[Measurement],
+    *,
+    warmup_s: float,
+    tail_s: float,
+) -> MergedRun:
+    """The run merged over another window than that of the set and its measurements. Raises RecutRefused.
+
+    What clients state of their whole runs, and return codes, do not depend on the window.
+    """
+    stated = {client["number"]: client for client in measurement_set.clients}
+    clients = [_client(row, stated.get(row.number, {})) for row in run.client_runs.filter(group="")]
     try:
         merged = merge_stored(stored, clients, Cut(warmup_s, None, tail_s))
     except YcsbError as error:
         raise RecutRefused(str(error)) from error
-    # Return codes do not depend on the cut, and are not in the intervals.
-    returns = (whole.returns.get((part.operation, part.kind), {}) for part in merged.operations)
+    returns_by_operation = {(row.operation, row.latency_kind): row.returns for row in measurements}
+    returns = (returns_by_operation.get((part.operation, part.kind), {}) for part in merged.operations)
     operations = (replace(part, returns=codes) for part, codes in zip(merged.operations, returns, strict=True))
     rows = run.client_runs.filter(group="").prefetch_related("artifacts")
     return add_arrivals(replace(merged, operations=tuple(operations)), rows)
@@ -207,26 +197,27 @@ def note(run: Run, measurement_set: MeasurementSet, actor: str, reason: str) -> 
     RunEvent.objects.create(run=run, kind="cut", new=str(measurement_set.number), actor=actor[:80], text=text)
 
 
-def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
-    """The run to cut from. Raises RecutRefused where it cannot be cut."""
+def _cuttable(run: Run, warmup_s: float, tail_s: float) -> MeasurementSet:
+    """The first set of the run, of its whole time. Raises RecutRefused where it cannot be cut."""
     first = run.measurement_sets.order_by("number").first()
     if first is None or run.status not in Status.terminal():
         raise RecutRefused("This run has not been measured yet: cut it again when it has ended.")
     if run.phase == Phase.LOAD:
         raise RecutRefused("A load is measured as a whole: it has no warm-up to cut.")
 
-    whole = whole_run(first, first.measurements.all())
-    if whole is None or not run.artifacts.filter(kind=INTERVALS).exists():
+    common = find_common_time(first)
+    if common is None or not run.artifacts.filter(kind=INTERVALS).exists():
         raise RecutRefused("Of this run only summaries exist: without histograms by interval it cannot be cut.")
     if not all(math.isfinite(seconds) and seconds >= 0 for seconds in (warmup_s, tail_s)):
         raise RecutRefused("Warm-up and tail are seconds, from 0 on.")
-    if warmup_s + tail_s >= whole.length_s:
+    from_s, to_s = common
+    if warmup_s + tail_s >= to_s - from_s:
         raise RecutRefused(
-            f"The clients have {grouped(whole.length_s, 1)} s in common: {exact(warmup_s)} s of warm-up and "
+            f"The clients have {grouped(to_s - from_s, 1)} s in common: {exact(warmup_s)} s of warm-up and "
             f"{exact(tail_s)} s at the end leave nothing of it. Cut less."
         )
 
-    return whole
+    return first
 
 
 def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
