@@ -244,6 +244,37 @@ def test_a_run_is_measured_once_it_is_steady(site: LiveSite, system: str) -> Non
     }
 
 
+@pytest.mark.parametrize(
+    "ladder",
+    [
+        pytest.param({"rungs": [2], "min_operations": 100_000}, id="threads"),
+        pytest.param({"ladder": "target", "threads": 8, "rungs": [500], "min_operations": 5_000}, id="target"),
+    ],
+)
+def test_a_run_ends_once_its_operations_are_done(site: LiveSite, ladder: dict[str, Any]) -> None:
+    run, measured = measure_run(site, "redis", "off", measure_s=2, max_measure_s=120, **ladder)
+
+    assert run.starts_at is not None and run.ends_at is not None
+    lasted_s = (run.ends_at - run.starts_at).total_seconds() - WARMUP_S - TAIL_S
+    assert 2 < lasted_s < 120
+    assert measured.window_s == pytest.approx(lasted_s, abs=1.5)
+    assert measured.operations >= ladder["min_operations"]
+    assert {check for check, _ in rejections(run)} <= {"V05"}
+    assert "asks for" not in measured.findings.get(check_id="V05").message
+    assert [row.exit_code for row in run.client_runs.all()] == [0, 0]
+    ends = [client["ended_s"] for client in measured.clients]
+    assert max(ends) - min(ends) < 1.5
+    assert list(recompute.rebuild(Run.objects.get(pk=run.pk)).differences) == []
+
+
+def test_a_run_ends_at_its_longest_time(site: LiveSite) -> None:
+    run, measured = measure_run(site, "redis", "off", rungs=[2], measure_s=2, max_measure_s=8, min_operations=10**9)
+
+    assert run.ends_at is None
+    assert measured.window_s == pytest.approx(8, abs=1.5)
+    assert "asks for" in measured.findings.get(check_id="V05").message
+
+
 def check_inserts(run: Run, clients: int) -> None:
     """The records that the server holds are those that the clients were told of."""
     run.refresh_from_db()

@@ -5,7 +5,7 @@ from benchsite.core.formatting import exact, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
-from runs.checks.messages import NO_UPPER_BOUND
+from runs.checks.messages import NO_UPPER_BOUND, OPERATIONS_NOT_DONE
 from runs.checks.results import Severity, graded
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.upper_bounds import CONFIDENCE, min_values
@@ -21,8 +21,8 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
 
     Formula: T; operations; the [upper bound](../how-results-are-judged.md#percentiles-with-confidence) of the
         percentile shown (p{percentile_shown}) of each operation
-    Warns: T < {duration_warn_s}, < {operations_least} operations, no upper bound, or one more than
-        {percentile_margin} above the percentile
+    Warns: T < {duration_warn_s}, < {operations_least} operations, fewer than the plan asks for, no upper bound, or
+        one more than {percentile_margin} above the percentile
     Rejects: T < {duration_reject_s}
     Not assessed without: how long it lasted, how much was done
     """
@@ -37,6 +37,8 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
         complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
     if facts.total_operations < profile.operations_least:
         complaints.append(f"it did {grouped(facts.total_operations)} operations")
+    if facts.total_operations < facts.operations_asked:
+        complaints.append(OPERATIONS_NOT_DONE.format(asked=grouped(facts.operations_asked)))
     complaints += _unsure_percentiles(facts, profile)
     severity: Severity = "pass"
     if complaints:

@@ -189,6 +189,7 @@ class RunContext:
     background_work: Mapping[str, float] = field(default_factory=dict)  # that the servers had left when it began
     has_faults: bool = False  # planned ones were applied while it was measured
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
+    operations_asked: int = 0  # until so many were done the window was to last
     groups_insert: bool = False  # a group beside the ladder does
     groups: tuple[GroupFacts, ...] = ()
     open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer

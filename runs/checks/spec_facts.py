@@ -46,7 +46,7 @@ def get_key_shares(spec: RunSpec) -> KeyShares | None:
         spec["workload"]["properties"],
         clients=clients,
         warmup_s=max_warmup_s(spec["window"]),
-        measure_s=spec["window"]["min_measure_s"],
+        measure_s=spec["window"]["max_measure_s"],
     )
 
 

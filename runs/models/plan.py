@@ -328,7 +328,7 @@ class Matrix(Row):
     load_threads = models.PositiveIntegerField(default=8, validators=[MinValueValidator(1)])
     # What is reset between rungs, repeats, workloads and modes: {"rung": "keep", ...}.
     resets = models.JSONField(default=dict, blank=True)
-    # A rung lasts at least `min_measure_s` and until `min_operations` of each kind are done, at most `max_measure_s`.
+    # A rung lasts at least `min_measure_s` and until `min_operations` are done, at most `max_measure_s`.
     warmup_s = models.PositiveIntegerField(default=60)
     # The warm-up goes on until throughput is steady, and servers may end their background work before: at most so long.
     settle_s = models.PositiveIntegerField(default=0, db_default=0)

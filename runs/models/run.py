@@ -180,6 +180,7 @@ class Run(Row):
     starts_at = models.DateTimeField(
         null=True, blank=True
     )  # the instant at which all clients begin, PostgreSQL's clock
+    ends_at = models.DateTimeField(null=True, blank=True)  # so do they end; null: when their time is up
     evidence = models.JSONField(default=dict, blank=True)  # mode read back before and after, server version, disk probe
 
     # What came out, copied from the current measurement set.
@@ -391,6 +392,7 @@ class ClientRun(Row):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     command = ArrayField(models.TextField(), default=list, blank=True)  # redacted
     exit_code = models.IntegerField(null=True, blank=True)
+    operations = models.PositiveBigIntegerField(null=True, blank=True)  # in the window so far, where they end the run
     clock_offset_s = models.FloatField(null=True, blank=True)  # PostgreSQL's clock minus the generator's
     cpu_percent = models.FloatField(null=True, blank=True)  # of one core, over the measured part, mean
     facts = models.JSONField(default=dict, blank=True)  # host, pid, java version, binding digest as found

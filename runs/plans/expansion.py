@@ -64,7 +64,9 @@ class PlannedRun:
     dataset: Dataset
     generators: tuple[PlannedGenerator, ...]
     min_operations: int
-    measure_s: int
+    measure_s: int  # at least
+    predicted_s: int  # until its operations are done
+    max_measure_s: int
     needs: int | None
     expected_s: float
     processes: int  # clients on each generator
@@ -137,6 +139,7 @@ class _Draft:
     generators: tuple[PlannedGenerator, ...]
     min_operations: int
     measure_s: int
+    max_measure_s: int
     is_bracket: bool = False
     priming_s: int = 0
 
@@ -237,9 +240,13 @@ def _build_draft(
     if names is not None:
         generators = tuple(generator for generator in plan.ladder_generators if generator.name in names)
     target_ops_s, measure_s = None, plan.min_measure_s
+    max_measure_s = measure_s
     if plan.ladder == "target" and plan.search is None:
         target_ops_s = rung
-        measure_s = max(measure_s, math.ceil(min_operations / target_ops_s))
+    if min_operations and plan.max_measure_s > measure_s:
+        max_measure_s = plan.max_measure_s
+    elif target_ops_s:
+        measure_s = max_measure_s = max(measure_s, math.ceil(min_operations / target_ops_s))
     return _Draft(
         sweep=sweep,
         rung=rung,
@@ -250,6 +257,7 @@ def _build_draft(
         generators=generators,
         min_operations=min_operations,
         measure_s=measure_s,
+        max_measure_s=max_measure_s,
     )
 
 
@@ -361,10 +369,15 @@ def duration_s(plan: PlanColumns, measure_s: int) -> int:
 
 
 def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
-    seconds, generators = duration_s(plan, draft.measure_s), draft.generators
+    generators = draft.generators
     prediction = predict(
         plan, draft.sweep.key[1:4], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
     )
+    predicted_s = draft.measure_s
+    if draft.max_measure_s > draft.measure_s:
+        needed_s = math.ceil(draft.min_operations / prediction.ops_s)
+        predicted_s = min(max(draft.measure_s, needed_s), draft.max_measure_s)
+    seconds = duration_s(plan, predicted_s)
     processes = split_processes(
         plan,
         prediction,
@@ -385,6 +398,8 @@ def _plan_measured(plan: Plan, draft: _Draft, data: Dataset, position: int, need
         generators=generators,
         min_operations=draft.min_operations,
         measure_s=draft.measure_s,
+        predicted_s=predicted_s,
+        max_measure_s=draft.max_measure_s,
         needs=needs,
         expected_s=max(warm_up_s(draft.properties), draft.priming_s) + seconds + plan.overhead(draft.sweep.entry).run_s,
         processes=processes,
@@ -422,6 +437,8 @@ def _plan_load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> Plann
         generators=draft.generators,
         min_operations=plan.min_operations,
         measure_s=plan.min_measure_s,
+        predicted_s=plan.min_measure_s,
+        max_measure_s=plan.min_measure_s,
         needs=None,
         expected_s=seconds,
         processes=plan.processes_per_generator,

@@ -72,6 +72,10 @@ STATION_START = "  start on one machine: cd servers/{station} && {command}"
 STATION_CHECK = "  check on the running server: {name} is {value}"
 STATION_DELETES = "  deletes data of others too: use a server that has nothing else"
 CLIENT_GROUP = "Client group {group}: one client on {where}"
+ENDS_BY_OPERATIONS = (
+    "Rungs end once their clients did {operations} operations in the window, after {measured} of it at least. The "
+    "clients of this script go on for the longest time, {longest}: cut off what comes after the operations."
+)
 ORDER_OF_STATIONS = "Order of the plan: {order}, over all stations"
 RESET_BEFORE = "Reset before the next {level}: {reset}"
 
@@ -171,6 +175,14 @@ PROFILE_LONGER = (
 WINDOW_TOO_SHORT = (
     "The check V05 will reject {which}: {measured} are measured, and it needs {least}. Rejected runs count in no "
     "curve, comparison or report. Measure {least} or more, or choose the purpose tuning, which shows shapes."
+)
+TIME_UNBOUNDED = (
+    "Nothing says how long threads take for so many operations: give the longest time that a rung is measured."
+)
+OPERATIONS_OF_SEARCH = "The trials of a search end by time: set the operations to 0."
+TARGET_TAKES_LONGER = (
+    "The lowest target needs {needed} for so many operations, and a rung may last {limit}. Use fewer, a longer time "
+    "or a higher target."
 )
 RUNS_WITH_FAULTS = "Every measured run has faults, so no ceiling, comparison or history uses it: {faults}."
 ONE_REPEAT = "{repeats} repeat gives no interval: three show a difference, five are fit to publish."

@@ -399,7 +399,10 @@ class PlanSpec(Table):
         default=180, description="Per rung, after the warm-up."
     )
     min_operations: Annotated[int, Between(0, MAX_OPERATIONS), Shown("Operations at least")] = Field(
-        default=0, description="Of targets: a rung that makes fewer in its seconds lasts longer. 0: time alone."
+        default=0, description="Of all clients, in the window: a rung that did fewer lasts longer. 0: time alone."
+    )
+    max_measure_s: Annotated[int, Between(0, MAX_SECONDS), Shown("Measured at most, seconds")] = Field(
+        default=0, description="A rung ends then, whatever it did. 0: as long as its target needs for its operations."
     )
     looks: Annotated[list[Count], Field(max_length=MAX_LOOKS)] = Field(
         default_factory=list,
@@ -418,7 +421,7 @@ class PlanSpec(Table):
 
 
 class PlanColumns(PlanSpec):
-    """Beside these, what a matrix and a plan file can say and no release carries out yet."""
+    """As a matrix and a plan file say them."""
 
     max_measure_s: Annotated[int, Between(1, MAX_SECONDS)] = 180
     resets: dict[Level, Reset] = Field(default_factory=dict)
@@ -488,7 +491,7 @@ class PlanRequest(PlanSpec):
         return {
             **shared,
             "rungs": rungs,
-            "max_measure_s": self.min_measure_s,
+            "max_measure_s": max(self.min_measure_s, self.max_measure_s),
             "resets": resets,
             "search": search,
             "stops_early": self.stops_early and not self.search and not self.faults,

@@ -46,6 +46,7 @@ from runs.plans.messages import (
     NO_BLOCKS,
     NO_KNEE,
     ONE_REPEAT,
+    OPERATIONS_OF_SEARCH,
     PEAK_TOO_HIGH,
     PERCENTILES_ARE_RANGES,
     PROFILE_LONGER,
@@ -54,6 +55,8 @@ from runs.plans.messages import (
     RUNS_SPLIT,
     RUNS_WITH_FAULTS,
     SEARCH_WITHOUT_PROFILE,
+    TARGET_TAKES_LONGER,
+    TIME_UNBOUNDED,
     TOO_FEW_COPIES,
     WINDOW_TOO_SHORT,
 )
@@ -106,6 +109,7 @@ class Preview:
     loads: int
     brackets: int
     seconds: float
+    may_last_s: float  # longer, where rungs last until their operations are done
     disk_bytes_per_node: int
     result_bytes: int
     settling_s: int = 0  # of them at most, until throughput and servers are steady
@@ -170,6 +174,7 @@ def preview(plan: Plan) -> Preview:
         loads=loads,
         brackets=sum(run.is_bracket for run in expansion.runs),
         seconds=sum(run.expected_s for run in all_runs) - priming_s * (trials - 1),
+        may_last_s=sum(run.max_measure_s - run.predicted_s for run in all_runs),
         settling_s=plan.settle_s * len(all_runs) + priming_s,
         disk_bytes_per_node=int(max(disk_by_cluster(expansion.runs).values(), default=0)),
         result_bytes=sum(_result_bytes(run) for run in all_runs),
@@ -306,22 +311,19 @@ def _duration_problems(plan: Plan) -> Iterator[Problem]:
             f"The {' and the '.join(names)} of a run begin with its window, which has to begin at a stated second: "
             "set the settling to 0, and warm up longer.",
         )
-    if plan.max_measure_s != plan.min_measure_s:
-        yield Problem(
-            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
-        )
     overridden = [int((rule.set or {}).get(MIN_OPERATIONS, 0)) for rule in plan.overrides]
     min_operations = max(plan.min_operations, *overridden, 0)
-    if min_operations and (plan.ladder != "target" or plan.search is not None):
-        yield Problem(
-            "min_operations", "Only a ladder of fixed targets says how long so many operations take: set them to 0."
-        )
-    elif plan.rungs and min_operations / min(plan.rungs) > MAX_SECONDS:
-        yield Problem(
-            "min_operations",
-            f"The lowest target needs {duration(min_operations / min(plan.rungs))} for so many operations, and a "
-            f"rung may last {duration(MAX_SECONDS)}. Use fewer, or a higher target.",
-        )
+    if not min_operations:
+        return
+    has_longest = plan.max_measure_s > plan.min_measure_s
+    limit_s = plan.max_measure_s if has_longest else MAX_SECONDS
+    if plan.search is not None:
+        yield Problem("min_operations", OPERATIONS_OF_SEARCH)
+    elif plan.ladder != "target" and not has_longest:
+        yield Problem("max_measure_s", TIME_UNBOUNDED)
+    elif plan.ladder == "target" and plan.rungs and min_operations / min(plan.rungs) > limit_s:
+        needed = duration(min_operations / min(plan.rungs))
+        yield Problem("min_operations", TARGET_TAKES_LONGER.format(needed=needed, limit=duration(limit_s)))
 
 
 def _arrival_problems(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -542,7 +544,7 @@ def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[
         prediction = run.prediction
         if prediction is None or not run.clients or (prediction.source == "assumed") is not assumed:
             continue
-        seconds = duration_s(plan, run.measure_s)
+        seconds = duration_s(plan, run.predicted_s)
         message = limit_message(run.name, prediction, seconds=seconds, clients=run.clients)
         if message:
             messages[prediction.ops_s / run.clients] = message
@@ -572,7 +574,7 @@ def _profile_warnings(plan: Plan) -> Iterator[str]:
 
 
 def _find_rejections(plan: Plan, runs: list[PlannedRun]) -> Iterator[Problem]:
-    short = [run for run in runs if run.measure_s < plan.min_window_s]
+    short = [run for run in runs if run.predicted_s < plan.min_window_s]
     if not short:
         return
     which = "every run"

@@ -156,7 +156,7 @@ def build_spec(
         "window": {
             "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
             "min_measure_s": planned.measure_s,
-            "max_measure_s": planned.measure_s,
+            "max_measure_s": planned.max_measure_s,
             "min_operations": planned.min_operations,
         },
         "client": client,

@@ -85,6 +85,11 @@ def max_warmup_s(window: WindowSpec) -> int:
     return window["warmup_s"] + window.get("settle_s", 0)
 
 
+def is_open_ended(window: WindowSpec) -> bool:
+    """Whether the window lasts until its operations are done."""
+    return window["min_measure_s"] != window["max_measure_s"]
+
+
 def describe_window(measure_s: int | None, warmup_s: int, settle_s: int = 0) -> str:
     """The window of a run as it is planned. What of `settle_s` a run does not need to be steady is measured, too."""
     warmup = duration_between(warmup_s, warmup_s + settle_s)
@@ -198,11 +203,13 @@ def build_group_spec(spec: RunSpec, group: GroupSpec) -> RunSpec:
     """The run as it would be if the group were its only clients."""
     window = spec["window"]
     if group["start_s"] is not None:
-        assert window["min_measure_s"] is not None  # Only of uploads nobody knows it.
-        length_s = window["min_measure_s"] - group["start_s"]
-        if group["length_s"] is not None:
-            length_s = group["length_s"]
-        window = {"warmup_s": 0, "min_measure_s": length_s, "max_measure_s": length_s, "min_operations": 0}
+        assert window["min_measure_s"] and window["max_measure_s"]  # Only of uploads nobody knows them.
+        window = {
+            "warmup_s": 0,
+            "min_measure_s": group["length_s"] or window["min_measure_s"] - group["start_s"],
+            "max_measure_s": group["length_s"] or window["max_measure_s"] - group["start_s"],
+            "min_operations": 0,
+        }
     own = {name: group[name] for name in ("workload", "load", "generators")}
     shared = {name: value for name, value in spec.items() if name != "primed"}
     return cast(RunSpec, {**shared, **own, "window": window})
@@ -281,3 +288,4 @@ class ClientOrder(TypedDict):
     cpus: NotRequired[list[int]]  # that it may use; empty: all
     has_faults: NotRequired[bool]  # planned ones: stalls and errors end nothing
     start_s: NotRequired[float]  # how long after the common start it begins
+    window_s: NotRequired[float]  # how long after it the window begins whose operations it is to count

@@ -8,6 +8,7 @@ from django.urls import reverse
 from runs.catalog import load_catalog
 from runs.models import Matrix, Run
 from runs.plans.api.plans import MatrixPlan
+from runs.plans.forms.matrices import MatrixForm
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -334,6 +335,23 @@ def test_waits_after_loads_stand_in_the_preview(client_in, plan):
     bare = client_in.post(reverse("matrix-preview"), plan).context["foreseen"]["preview"]
     # The warm-up of every run may last longer, and the first one after each load waits.
     assert preview.seconds - bare.seconds == pytest.approx(60 * (preview.runs + preview.brackets + preview.loads))
+
+
+def test_pages_state_the_longest_time(client_in, plan):
+    sent = {**plan, "min_operations": "3000000", "max_measure_s": "600"}
+    assert "until their operations are done" in get_text(client_in.post(reverse("matrix-preview"), sent))
+    assert "until their operations" not in get_text(client_in.post(reverse("matrix-preview"), plan))
+
+    assert client_in.post(reverse("matrix-add"), {**sent, "submit": "1"}).status_code == 302
+
+    matrix = Matrix.objects.get()
+    stated = '3,000,000 operations at least, in <span class="nowrap" title="600 s">10 min</span> at most'
+    assert stated in get_text(client_in.get(reverse("matrix", args=[matrix.pk])))
+    run = matrix.runs.filter(phase="measure").first()
+    assert stated in get_text(client_in.get(reverse("run", args=[run.pk])))
+    assert MatrixForm(team=matrix.team, source=matrix)["max_measure_s"].value() == 600
+    Matrix.objects.update(min_operations=0, max_measure_s=10)
+    assert MatrixForm(team=matrix.team, source=Matrix.objects.get())["max_measure_s"].value() == 0
 
 
 def test_default_plan_of_two_databases_is_blocked(client_in, plan, parts):

@@ -102,4 +102,4 @@ def test_operations_of_a_database_need_targets(client_in, parts):
         reverse("matrix-add"), make_form(parts, submit="1", **make_row(parts, "6000", "min_operations"))
     )
 
-    assert page.status_code == 422 and "Only a ladder of fixed targets" in page.content.decode()
+    assert page.status_code == 422 and "how long threads take" in page.content.decode()

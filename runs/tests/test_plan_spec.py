@@ -55,6 +55,7 @@ def test_columns_are_those_of_a_matrix():
     columns = PlanRequest.model_validate(sent).columns
     assert set(FIELDS) < set(columns)
     assert (columns["max_measure_s"], columns["resets"], columns["rungs"]) == (20, {"rung": "restart"}, [])
+    assert PlanRequest.model_validate({"measure_s": 20, "max_measure_s": 60}).columns["max_measure_s"] == 60
     assert columns["stops_early"] is False and columns["search"]["max_trials"] == 8
     assert Matrix(**columns).tags == ["a"]
 

@@ -6,6 +6,7 @@ from django.db.models import Count
 from runs.models import Cluster, Database, LoadGenerator, Node, Run, RunEvent, Sweep
 from runs.plans import PlanError, expand, preview, stored_plan, submit
 from runs.plans.messages import NO_BLOCKS
+from runs.plans.plan_spec import PlanSearch
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -18,6 +19,7 @@ from runs.tests.factories import (
 
 pytestmark = pytest.mark.django_db
 DIGEST = "d" * 64
+TARGETS = {"ladder": "target", "threads": 8, "rungs": [100]}
 
 
 @pytest.fixture
@@ -174,7 +176,10 @@ def test_it_names_both_numbers_when_threads_are_too_few(study):
         ({"clients": 0}, "load_generators", "at least one load generator"),
         ({"ladder": "target", "rungs": [1000]}, "threads", "number of threads"),
         ({"processes_per_generator": 3}, "processes_per_generator", "runs 1 at a time"),
-        ({"max_measure_s": 60}, "max_measure_s", "shortest"),
+        ({"min_operations": 1000}, "max_measure_s", "how long threads take"),
+        ({"min_operations": 1000, "search": PlanSearch().to_stored("threads")}, "min_operations", "trials of a search"),
+        ({"min_operations": 10**9, **TARGETS}, "min_operations", "lowest target needs"),
+        ({"min_operations": 200_000, "max_measure_s": 1999, **TARGETS}, "min_operations", "a longer time or"),
         ({"modes": ("sometimes",)}, "entries", "sometimes"),
         ({"resets": {"repeat": "restart"}}, "resets", "repeats"),
         ({"load_policy": "reuse"}, "load_policy", "cannot be reused"),
@@ -297,16 +302,20 @@ def test_rungs_last_until_their_operations_are_done(study, user):
     assert matrix.runs.filter(target_ops_s=100).first().expected_s > 2000
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"min_operations": 1000}, "Only a ladder of fixed targets"),
-        ({"min_operations": 10**9, "ladder": "target", "threads": 8, "rungs": [100]}, "The lowest target needs"),
-    ],
-)
-def test_refuses_operations_that_no_rung_can_end_by(study, fields, message):
-    problems = preview(stored_plan(study(**fields))).problems
-    assert [problem.message[: len(message)] for problem in problems if problem.field == "min_operations"] == [message]
+def test_rungs_may_last_until_their_operations_are_done(study, user):
+    matrix = study(rungs=[2, 4], repeats=1, min_measure_s=10, max_measure_s=600, min_operations=3_000_000)
+    plan = stored_plan(matrix)
+    expected = preview(plan)
+
+    submit(matrix, user)
+
+    for run in matrix.runs.all():
+        limits = run.spec["window"]["min_measure_s"], run.spec["window"]["max_measure_s"]
+        assert limits == (10, 600 if run.phase == "measure" else 10)
+    # 2 threads are thought to do 50,000 ops/s at most, 4 twice as many.
+    predicted = {run.threads: run.predicted_s for run in expand(plan).runs if run.phase == "measure"}
+    assert predicted == {2: 60, 4: 30}
+    assert expected.may_last_s == 5 * (540 + 570)
 
 
 def test_stock_clients_take_no_zipfian_constant(study):

@@ -135,6 +135,18 @@ def test_clients_get_what_load_generators_give_them():
     assert re.search("^load_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
 
 
+def test_clients_of_a_script_go_on_for_the_longest_time():
+    """The script does not count: it says where a rung ends."""
+    plan = a_file(rungs=[2], warmup_s=3, min_measure_s=5, max_measure_s=60, min_operations=70_000)
+
+    script = repeat_script(as_text(plan))
+
+    assert "Rungs end once their clients did 70,000 operations" in script.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    measured = list_cells(plan)[1].clients[0]
+    assert measured["maxexecutiontime"] == "64"
+    assert not re.search("^run_flags=.*TieredStopAtLevel=1", script, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("properties", "count", "stock"),
     [

@@ -5,6 +5,7 @@ codes, rows counted, the window complete; an exit code proves nothing.
 """
 
 import logging
+import math
 import os
 import time
 import uuid
@@ -17,7 +18,7 @@ from typing import cast
 from celery import current_app
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
@@ -32,7 +33,7 @@ from runs.queue import client_lifecycle, lifecycle
 from runs.queue.database_retries import STORAGE_ERRORS, is_transient, retry
 from runs.queue.lifecycle import ClaimLost, TransitionRefused
 from runs.queue.reasons import Reason
-from runs.queue.spec import BuildSpec, RunSpec
+from runs.queue.spec import BuildSpec, RunSpec, is_open_ended, max_warmup_s
 from runs.results import artifacts, pushed_metrics
 from runs.results.measures.exporters import KIND as EXPORTER_KIND
 from runs.results.measures.host import COUNTERS_KIND, KIND
@@ -45,6 +46,7 @@ from runs.timeouts import (
     OUTPUT_TIMEOUT_S,
     SERVER_FILES_TIMEOUT_S,
 )
+from runs.ycsb.command import TAIL_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import inserts
 from workers.conductor import scheduling
@@ -73,6 +75,8 @@ FINISH_POLL_S = 0.1
 MAX_NAMED_CLIENTS = 8
 # The instant at which all clients begin lies so far ahead that each has time to ask the site for it.
 START_LEAD = timedelta(seconds=0.6)
+# The instant at which clients end is named so long before, in seconds: longer than between two of their reports.
+END_LEAD_S = 4
 # A message to a load generator may be lost with Redis: it is sent again while its client is not claimed.
 HINT_INTERVAL_S = 3.0
 FOLLOW_INTERVAL_S = 10.0
@@ -469,7 +473,34 @@ class Conductor:
             self._hinted_at = time.monotonic()
         return self._select_clients().filter(state=ClientRun.State.READY).count() == expected
 
+    def _await_operations(self) -> None:
+        """Where the window lasts until its operations are done: once they are, name the instant at which all clients
+        end.
+        """
+        window = self.spec["window"]
+        min_s, max_s = window["min_measure_s"], window["max_measure_s"]
+        assert min_s is not None and max_s is not None and self.run.starts_at is not None
+        clients = self._select_clients().filter(group="")
+        # The instant that was named before an outage stays: clients may have read it.
+        self.run.refresh_from_db(fields=["ends_at"])
+        while self.run.ends_at is None:
+            elapsed_s = max_s - (self._expected_end - time.monotonic())
+            measured_s = max(min_s, math.ceil(elapsed_s) + END_LEAD_S)
+            if measured_s >= max_s:
+                return
+            if (clients.aggregate(done=Sum("operations"))["done"] or 0) < window["min_operations"]:
+                self._sleep(MEASURE_POLL_S)
+                continue
+            lasts_s = max_warmup_s(window) + measured_s + TAIL_S
+            lifecycle.note(self.run.pk, self.claim, ends_at=self.run.starts_at + timedelta(seconds=lasts_s))
+            self.run.refresh_from_db(fields=["ends_at"])
+
+        left_s = (self.run.ends_at - database_now()).total_seconds()
+        self._expected_end = time.monotonic() + left_s
+
     def _wait_until_finished(self) -> None:
+        if self.run.phase == Phase.MEASURE and is_open_ended(self.spec["window"]):
+            self._await_operations()
         # The rows are of no interest before the clients' time is up, and reading them costs the machine something.
         self._sleep(max(0.0, self._expected_end - time.monotonic() - 1.0))
         deadline = max(client.order["deadline_s"] for client in self._select_clients()) + ready_deadline_s(self.spec)

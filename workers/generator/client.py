@@ -177,6 +177,8 @@ class Client:
         self.clock = Clock()
         self.told_at_s = 0.0  # the common start
         self.begun = False
+        self.ending = False  # at an instant before its time is up
+        self.operations_before = 0  # the window
         self.started_epoch_s: float | None = None
         self.running: Guarded | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
@@ -327,7 +329,7 @@ class Client:
     def _report(self, **fields: Any) -> None:
         """The client's progress. Where the run has ended, the process is stopped."""
         pk, claim = self.folder.client_run_id, self.folder.claim
-        goes_on, _ = retry_with_backoff(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
+        goes_on, *_ = retry_with_backoff(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
         if not goes_on:
             self.reporter.run_ended = True
 
@@ -344,6 +346,8 @@ class Client:
         problem = disk_problem(self.folder.path, f"work folder on {platform.node()}")
         if problem:
             self.failure = (Reason.GENERATOR_UNFIT, problem)
+        if "window_s" in self.order:
+            self._count(status.operations_done, self.order["window_s"])
         self.reporter.lines.append(
             {
                 "elapsed_s": status.elapsed_s,
@@ -355,8 +359,15 @@ class Client:
             }
         )
 
+    def _count(self, operations_done: int, window_s: float) -> None:
+        """The operations of the window so far, but for those of its first second, which may be of before."""
+        assert self.reporter.starts_at is not None  # It has begun.
+        if self.clock.now_s() < self.reporter.starts_at + window_s + 1:
+            self.operations_before = operations_done
+        self.reporter.operations = operations_done - self.operations_before
+
     def _tick(self) -> None:
-        """Between lines: sample the host, and hand on the agreed instant."""
+        """Between lines: sample the host, and hand on the agreed instants."""
         if self.sampler is not None and self.begun:
             self.sampler.tick()
         instant = self.reporter.starts_at
@@ -373,9 +384,20 @@ class Client:
                 self.guard = ProgressGuard(time.monotonic() + silent_s)
             self._report(state="running")
 
+        if self.reporter.ends_at is not None and self.begun and not self.ending:
+            self._end_at(self.reporter.ends_at)
         if self.guard is not None and self.failure is None:
             self._check_progress(self.guard, time.monotonic())
         self._check_start()
+
+    def _end_at(self, instant: float) -> None:
+        """Lets YCSB end then as it ends when its time is up."""
+        assert self.running is not None  # It has begun.
+        local_end_s = instant - self.clock.offset_s + self.clock.stepped_s()
+        self.running.write_line(f"END {round(local_end_s * 1000)}")
+        if self.is_go:
+            self.ends_at = time.monotonic() + local_end_s - self.clock.local_s()
+        self.ending = True
 
     def _check_start(self) -> None:
         """Where the host's clock is stepped while the JVM waits by it, the clients do not start together."""

@@ -12,6 +12,7 @@ from runs.queue.spec import (
     build_client_properties,
     build_group_spec,
     find_group_start_s,
+    is_open_ended,
     list_groups,
     list_workload_properties,
     max_warmup_s,
@@ -136,7 +137,7 @@ def client_orders(
     targets = split_target(load["target_ops_s"], len(clients))
     system = load_catalog().system(spec["system"], flavour)
     site = site_files(system, binding_properties)
-    measure_s, records = window["min_measure_s"], spec["dataset"]["records"]
+    measure_s, records = window["max_measure_s"], spec["dataset"]["records"]
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration_s, expected_s = None, records // SLOWEST_LOAD_RECORDS_S
     if spec["phase"] == "measure":
@@ -182,6 +183,8 @@ def client_orders(
             "has_faults": bool(spec.get("faults")),
             "cpus": list(node_cpus) if machine in nodes else [],
         }
+        if is_open_ended(window):
+            order["window_s"] = max_warmup_s(window)
         if "open" in load:
             # Arrivals follow from the properties of the open load, not from YCSB's target.
             order["target_ops_s"] = None

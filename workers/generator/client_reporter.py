@@ -27,6 +27,8 @@ class ClientReporter:
         self.site, self.client_run, self.claim = site, client_run, claim
         self.run_ended = False
         self.starts_at: float | None = None  # seconds since 1970, on PostgreSQL's clock
+        self.ends_at: float | None = None  # the same; None: when its time is up
+        self.operations: int | None = None  # in the window so far, where they end the run
         self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)  # arguments of `live.publish`
         self._awaits_start = False
         self._stop, self._wake = threading.Event(), threading.Event()
@@ -60,8 +62,12 @@ class ClientReporter:
             self._wake.clear()
             lines = [self.lines.popleft() for _ in range(len(self.lines))]
             try:
-                goes_on, starts_at = self.site.report(self.client_run, self.claim, lines=lines)
+                fields: dict[str, Any] = {"lines": lines}
+                if self.operations is not None:
+                    fields["operations"] = self.operations
+                goes_on, starts_at, ends_at = self.site.report(self.client_run, self.claim, **fields)
                 self.starts_at = self.starts_at or starts_at
+                self.ends_at = self.ends_at or ends_at
                 self.run_ended = not goes_on
             except SiteUnreachable as error:
                 # The site may be back before this client counts as silent.

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 MAX_FILE_BYTES: Final = 16 * 1024**3
 MAX_LINES: Final = 200  # of the live view in one request
 KINDS: Final = artifacts.TEXT_KINDS | {"hdr"}
-REPORTED: Final = {"clock_offset_s", "facts", "command"}  # columns that a report may set
+REPORTED: Final = {"clock_offset_s", "facts", "command", "operations"}  # columns that a report may set
 # At once in one web process: an artifact store that is slow must leave threads for heartbeats.
 MAX_UPLOADS: Final = 3
 _upload_slots = threading.BoundedSemaphore(MAX_UPLOADS)
@@ -222,16 +222,17 @@ def complete_check(request: HttpRequest, name: str, body: requests.CheckResult, 
 
 @endpoint("POST", requests.Report)
 def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID) -> dict[str, Any]:
-    """A heartbeat: whether the run goes on, and the instant at which its clients begin, once that is known.
+    """A heartbeat: whether the run goes on, and the instants at which its clients begin and end, once they are known.
+    One that ends when its time is up has no such end.
 
     With it come the client's progress (`state`, and columns in REPORTED) and its status lines for the live view.
     """
-    # The most frequent request: it reads four columns and builds no models.
-    row = _rows(name, pk).values_list("run_id", "number", "group", "run__starts_at").first()
+    # The most frequent request: it reads five columns and builds no models.
+    row = _rows(name, pk).values_list("run_id", "number", "group", "run__starts_at", "run__ends_at").first()
     if row is None:
         raise _not_there(name, pk)
 
-    run_id, number, group, starts_at = row
+    run_id, number, group, *instants = row
     fields = body.model_dump(include=REPORTED, exclude_unset=True)
     if body.state:
         goes_on = client_lifecycle.advance(pk, body.claim, ClientRun.State(body.state), **fields)
@@ -243,7 +244,8 @@ def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID
         for line in body.lines[:MAX_LINES]:
             live.publish(run_id, number, **line.model_dump())
 
-    return {"goes_on": goes_on, "starts_at": starts_at.timestamp() if starts_at else None}
+    starts_at, ends_at = (instant.timestamp() if instant else None for instant in instants)
+    return {"goes_on": goes_on, "starts_at": starts_at, "ends_at": ends_at}
 
 
 @endpoint("POST", requests.Claim)

@@ -133,6 +133,7 @@ class Report(Claim):
     clock_offset_s: FiniteFloat | None = None
     facts: ClientFacts = {}
     command: list[Text] = []
+    operations: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
     lines: Annotated[list[Line], BeforeValidator(_drop_unreadable)] = []
 
 

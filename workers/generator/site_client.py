@@ -112,10 +112,10 @@ class SiteClient:
     def complete_check(self, check: uuid.UUID, claim: uuid.UUID, outcome: str, detail: str) -> None:
         self._post(f"checks/{check}/complete", {"claim": str(claim), "outcome": outcome, "detail": detail})
 
-    def report(self, client_run: uuid.UUID, claim: uuid.UUID, **fields: Any) -> tuple[bool, float | None]:
-        """A heartbeat: whether the run goes on, and when its clients begin, in seconds since 1970."""
+    def report(self, client_run: uuid.UUID, claim: uuid.UUID, **fields: Any) -> tuple[bool, float | None, float | None]:
+        """A heartbeat: whether the run goes on, and when its clients begin and end, in seconds since 1970."""
         answer = self._post(f"clients/{client_run}/report", {"claim": str(claim), **fields})
-        return bool(answer["goes_on"]), answer["starts_at"]
+        return bool(answer["goes_on"]), answer["starts_at"], answer.get("ends_at")
 
     def note_stopped(self, client_run: uuid.UUID, claim: uuid.UUID) -> None:
         self._post(f"clients/{client_run}/stopped", {"claim": str(claim)})

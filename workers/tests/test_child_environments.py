@@ -120,7 +120,7 @@ def carry_out(tmp_path, settings, monkeypatch, binding, java_class, properties):
     folder = SimpleNamespace(
         path=tmp_path, properties=tmp_path / "client.properties", client_run_id="test", claim="test"
     )
-    reporter = SimpleNamespace(run_ended=False, starts_at=time.time(), lines=[], await_start=lambda: None)
+    reporter = SimpleNamespace(run_ended=False, starts_at=time.time(), ends_at=None, lines=[], await_start=lambda: None)
     site = SimpleNamespace(clock_offset_s=lambda *_: 0.0)
     Client(site, {"order": order, "label": "test"}, folder, reporter).carry_out()
     return "".join((tmp_path / name).read_text(errors="replace") for name in ("stdout.txt", "stderr.txt"))

@@ -32,6 +32,16 @@ def test_orders_every_process_within_the_limit():
         assert order["properties"]["operationcount"] == "2147483647"
 
 
+def test_clients_count_until_the_operations_are_done():
+    """They may work for the longest time."""
+    window = {"warmup_s": 60, "min_measure_s": 600, "max_measure_s": 3600, "min_operations": 10**7}
+    spec = make_spec(make_sweep(), generators=[make_load_generator()])
+    [timed] = client_orders(spec, {})
+    [counting] = client_orders({**spec, "window": window}, {})
+    assert "window_s" not in timed.order
+    assert (counting.order["window_s"], counting.order["duration_s"]) == (60, 3661)
+
+
 def test_refuses_a_generator_that_lost_slots():
     """Its worker was restarted with fewer after the run had been submitted."""
     generators = [make_load_generator(slots=2), make_load_generator(name="lab-7", slots=1)]

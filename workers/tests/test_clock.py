@@ -1,5 +1,6 @@
 """Time that is counted by the monotonic clock, and what happens to a client whose host's clock is set."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -49,6 +50,21 @@ def test_each_step_is_noted_once(wall_clock):
 def test_a_host_that_is_left_alone_has_no_steps():
     steady = Clock()
     assert [steady.stepped_s() for _ in range(100)] == [0] * 100
+
+
+@pytest.mark.parametrize("is_go", [False, True])
+def test_client_ends_at_the_agreed_instant(client, is_go):
+    """go-ycsb, which is told nothing, is stopped then."""
+    lines = []
+    client.running, client.is_go = SimpleNamespace(write_line=lines.append), is_go
+    client.clock.offset_s = 5.0
+    instant = client.clock.now_s() + 10
+
+    client._end_at(instant)
+
+    assert lines == [f"END {round((instant - 5) * 1000)}"]
+    in_s = client.ends_at and client.ends_at - time.monotonic()
+    assert in_s == (pytest.approx(10, abs=1) if is_go else None)
 
 
 @pytest.mark.parametrize("by_s", [-30.0, 0.2])

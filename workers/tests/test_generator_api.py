@@ -94,11 +94,13 @@ def test_report_tells_whether_the_run_goes_on(lab, client_run, claim):
     report, run = f"clients/{client_run.pk}/report", Run.objects.filter(pk=client_run.run_id)
     run.update(starts_at=None)
     answer = post(lab, report, claim=claim, state="ready", clock_offset_s=0.5, facts={"java": "21"})
-    assert answer.json() == {"goes_on": True, "starts_at": None}
-    run.update(starts_at=client_run.created_at)
-    assert post(lab, report, claim=claim).json()["starts_at"] == client_run.created_at.timestamp()
+    assert answer.json() == {"goes_on": True, "starts_at": None, "ends_at": None}
+    instant = client_run.created_at
+    run.update(starts_at=instant, ends_at=instant)
+    answer = post(lab, report, claim=claim, operations=7)
+    assert answer.json() == {"goes_on": True, "starts_at": instant.timestamp(), "ends_at": instant.timestamp()}
     client_run.refresh_from_db()
-    assert (client_run.state, client_run.clock_offset_s) == (ClientRun.State.READY, 0.5)
+    assert (client_run.state, client_run.clock_offset_s, client_run.operations) == (ClientRun.State.READY, 0.5, 7)
     assert not post(lab, report, claim=str(uuid.uuid4())).json()["goes_on"]
     run.update(cancel_requested_at=client_run.created_at)
     assert not post(lab, report, claim=claim).json()["goes_on"]

@@ -51,7 +51,7 @@ def calls(tmp_path, settings, monkeypatch):
         order |= {"properties": properties, "samples_host": samples_host}
         claimed = {"order": order, "label": "test"}
         site = SimpleNamespace(clock_offset_s=lambda *_: 0.0)
-        reporter = SimpleNamespace(run_ended=False, starts_at=None)
+        reporter = SimpleNamespace(run_ended=False, starts_at=None, ends_at=None)
         result = Client(site, claimed, SimpleNamespace(path=tmp_path), reporter).carry_out()
         return result, (tmp_path / "calls.txt").read_text().splitlines()
 

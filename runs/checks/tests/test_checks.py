@@ -188,6 +188,8 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V05", {"window_s": 119.0}, "warn"),
     ("V05", {"window_s": 29.0}, "reject"),
     ("V05", {"total_operations": 99_999}, "warn"),
+    ("V05", {"total_operations": 200_000, "operations_asked": 200_001}, "warn"),
+    ("V05", {"total_operations": 200_000, "operations_asked": 200_000}, "pass"),
     ("V05", {"operations": (OperationFacts("READ", ok=458),)}, "warn"),
     ("V05", {"operations": (OperationFacts("READ", ok=459),)}, "pass"),
     ("V05", {"operations": (read_bounded_at(None),)}, "warn"),

@@ -29,7 +29,6 @@ NAMES: Final = {
     "tags": "labels",
     "resets": "between_rungs",
     "min_measure_s": "measure_s",
-    "max_measure_s": "measure_s",
 }
 OFFERED: Final = 8
 

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from benchsite.core.formatting import printable, size
+from benchsite.core.formatting import duration, grouped, printable, size
 from runs.catalog import (
     GO_FLAVOUR,
     OWN_FLAVOUR,
@@ -29,6 +29,7 @@ from runs.plans.files.plan import Facts, PlanFile, PlanMatrix, PlanRefused, plan
 from runs.plans.files.plan_file import read_plan
 from runs.plans.messages import (
     CLIENT_GROUP,
+    ENDS_BY_OPERATIONS,
     ORDER_OF_STATIONS,
     RESET_BEFORE,
     STATION_CHECK,
@@ -193,7 +194,7 @@ def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ..
     (first, inserting), *_ = _number_inserting(run)
     seconds = None
     if run.phase == "measure":
-        seconds = duration_s(plan.matrix, run.measure_s)
+        seconds = duration_s(plan.matrix, run.max_measure_s)
 
     clients = []
     loads = zip(split(run.threads, count, noun="threads"), split_target(run.target_ops_s, count), strict=True)
@@ -243,7 +244,7 @@ def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]
     _, *inserting_of_groups = _number_inserting(run)
     for planned_group, (first, inserting) in zip(run.groups, inserting_of_groups, strict=True):
         group, count = planned_group.group, len(planned_group.generators)
-        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.measure_s)
+        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.max_measure_s)
         if group.start_s is not None:
             start_s = warmup_s + plan.matrix.settle_s + group.start_s
             warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
@@ -287,12 +288,13 @@ def _build_open_load(
 
 def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:
     """The options of Java, as load generators use them, so that the same machine gives the same heap."""
-    cells = chain.from_iterable(station.cells for station in stations)
+    cells = list(chain.from_iterable(station.cells for station in stations))
     clients = chain.from_iterable(cell.clients for cell in cells)
+    longest_s = max(cell.run.max_measure_s for cell in cells)
     most_inserts = max(int(client.get("insertcount", 0)) for client in clients)
     options = {
         "load_flags": choose_jvm_options(duration_s=None, inserts=most_inserts),
-        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, plan.matrix.min_measure_s), inserts=0),
+        "run_flags": choose_jvm_options(duration_s=duration_s(plan.matrix, longest_s), inserts=0),
     }
     lines = []
     for name, jvm_options in options.items():
@@ -426,6 +428,14 @@ def _machine_lines(plan: PlanFile) -> list[str]:
         lines.append(CLIENT_GROUP.format(group=group.name, where=where))
 
     lines.append(ORDER_OF_STATIONS.format(order=matrix.order.replace("_", " ")))
+    if matrix.min_operations and matrix.max_measure_s > matrix.min_measure_s:
+        lines.append(
+            ENDS_BY_OPERATIONS.format(
+                operations=grouped(matrix.min_operations),
+                measured=duration(matrix.min_measure_s),
+                longest=duration(matrix.max_measure_s),
+            )
+        )
     for level, reset in matrix.resets.items():
         if reset != "keep":
             lines.append(RESET_BEFORE.format(level=level, reset=reset))

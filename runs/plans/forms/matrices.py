@@ -88,7 +88,7 @@ class DatabaseChoice:
 ALL = "all"  # in the place of a database's key
 SET_WINDOW = "set-min_measure_s"
 PRESSES = {"pick", "pick-workloads", SET_WINDOW}  # the names of buttons that fill in fields
-EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads")
+EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads", "max_measure_s")
 ELSEWHERE = "elsewhere"
 SETTLE_S = 60  # of what is published, unless something else is typed
 
@@ -432,8 +432,12 @@ def select_entries(databases: Iterable[Database], values: Collection[str]) -> li
 def build_initial(source: Matrix) -> dict[str, Any]:
     """What the form begins with for another matrix."""
     search = source.search or {}
+    max_measure_s = 0
+    if source.max_measure_s > source.min_measure_s:
+        max_measure_s = source.max_measure_s
     return {
         **{name: getattr(source, name) for name in build_plan_fields() if hasattr(source, name)},
+        "max_measure_s": max_measure_s,
         **{f"search_{name}": value for name, value in search.items()},
         **{f"slo_{name}": value for name, value in (search.get("slo") or {}).items()},
         "searches": bool(search),

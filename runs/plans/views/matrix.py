@@ -137,7 +137,7 @@ def matrix_lengthen(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     seconds = max(find_min_window_s(matrix.team, matrix.purpose), matrix.min_measure_s)
     try:
         with transaction.atomic():
-            window = {"min_measure_s": seconds, "max_measure_s": seconds}
+            window = {"min_measure_s": seconds, "max_measure_s": max(seconds, matrix.max_measure_s)}
             copy = _submit_copy(matrix, get_user(request), f"{seconds} s", **window)
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")

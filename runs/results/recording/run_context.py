@@ -13,7 +13,7 @@ from runs.checks import ClientProbe, InsertedRecords, OperationFacts, Profile, S
 from runs.checks.concurrency import mean_service_us
 from runs.checks.spec_facts import cluster_facts, shared_machine
 from runs.models import ClientRun, LatencyKind, Measurement, MeasurementSet, Phase, Run, Status, Verdict
-from runs.queue.spec import RunSpec, list_groups
+from runs.queue.spec import RunSpec, is_open_ended, list_groups
 from runs.results import artifacts
 from runs.results.recording.server_samples import get_sample_artifacts, read_host_samples
 from runs.ycsb.clock_steps import ClockStep
@@ -53,6 +53,10 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
     if spec["load"]["target_ops_s"]:
         open_load = spec["load"].get("open")
 
+    operations_asked = 0
+    if is_open_ended(spec["window"]):
+        operations_asked = spec["window"]["min_operations"]
+
     return Surroundings(
         client_on_database_host=shared_machine(spec),
         divided_cpus=_count_divided_cpus(run),
@@ -75,6 +79,7 @@ def build_run_context(run: Run, spec: RunSpec, clients: Sequence[ClientRun], pro
         without_codes=spec["client"]["flavour"] == GO_FLAVOUR,
         hosts=read_host_samples(run, get_sample_artifacts(run)),
         inserted_records=_count_inserted(run),
+        operations_asked=operations_asked,
         groups_insert=any(inserts(group["workload"]["properties"]) for group in list_groups(spec)),
     )
 

@@ -35,6 +35,7 @@ from runs.results.recording.rows import write_series, write_set
 from runs.results.recording.run_context import build_run_context, read_clock_steps, read_summary
 from runs.uploads.judgement import Merged
 from runs.ycsb.clients import summarised_run
+from runs.ycsb.command import TAIL_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.ingest import ClientLogs, ingest
@@ -52,7 +53,7 @@ MIN_RATED_S: Final = 10
 
 def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
-    spec = cast(RunSpec, run.spec)
+    spec = _read_spec(run)
     all_clients = get_clients(run)
     clients = select_group(all_clients, "")
     if spec["client"]["flavour"] == GO_FLAVOUR:
@@ -70,6 +71,16 @@ def collect(run: Run) -> Collected:
     assert isinstance(collected.merged, MergedRun)
     groups = tuple(_collect_group(run, spec, group, cut, all_clients) for group in list_groups(spec))
     return replace(collected, merged=add_arrivals(collected.merged, clients), clients=clients, groups=groups)
+
+
+def _read_spec(run: Run) -> RunSpec:
+    """Its window is at most as long as it was when the clients ended by their operations."""
+    spec = cast(RunSpec, run.spec)
+    if run.ends_at is None or run.starts_at is None:
+        return spec
+    lasted_s = round((run.ends_at - run.starts_at).total_seconds())
+    window: WindowSpec = {**spec["window"], "max_measure_s": lasted_s - max_warmup_s(spec["window"]) - TAIL_S}
+    return {**spec, "window": window}
 
 
 def _build_cut(spec: RunSpec) -> Cut:
@@ -252,7 +263,7 @@ def _judge_group(run: Run, collected: CollectedGroup) -> list[CheckResult]:
     spec = collected.spec
     thresholds = get_thresholds(run.team_id, spec["purpose"])
     known = build_run_context(run, spec, collected.clients, thresholds)
-    known = replace(known, low_latency_us=None, probe=None, inserted_records=None)
+    known = replace(known, low_latency_us=None, probe=None, inserted_records=None, operations_asked=0)
     findings = collect_findings(
         spec,
         thresholds,

@@ -33,6 +33,22 @@ def test_it_begins_at_once_when_the_instant_has_passed(redis_target: Target):
     assert client.end().returns == {"INSERT": {"OK": 1000}}
 
 
+@pytest.mark.parametrize("target", [{}, {"target": "500", "window.start_s": "0"}], ids=["threads", "target"])
+def test_it_ends_at_an_agreed_instant(redis_target: Target, target: dict[str, str]):
+    """With the whole output of a client whose time is up."""
+    client = redis_target.start({"maxexecutiontime": "60", "dataintegrity": "false", **target})
+    client.go()
+    client.wait_for("BENCHSITE STARTED")
+    instant = time.time() + 2
+    client.say(f"END {round(instant * 1000)}")
+
+    ended = client.end()
+
+    assert ended.exit_code == 0
+    assert instant < time.time() < instant + 10
+    assert ended.returns["READ"]["OK"] > 100
+
+
 def test_it_does_nothing_when_nobody_says_start(redis_target: Target):
     client = redis_target.start(SHORT, phase="-load")
     client.wait_for("BENCHSITE READY")

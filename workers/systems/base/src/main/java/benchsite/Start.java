@@ -3,6 +3,7 @@ package benchsite;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +22,8 @@ import org.benchsite.ycsb.PacedWorkload;
 import site.ycsb.Client;
 import site.ycsb.DB;
 import site.ycsb.DBException;
+import site.ycsb.TerminatorThread;
+import site.ycsb.Workload;
 
 /**
  * Starts a YCSB client so that several of them, on several hosts, begin at one agreed instant.
@@ -35,7 +38,9 @@ import site.ycsb.DBException;
  *   <li>prints {@code BENCHSITE READY java-version hdrhistogram-version} on stderr;
  *   <li>reads one line from stdin, {@code START epoch-milliseconds}; stdin closed before it ends with exit code 4;
  *   <li>waits for that instant on this host's clock, prints {@code BENCHSITE STARTED epoch-milliseconds} with the
- *       instant at which it really went on, and calls YCSB's own main.
+ *       instant at which it really went on, and calls YCSB's own main;
+ *   <li>reads another line from stdin, {@code END epoch-milliseconds}: YCSB then ends at that instant as it ends when
+ *       its time is up. Without that line it ends when its time is up.
  * </ol>
  *
  * <p>With {@code --check} in place of {@code --ready} it is ready before it connects, so that the time from then on is the
@@ -67,12 +72,17 @@ public final class Start {
             }
             boolean warmsUp = Boolean.parseBoolean(properties.getProperty("dotransactions", "true"));
             WarmUp warmUp = warmsUp ? WarmUp.begin(properties) : null;
-            long instant = agreed ? agreeOnStart() : System.currentTimeMillis();
+            BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+            long instant = agreed ? agreeOnStart(stdin) : System.currentTimeMillis();
             if (warmUp != null) {
                 warmUp.endBefore(instant);
             }
             if (agreed) {
                 await(instant);
+                System.err.println("BENCHSITE STARTED " + System.currentTimeMillis());
+                Thread ending = new Thread(() -> endWhenTold(stdin));
+                ending.setDaemon(true);
+                ending.start();
             }
             Runtime.getRuntime().addShutdownHook(new Thread(Ledger.SHARED::report));
             measuring = true;
@@ -135,9 +145,8 @@ public final class Start {
     }
 
     /** Says that this client is ready, and returns the instant (epoch milliseconds) at which all begin. */
-    private static long agreeOnStart() throws IOException {
+    private static long agreeOnStart(BufferedReader stdin) throws IOException {
         System.err.println("BENCHSITE READY " + System.getProperty("java.version") + " " + WarmUp.histogramVersion());
-        BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         String line = stdin.readLine();
         if (line == null) {
             System.exit(NOT_STARTED);
@@ -158,7 +167,26 @@ public final class Start {
             }
             now = System.currentTimeMillis();
         }
-        System.err.println("BENCHSITE STARTED " + now);
+    }
+
+    /** Asks YCSB's workload to stop, as its thread does that ends it when its time is up. */
+    private static void endWhenTold(BufferedReader stdin) {
+        try {
+            String line = stdin.readLine();
+            if (line == null || !line.matches("END \\d{1,15}")) {
+                return;
+            }
+            await(Long.parseLong(line.substring("END ".length())));
+            for (Thread thread : Thread.getAllStackTraces().keySet()) {
+                if (thread instanceof TerminatorThread) {
+                    Field workload = TerminatorThread.class.getDeclaredField("workload");
+                    workload.setAccessible(true);
+                    ((Workload) workload.get(thread)).requestStop();
+                }
+            }
+        } catch (IOException | ReflectiveOperationException e) {
+            System.err.println("BENCHSITE cannot end before the time is up: " + e);
+        }
     }
 
     /**
