@@ -29,8 +29,8 @@ from runs.models import Cluster, Database, Matrix, Phase, Run, Status, Sweep
 from runs.queue import live, team_usage
 from runs.queue.pages.progress import Progress, annotate_state, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
-from runs.queue.reruns import is_repeated
 from runs.results.pages.run import estimate_run_progress
+from runs.results.pages.run_list import FAILED_OPEN, REJECTED_OPEN, link_runs
 from workers.conductor.queries import queue_lines
 from workers.generator.fleet import add_activity, get_fleet, health, troubled_first
 
@@ -160,14 +160,13 @@ def home(request: HttpRequest) -> HttpResponse:
 def news(request: HttpRequest) -> HttpResponse:
     """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
     team = get_team(request)
-    since = timezone.now() - RECENT
-    runs = Run.objects.filter(~is_repeated(), finished_at__gte=since).aggregate(
-        failed=Count("pk", filter=Q(status=Status.FAILED)),
-        rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
+    ended = str(RECENT.days)
+    failed, rejected = link_runs(
+        team, {"status": FAILED_OPEN, "ended": ended}, {"verdict": REJECTED_OPEN, "ended": ended}
     )
     context = {
         "result": latest_result(team),
-        "changes": {**runs, **search_changes(team, since)},
+        "changes": {"failed": failed, "rejected": rejected, **search_changes(team, timezone.now() - RECENT)},
         "days": RECENT.days,
     }
     return render(request, part_template(request, "benchsite/news"), context)

@@ -39,7 +39,6 @@ from runs.models import (
     Stage,
     Status,
     Sweep,
-    Verdict,
 )
 from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
@@ -49,7 +48,7 @@ from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
 from runs.queue.renaming import correct_names, rename, rename_sweep
-from runs.queue.reruns import CALLED_OFF, is_repeated
+from runs.queue.reruns import CALLED_OFF, is_rejection_open
 from runs.queue.spec import RunSpec
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
@@ -470,7 +469,7 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool 
         source=Run.Source.SCHEDULED,
     ).filter(reasons).exclude(CALLED_OFF)  # fmt: skip
     if rejected:
-        missing = rejected_runs(matrix).exclude(is_repeated())
+        missing = rejected_runs(matrix)
         missing = missing.exclude(pk__in=select_too_short(missing, matrix.team_id).values("pk"))
     runs = [_run_again(run, user) for run in missing.order_by("position")]
     refuse_more_queued_runs(matrix.team)
@@ -478,11 +477,8 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False, rejected: bool 
 
 
 def rejected_runs(matrix: Matrix) -> QuerySet[Run]:
-    """The measured runs that count nowhere, as a check rejects them."""
-    return Run.objects.filter(
-        matrix=matrix, phase=Phase.MEASURE, status=Status.SUCCEEDED, verdict=Verdict.REJECT, verdict_override="",
-        source=Run.Source.SCHEDULED,
-    )  # fmt: skip
+    """The measured runs that count nowhere, as a check rejects them, and that were not run again."""
+    return Run.objects.filter(is_rejection_open(), matrix=matrix, phase=Phase.MEASURE, source=Run.Source.SCHEDULED)
 
 
 def repeats_of_plan(matrix: Matrix) -> QuerySet[Run]:

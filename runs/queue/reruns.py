@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
-from runs.models import Run, Status
+from runs.models import Run, Status, Verdict
 
 CALLED_OFF: Final = Q(status=Status.CANCELLED, rerun_of__status=Status.SUCCEEDED)
 
@@ -17,6 +17,19 @@ CALLED_OFF: Final = Q(status=Status.CANCELLED, rerun_of__status=Status.SUCCEEDED
 def is_repeated() -> Exists:
     """Of a run in a query: it was run again since, and that was not called off."""
     return Exists(Run.objects.filter(rerun_of=OuterRef("pk")).exclude(CALLED_OFF))
+
+
+def is_failure_open() -> Q:
+    """Of a run in a query: it failed, and no other run took its part."""
+    return Q(~Q(is_repeated()), status=Status.FAILED)
+
+
+def is_rejection_open() -> Q:
+    """Of a run in a query: only a check keeps it from counting, and no other run took its part."""
+    return Q(
+        ~Q(is_repeated()), status=Status.SUCCEEDED, verdict=Verdict.REJECT, verdict_override="", excluded_reason="",
+        is_bracket=False,
+    )  # fmt: skip
 
 
 def find_replaced(runs: Iterable[Run]) -> set[UUID]:

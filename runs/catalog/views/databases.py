@@ -3,6 +3,7 @@
 import uuid
 
 from django.contrib import messages
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -16,10 +17,12 @@ from runs.catalog import load_catalog
 from runs.catalog.forms.databases import DatabaseForm
 from runs.catalog.forms.own_modes import OwnModeForm, delete_own_mode, find_user
 from runs.catalog.topology import draw_servers
-from runs.models import Cluster, Database
+from runs.models import Cluster, Database, Matrix
 from runs.results.pages.durability import mode_rows
 from runs.results.views.deletion import delete_page
 from runs.results.views.row_pages import edit_page, find_row, list_page
+
+MAX_MATRICES = 10  # on the page of a database, the newest
 
 
 @team_required("GET")
@@ -45,6 +48,8 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if system:
         modes = mode_rows(system, row.settings, row.binding_properties)
 
+    matrices = Matrix.objects.filter(entries__database=row).order_by("-created_at")
+    matrices = matrices.annotate(modes=ArrayAgg("entries__mode", order_by="entries__mode"))
     return render(
         request,
         "runs/databases/page.html",
@@ -54,7 +59,8 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "modes": modes,
             "servers": draw_servers(row, system),
             "copies": row.count_copies(),
-            "entries": row.entries.select_related("matrix").order_by("-matrix__created_at")[:10],
+            "matrices": matrices[:MAX_MATRICES],
+            "used": matrices.count(),
         },
     )
 

@@ -16,7 +16,7 @@ from runs.queue.lifecycle import rejected_runs
 from runs.queue.pages.progress import Progress, timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
-from runs.queue.reruns import find_replaced, is_repeated
+from runs.queue.reruns import find_replaced
 from runs.results.pages.drift import Drift, compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
@@ -180,7 +180,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     rejections: Sequence[Any] = ()
     too_short = None
     if rejected:
-        rejections = count_rejections(rejected_runs(matrix).exclude(is_repeated()))
+        rejections = count_rejections(rejected_runs(matrix))
         too_short = _find_too_short(matrix, runs, rejected)
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = [cell for row in rows for cell in row.cells if cell]

@@ -1,8 +1,9 @@
 """The runs list: a filter that lives in the URL, and the query it means."""
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -11,11 +12,14 @@ from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, TextField, V
 from django.db.models.expressions import OrderBy
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Concat, JSONObject, NullIf
+from django.urls import reverse
+from django.utils import timezone
 
 from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
 from runs.models import Finding, Matrix, Measurement, Purpose, Run, Status, Sweep, Verdict
-from runs.results.pages.lists import KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
+from runs.queue.reruns import is_failure_open, is_rejection_open
+from runs.results.pages.lists import BOTH, KeyMenu, ListFilter, Menu, Order, phase_menu, search_field
 
 # So many keys are looked up one by one; of more, every second run is meant anyhow.
 MAX_KEYS = 500
@@ -78,6 +82,11 @@ CURRENT = Measurement.objects.filter(measurement_set__is_current=True)
 REJECTING = Finding.objects.filter(measurement_set__is_current=True, severity=Finding.Severity.REJECT)
 ACTIVE = "active"
 EXCLUDED = "excluded"
+# Failed or rejected, and nobody has run it again, accepted it or left it out.
+FAILED_OPEN = "failed-open"
+REJECTED_OPEN = "reject-open"
+REJECTED = (Verdict.REJECT, REJECTED_OPEN)
+PERIODS = (("1", "last day"), ("14", "last 14 days"), ("90", "last 90 days"))
 
 THROUGHPUT = F("throughput_ops_s")
 SORTS: dict[str, tuple[str | OrderBy, ...]] = {
@@ -95,14 +104,23 @@ SORTS: dict[str, tuple[str | OrderBy, ...]] = {
 class RunFilter(ListFilter):
     noun, plural = "run", "runs"
     q = search_field("name, note, tag …")
-    status = Menu("Status", choices=[(ACTIVE, "not finished"), *Status.choices])
-    verdict = Menu("Verdict", choices=[*Verdict.choices[1:], ("none", "not judged"), (EXCLUDED, "excluded")])
+    status = Menu("Status", choices=[(ACTIVE, "not finished"), *Status.choices, (FAILED_OPEN, "failed, still open")])
+    verdict = Menu(
+        "Verdict",
+        choices=[
+            *Verdict.choices[1:],
+            (REJECTED_OPEN, "reject, still open"),
+            ("none", "not judged"),
+            (EXCLUDED, "excluded"),
+        ],
+    )
     system = Menu("System", "system")
     mode = Menu("Mode", "mode")
     workload = Menu("Workload", "workload_name")
     phase = phase_menu()
     purpose = Menu("Purpose", "purpose", Purpose.choices)
     source = Menu("Source", "source", Run.Source.choices)
+    ended = Menu("Ended", choices=PERIODS)
     matrix = KeyMenu("Matrix", "matrix_id")
     sweep = KeyMenu("Sweep", "sweep_id", widget=forms.HiddenInput)
     tag = Menu("Tag")
@@ -114,13 +132,19 @@ class RunFilter(ListFilter):
         status, verdict, tag = self.values["status"], self.values["verdict"], self.values["tag"]
         if tag:
             runs = runs.filter(tags__contains=[tag])
+        if days := self.values["ended"]:
+            runs = runs.filter(finished_at__gte=timezone.now() - timedelta(days=int(days)))
         if status == ACTIVE:
             runs = runs.exclude(status__in=Status.terminal())
+        elif status == FAILED_OPEN:
+            runs = runs.filter(is_failure_open())
         elif status:
             runs = runs.filter(status=status)
 
         if verdict == EXCLUDED:
             runs = runs.exclude(excluded_reason="")
+        elif verdict == REJECTED_OPEN:
+            runs = runs.filter(is_rejection_open())
         elif verdict:
             runs = runs.filter(verdict="" if verdict == "none" else verdict)
 
@@ -128,6 +152,28 @@ class RunFilter(ListFilter):
             runs = runs.filter(mentions(team, word))
 
         return self.order(runs, "pk")
+
+
+class RunsLink(NamedTuple):
+    """A link to the list of some runs, with the number of its rows."""
+
+    address: str
+    runs: int
+
+
+def link_runs(team: Team, *filters: Mapping[str, str]) -> list[RunsLink]:
+    """For each filter the list of its runs, of both phases unless it names one; the list counts as its link does.
+
+    One query.
+    """
+    chosen = [RunFilter({"phase": BOTH, **values}) for values in filters]
+    numbered = [
+        each.apply(team).order_by().values(place=Value(place)).annotate(runs=Count("pk"))
+        for place, each in enumerate(chosen)
+    ]
+    first, *others = numbered
+    runs = dict(first.union(*others, all=True).values_list("place", "runs"))
+    return [RunsLink(f"{reverse('runs')}?{each.query}", runs.get(place, 0)) for place, each in enumerate(chosen)]
 
 
 def with_rejections(runs: QuerySet[Run]) -> QuerySet[Run]:

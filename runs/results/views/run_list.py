@@ -18,7 +18,7 @@ from benchsite.core.formatting import counted
 from benchsite.core.table import Columns, or_empty
 from runs.checks.short_windows import select_too_short
 from runs.identifiers import parse_uuid
-from runs.models import LatencyKind, Matrix, Run, Status, Verdict
+from runs.models import LatencyKind, Matrix, Run, Status
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.messages import (
@@ -37,6 +37,7 @@ from runs.results.pages.run_list import (
     LATENCIES,
     MAX_ROWS_IN_CSV,
     PER_PAGE,
+    REJECTED,
     SERVER_VERSION,
     RunFilter,
     count_rejections,
@@ -118,7 +119,7 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     rejections: Sequence[Any] = ()
     again = uploaded = short = 0
     short_matrices = Matrix.objects.none()
-    if chosen.values["verdict"] == Verdict.REJECT:
+    if chosen.values["verdict"] in REJECTED:
         rejections = count_rejections(runs)
         again, uploaded = count_sources(runs)
         too_short = select_too_short(runs, team).order_by()
