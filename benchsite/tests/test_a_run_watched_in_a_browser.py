@@ -85,4 +85,19 @@ def test_the_matrix_fills_in_while_it_is_watched(page: Page, running: Run) -> No
     end(running)
     expect(page.locator(".matrix__cell")).to_contain_text("41.2k")
     expect(page.locator("#matrix-badges")).to_contain_text("succeeded")
-    expect(page.locator("[hx-trigger]")).to_have_count(0)
+    expect(page.locator('[hx-trigger="every 2s"]')).to_have_count(0)
+    expect(page.locator("#matrix-live")).to_have_attribute("hx-trigger", "every 30s, visibilitychange from:document")
+
+
+def test_return_to_a_finished_matrix_shows_its_new_runs(page: Page, running: Run) -> None:
+    end(running)
+    page.goto(f"/matrices/{running.matrix_id}/")
+    expect(page.locator("#matrix-figure .js-plotly-plot")).to_be_visible()
+    assert running.sweep
+    again = make_run(running.sweep, repeat=2, status="running", rerun_of=running)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#matrix-badges")).to_contain_text("running")
+    expect(page.locator("#matrix-figure[data-refresh] .js-plotly-plot")).to_be_visible()
+    end(again)
+    expect(page.locator("#matrix-badges")).to_contain_text("succeeded")
+    expect(page.locator(".matrix__cell")).to_contain_text("2 of 2 repeats count")

@@ -1,12 +1,13 @@
 """The page of a submitted matrix: the grid in every state, progress, failures, loads, exclusions, acts."""
 
 import datetime as dt
+import re
 from dataclasses import replace
 
 import pytest
 from django.utils import timezone
 
-from runs.models import Run
+from runs.models import Matrix, Run
 from runs.plans.pages.matrix import matrix_page
 from runs.queue.pages.progress import get_progress
 from runs.queue.pages.queue import last_of_lanes, queue
@@ -18,7 +19,7 @@ from runs.tests.factories import (
     make_sweep,
     make_workload,
 )
-from runs.tests.pages import STATUSES, UGLY, busy_matrix, count_queries, get_text, sign_in_viewer
+from runs.tests.pages import STATUSES, UGLY, busy_matrix, count_queries, counted, get_text, sign_in_viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -212,15 +213,55 @@ def test_progress_counts_and_predicts(team):
     assert dt.timedelta(seconds=30) < left <= dt.timedelta(seconds=34)
 
 
-def test_it_polls_while_something_is_to_come_and_then_no_more(client_in, sweep):
+def test_it_polls_often_only_while_something_is_to_come(client_in, sweep):
     run = make_run(sweep, status="queued")
-    assert "every 2s" in get_text(client_in.get(url(sweep.matrix)))
-    assert "every 2s" in get_text(polled(client_in, sweep.matrix))
+    often, seldom = 'hx-trigger="every 2s"', 'hx-trigger="every 30s, visibilitychange from:document"'
+    assert often in get_text(client_in.get(url(sweep.matrix)))
+    assert often in get_text(polled(client_in, sweep.matrix))
     Run.objects.filter(pk=run.pk).update(status="cancelled", reason="cancelled_by_user", finished_at=timezone.now())
     page = get_text(polled(client_in, sweep.matrix, seen="queued"))
-    assert "every 2s" not in page
+    assert often not in page and seldom in page
     assert 'id="matrix-badges"' in page  # told once, because it has changed
     assert 'http-equiv="refresh"' not in get_text(client_in.get(url(sweep.matrix)))
+
+
+VERSION = re.compile(r"\?version=(\w+)")
+CHANGES = {
+    "run again": lambda run: make_run(run.sweep, repeat=2, status="queued", rerun_of=run),
+    "accepted": lambda run: Run.objects.filter(pk=run.pk).update(verdict_override="the laptop was idle"),
+    "excluded": lambda run: Run.objects.filter(pk=run.pk).update(excluded_reason="a backup ran"),
+    "judged anew": lambda run: Run.objects.filter(pk=run.pk).update(verdict="pass"),
+    "recomputed": lambda run: Run.objects.filter(pk=run.pk).update(throughput_ops_s=999.0),
+    "deleted": lambda run: run.delete(),
+    "archived": lambda run: Matrix.objects.filter(pk=run.matrix_id).update(archived_at=timezone.now()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_open_page_of_finished_matrix_shows_later_changes(client_in, sweep, change):
+    run = make_run(sweep, verdict="reject")
+    make_run(sweep, threads=4)
+    page = get_text(client_in.get(url(sweep.matrix)))
+    (version,) = VERSION.findall(page)
+    change(run)
+    answer = get_text(polled(client_in, sweep.matrix, version=version))
+    for part in ("matrix-badges", "matrix-actions", "matrix-figure"):
+        assert f'id="{part}"' in page and f'id="{part}"' in answer
+    assert VERSION.findall(answer) != [version]
+
+
+def test_unchanged_finished_matrix_is_polled_cheaply(client_in, team):
+    """One query beside those of the sign-in and of the matrix, however many runs it has."""
+    small, large = make_matrix(team=team), make_matrix(team=team)
+    for matrix, sweeps in ((small, 1), (large, 4)):
+        for _ in range(sweeps):
+            sweep = make_sweep(team=team, matrix=matrix)
+            for threads in (2, 4, 8):
+                make_run(sweep, threads=threads)
+        (version,) = VERSION.findall(get_text(client_in.get(url(matrix))))
+        with counted() as queries:
+            assert polled(client_in, matrix, version=version).status_code == 204
+        assert queries() == 5
 
 
 def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, sweep):

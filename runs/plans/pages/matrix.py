@@ -1,11 +1,13 @@
 """The page of a submitted matrix: a grid of sweeps x rungs that fills in, and how far it has come."""
 
+import hashlib
 import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from runs.checks.short_windows import find_min_window_s, select_too_short
@@ -20,6 +22,10 @@ from runs.queue.reruns import find_replaced
 from runs.results.pages.drift import Drift, compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
+
+ORDER: Final = ("position", "id")  # of the runs of a matrix
+# What people and later runs change of a matrix that has finished.
+CHANGING: Final = ("pk", "name", "status", "verdict", "verdict_override", "excluded_reason", "throughput_ops_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +165,13 @@ class MatrixPage(NamedTuple):
     nothing_counts: bool
     rejections: Sequence[Any]
     stand_in: str  # what a server was that is not the product; empty: all were
+    version: str  # as `read_version`
 
 
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     """Everything the page shows, in a constant number of queries."""
     runs = list(
-        matrix.runs.defer(*HEAVY)
-        .select_related("sweep__database__cluster", "sweep__workload")
-        .order_by("position", "id")
+        matrix.runs.defer(*HEAVY).select_related("sweep__database__cluster", "sweep__workload").order_by(*ORDER)
     )
     timed = [run for run in runs if run.phase == Phase.MEASURE]
     measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
@@ -214,7 +219,18 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         nothing_counts=not any(run.counts for run in measured),
         rejections=rejections,
         stand_in=next((run.stand_in for run in measured if run.stand_in), ""),
+        version=_build_version(matrix, map(attrgetter(*CHANGING), runs)),
     )
+
+
+def read_version(matrix: Matrix) -> str:
+    """Changes with what the page shows of a finished matrix. One query."""
+    return _build_version(matrix, matrix.runs.order_by(*ORDER).values_list(*CHANGING))
+
+
+def _build_version(matrix: Matrix, rows: Iterable[tuple[Any, ...]]) -> str:
+    values = [matrix.archived_at is None, *map(tuple, rows)]
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 
 def _find_too_short(matrix: Matrix, runs: Iterable[Run], rejected: Collection[UUID]) -> TooShort | None:

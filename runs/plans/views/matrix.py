@@ -15,7 +15,7 @@ from benchsite.core.formatting import counted
 from runs.checks.short_windows import find_min_window_s
 from runs.models import Matrix, Phase, Run, RunEvent, Status
 from runs.plans import PlanError, start_trial, submit
-from runs.plans.pages.matrix import matrix_page
+from runs.plans.pages.matrix import matrix_page, read_version
 from runs.plans.pages.trial import get_newest_trial
 from runs.plans.submission import clone
 from runs.queue import lifecycle, live
@@ -41,15 +41,22 @@ def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @team_required("GET")
 def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
+    """The grid and the progress anew. Of a finished matrix everything, and nothing where the page shows the present
+    version.
+    """
     matrix = _matrix_or_404(pk)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("matrix", pk=pk)
+    version = request.GET.get("version")
+    if version and version == read_version(matrix):
+        return HttpResponse(status=204)
     context = _context(request, matrix)
     progress = context["progress"]
     assert isinstance(progress, Progress)
-    changed = request.GET.get("seen") != progress.status
-    return render(request, "runs/matrix/live.html", context | {"oob": True, "changed": changed})
+    changed = bool(version) or request.GET.get("seen") != progress.status
+    return render(
+        request, "runs/matrix/live.html", context | {"oob": True, "changed": changed, "was_finished": bool(version)}
+    )
 
 
 def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
