@@ -119,10 +119,10 @@ class Tools:
     def read_ceiling(self, curve: str) -> Answer:
         """The highest throughput of a curve, and whether it lies at the end of its ladder."""
         sweep = self._find_curve(curve)
-        measured = [point for point in sweep["points"] if point["throughput_median_ops_s"] is not None]
+        measured = [point for point in sweep["points"] if point["throughput_ops_s"] is not None]
         if not measured:
             return {**_describe_curve(sweep), "ceiling": build_quantity([], OPS, verdict="", mode=sweep["mode"])}
-        best = max(measured, key=lambda point: float(point["throughput_median_ops_s"]))
+        best = max(measured, key=lambda point: float(point["throughput_ops_s"]))
         return {
             **_describe_curve(sweep),
             "load": messages.describe_load(best["threads"], best["target_ops_s"]),

@@ -17,11 +17,12 @@ from benchsite.core.formatting import exact
 from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.compare.analysis.knee import Knee, power_knee, without_response
 from reports.compare.analysis.looks import Look
-from reports.compare.analysis.points import Spread, compute_geomean, first_values
+from reports.compare.analysis.points import Spread, first_values
 from runs.catalog import OWN_FLAVOUR
 from runs.catalog.durability import ACKS
 from runs.checks import RUN_CHECKS, CheckResult, judge_ladder
 from runs.queue.spec import describe_window
+from runs.results.measures.repeatability import compute_geomean
 from runs.ycsb.key_shares import KeyShares, find_key_shares
 
 Kind = Literal["service", "response"]

@@ -178,7 +178,7 @@ def test_the_figure_draws_levels_changes_and_what_else_changed(client_in, droppe
     assert traces["change, worse"]["marker"]["symbol"] == ["triangle-down"]
     assert traces["other environment"]["x"] == [10]
     assert "&lt;b&gt;new disks" in traces["note"]["text"][0]
-    assert len(traces["throughput, median"]["y"]) == 24
+    assert len(traces["throughput, geometric mean"]["y"]) == 24
     assert "at least 5" in answer["caption"]
     assert len(answer["table"]["rows"]) == 24
     dates = get_figure(client_in, dropped, "?along=dates&theme=dark&narrow=1")
@@ -196,7 +196,7 @@ def test_the_numbers_leave_as_files(client_in, dropped):
         assert client_in.get(reverse("figure-history-data", args=[dropped, form])).status_code == 200
 
 
-def test_point_is_the_median_of_counted_runs_of_a_commit(client_in, sweep):
+def test_point_is_the_mean_of_counted_runs_of_a_commit(client_in, sweep):
     spec = make_spec(sweep, threads=8)
     for repeat, (value, more) in enumerate(
         [(1000, {}), (1010, {}), (1020, {}), (5000, {"verdict": "reject"}), (1, {"excluded_reason": "the <i>disk</i>"})]
@@ -204,7 +204,7 @@ def test_point_is_the_median_of_counted_runs_of_a_commit(client_in, sweep):
         make_run(sweep, spec=spec, threads=8, repeat=repeat, throughput=value, commit="cafe1", **more)
     answer = get_figure(client_in, config_key(spec))
     traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
-    assert traces["throughput, median"]["y"] == [1010]
+    assert traces["throughput, geometric mean"]["y"] == pytest.approx([1009.97], abs=0.01)
     assert sorted(traces["does not count"]["y"]) == [1, 5000]
     assert "the &lt;i&gt;disk" in str(traces["does not count"]["text"])
     assert "2 runs do not count" in answer["caption"]

@@ -56,10 +56,13 @@ def test_newest_commit_of_each_test_with_its_runs(team, user):
     assert families.keys() == NAMES
     ((labels, value),) = families["benchsite_throughput_ops"]
     assert (labels["test"], labels["mode"], labels["threads"], labels["target"]) == (key, "always", "8", "")
-    assert value == pytest.approx((newest.throughput_ops_s + 950) / 2)
+    assert value == pytest.approx((newest.throughput_ops_s * 950) ** 0.5)
     assert families["benchsite_runs"] == [(labels, 2)]
     (low,), (high,) = families["benchsite_throughput_low_ops"], families["benchsite_throughput_high_ops"]
     assert low[1] <= value <= high[1]
+    latencies = families["benchsite_latency_p99_seconds"]
+    (p99_s,) = [p99_s for labels, p99_s in latencies if labels["operation"] == "READ"]
+    assert p99_s == pytest.approx((2000e-6 * 4000e-6) ** 0.5)
     ((code, _),) = families["benchsite_code"]
     assert code["commit"] == newest.commit
 

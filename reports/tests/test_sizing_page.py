@@ -55,6 +55,7 @@ def test_columns_name_what_they_count(client_in, team):
     measured(team)
     html = page(client_in, "?throughput=10k")
     assert "Ceiling, ops/s" in html and "Within the limit, ops/s" not in html
+    assert 'title="An estimate over the highest rungs of the sweep; History and Versions show one rung"' in html
     assert f"before {TIMES} 0.7" in html
     assert "Within the limit, ops/s" in page(client_in, "?throughput=10k&within=20")
 

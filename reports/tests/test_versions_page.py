@@ -1,5 +1,7 @@
 """Version against version: commits, branches and weeks from menus and from an address, test by test."""
 
+from statistics import geometric_mean
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -8,8 +10,12 @@ from reports.compare.analysis.differences import differences
 from reports.compare.figures.theme import get_labels
 from reports.compare.pages.baseline_ratios import choose_baseline
 from reports.compare.queries import curves
+from reports.models import History
 from reports.tests.verdicts import commit_runs, make_test
 from reports.trends.baselines import accept_level
+from reports.trends.histories import THROUGHPUT_METRIC
+from reports.trends.queries.histories import history_lines
+from reports.trends.queries.history import follow
 from reports.trends.verdicts.baseline_selection import verdict_of_run
 from runs.models import Run, Sweep
 from runs.tests.factories import make_sweep
@@ -83,6 +89,45 @@ def test_commits_are_judged_with_the_sessions_of_the_history(client_in, lost):
     assert document.verdict == "pass" and document.metrics[0].base_sessions == 1, "what was asked for is the base"
     _, ((_, document),) = get_rows(client_in, base="aaaa0013", new="aaaa0011")
     assert document.metrics[0].ratio > 1.2, "the older one against the newer one"
+
+
+def read_values(client, team, test, *, base):
+    """The value of the base's runs on Versions, and of the first point of the history and of the list of histories."""
+    _, ((row, document),) = get_rows(client, base=base, new="bbbb0001")
+    (line,) = history_lines(team, History.objects.filter(config_key=row.config_key))
+    points = follow(row, THROUGHPUT_METRIC).history.points
+    return [document.metrics[0].base_measured, points[0].value, line.history.points[0].value]
+
+
+def test_versions_history_and_sizing_show_one_value(client_in, team):
+    test = make_test(team)
+    for level in (900.0, 1000.0, 1300.0):
+        commit_runs(test, "aaaa0001", level, days_ago=3, repeats=1, session="ci 1")
+    expected = geometric_mean(test.runs.values_list("throughput_ops_s", flat=True))
+    newer = make_sweep(matrix=test.matrix, database=test.database, workload=test.workload)
+    commit_runs(newer, "bbbb0001", 2000.0, days_ago=1, repeats=1)
+    assert read_values(client_in, team, test, base="aaaa0001") == pytest.approx([expected] * 3)
+    answers = client_in.get(reverse("sizing"), {"throughput": "10"}).context["result"]["answers"]
+    (reached,) = [answer.reached for answer in answers if answer.curve.sweep_id == test.pk]
+    assert reached.throughput_ops_s == pytest.approx(expected)
+
+
+def test_sessions_of_a_commit_weigh_alike_in_its_history(client_in, team):
+    """However many runs each of them has."""
+    test = make_test(team)
+    for session, levels in (("ci 1", (1000.0, 1000.0, 1000.0)), ("ci 2", (2000.0,))):
+        for level in levels:
+            commit_runs(test, "aaaa0001", level, days_ago=3, repeats=1, session=session)
+    commit_runs(test, "bbbb0001", 2000.0, days_ago=1, repeats=1)
+    assert read_values(client_in, team, test, base="aaaa0001") == pytest.approx([2**0.5 * 1000] * 3, rel=0.01)
+
+
+def test_level_of_a_commit_stands_below_its_value(client_in, lost):
+    response, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0012")
+    metric, page = document.metrics[0], " ".join(get_text(response).split())
+    assert metric.base_measured == pytest.approx(Run.objects.get(commit="aaaa0011").throughput_ops_s) != metric.base
+    assert metric.new_measured == metric.new and page.count(", 12 sessions</span>") == page.count(">level ") == 1
+    assert 'title="aaaa0011: geometric mean of its sessions"' in page
 
 
 def test_versions_state_a_loss_that_was_accepted(client_in, user, lost):

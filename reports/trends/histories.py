@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
-from statistics import median
 from typing import Final
 
 from benchsite.core import formatting
@@ -27,6 +26,7 @@ from reports.trends.analysis.changes import (
     Rule,
     detect_changes,
 )
+from reports.trends.analysis.sessions import compute_mean
 from reports.trends.messages import NEWEST_OUTSIDE, TOO_FEW_POINTS, TOO_FEW_SINCE
 
 HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
@@ -105,6 +105,7 @@ class Measured:
     value: float | None  # None: this run did not measure the metric
     standing: Standing = Standing.COUNTED
     reason: str = ""  # why it does not count
+    session: str = ""  # `reports.trends.queries.noise.session_key`
 
     @property
     def usable(self) -> bool:
@@ -119,7 +120,7 @@ class HistoryPoint:
     at: dt.datetime  # of its first run
     commit: str
     branch: str
-    value: float | None  # the median of the runs that count; None where none does
+    value: float | None  # of the runs that count, as verdicts have it (`compute_mean`); None where none does
     low: float | None
     high: float | None
     n: int
@@ -128,6 +129,7 @@ class HistoryPoint:
     runs: tuple[uuid.UUID, ...] = ()  # all of them
     left_out: tuple[Measured, ...] = ()
     unmeasured: int = 0  # runs that count and say nothing of the metric
+    sessions: Mapping[uuid.UUID, str] = field(default_factory=dict)  # of several runs that count, by run
 
 
 def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
@@ -150,13 +152,16 @@ def _build_point(group: Sequence[Measured]) -> HistoryPoint:
 
     usable = [run for run in group if run.usable]
     values = [run.value for run in usable if run.value is not None]
+    sessions: dict[str, list[float]] = {}
+    for run, value in zip(usable, values, strict=True):
+        sessions.setdefault(run.session, []).append(value)
     representative = usable or group
     return HistoryPoint(
         label=label,
         at=first.at,
         commit=first.commit,
         branch=first.branch,
-        value=median(values) if values else None,
+        value=compute_mean(sessions.values()) if sessions else None,
         low=min(values, default=None),
         high=max(values, default=None),
         n=len(values),
@@ -165,6 +170,7 @@ def _build_point(group: Sequence[Measured]) -> HistoryPoint:
         runs=tuple(run.run_id for run in group),
         left_out=tuple(run for run in group if run.standing is not Standing.COUNTED),
         unmeasured=sum(run.standing is Standing.COUNTED and not run.usable for run in group),
+        sessions={run.run_id: run.session for run in usable},
     )
 
 

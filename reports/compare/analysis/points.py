@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from runs.results.measures.repeatability import compute_geomean
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -27,17 +29,6 @@ def spread(values: Sequence[float]) -> Spread | None:
     if not kept:
         return None
     return Spread(compute_geomean(kept), min(kept), max(kept), len(kept), kept)
-
-
-def compute_geomean(values: Sequence[float]) -> float:
-    """With a value that has no logarithm, such as a latency of 0 in buckets of 1 ms, the arithmetic mean."""
-    if len(values) == 1:
-        return values[0]
-    if min(values) <= 0:
-        return math.fsum(values) / len(values)
-    # Between the ends, whatever rounding does: equal values have that very mean.
-    mean = math.exp(math.fsum(map(math.log, values)) / len(values))
-    return min(max(mean, min(values)), max(values))
 
 
 def first_values(values: Spread, n: int) -> Spread:

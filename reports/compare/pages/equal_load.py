@@ -19,7 +19,6 @@ from reports.compare.analysis.equal_load import (
     rising_branch,
     throughput_within,
 )
-from reports.compare.analysis.points import compute_geomean
 from reports.compare.analysis.ratios import Noise
 from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_points
 from reports.compare.messages import (
@@ -38,6 +37,7 @@ from reports.compare.messages import (
 )
 from reports.compare.pages.charts import shown_operations
 from reports.compare.selection import Selection
+from runs.results.measures.repeatability import compute_geomean
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")

@@ -31,7 +31,7 @@ from django.utils import timezone
 from benchsite.core.formatting import exact, latency
 from reports.compare.analysis.ceiling import Ceiling
 from reports.compare.analysis.knee import Knee
-from reports.compare.analysis.points import Spread, compute_geomean, spread
+from reports.compare.analysis.points import Spread, spread
 from reports.compare.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from reports.compare.packing import pack, unpack
 from reports.compare.queries.computed_cache import build_key, stored_values
@@ -43,6 +43,7 @@ from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, St
 from runs.queue.reasons import Reason
 from runs.queue.reruns import find_replaced_rows
 from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec, max_warmup_s
+from runs.results.measures.repeatability import compute_geomean
 from runs.ycsb.numbers import add_known_parts
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from reports.compare.analysis.ratios import (
     unusable,
     welch,
 )
-from runs.results.measures.repeatability import compute_limit
+from runs.results.measures.repeatability import compute_geomean, compute_limit
 
 Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
 
@@ -107,6 +107,11 @@ def look(sessions: int) -> tuple[int, float]:
     if looks:
         return looks[-1], 0.5 ** len(looks)
     return sessions, 1.0
+
+
+def compute_mean(sessions: Iterable[Session]) -> float:
+    """The value of a commit: the geometric mean of its sessions, each of which is that of its runs."""
+    return compute_geomean([compute_geomean(session) for session in sessions])
 
 
 def compute_log_mean(session: Session) -> float:

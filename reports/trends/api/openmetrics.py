@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from benchsite.accounts.models import Scope, Team
 from benchsite.rest.authentication import Needs, team_in
 from reports.api.routers import verdicts
 from reports.models import History
+from reports.trends.analysis.sessions import compute_mean
 from reports.trends.queries.histories import HistoryLine, history_lines
 from runs.models import Measurement, Phase, Run, Status
 from runs.queue import live
@@ -38,8 +38,8 @@ DRAWN: Final = {"responses": {200: {"content": {"application/openmetrics-text": 
     openapi_extra=DRAWN,
 )
 def read_openmetrics(request: HttpRequest) -> HttpResponse:
-    """Of each of the 500 tests that were measured last: the median over the runs of its newest commit, its range, and
-    the number of runs. Of running measurements what their clients print: no result.
+    """Of each of the 500 tests that were measured last: the geometric mean over the sessions of its newest commit, the
+    range and the number of its runs. Of running measurements what their clients print: no result.
     """
     registry = CollectorRegistry()
     registry.register(TeamCollector(team_in(request)))
@@ -64,7 +64,7 @@ class TeamCollector(Collector):
 
 def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
     values = {
-        "value": GaugeMetricFamily("benchsite_throughput_ops", "Operations/s, median of the runs.", labels=TEST),
+        "value": GaugeMetricFamily("benchsite_throughput_ops", "Operations/s, geomean of sessions.", labels=TEST),
         "low": GaugeMetricFamily("benchsite_throughput_low_ops", "Of the slowest of the runs.", labels=TEST),
         "high": GaugeMetricFamily("benchsite_throughput_high_ops", "Of the fastest of the runs.", labels=TEST),
         "n": GaugeMetricFamily("benchsite_runs", "Runs of the newest commit that count.", labels=TEST),
@@ -85,27 +85,29 @@ def _describe_throughput(lines: Sequence[HistoryLine]) -> Iterator[Metric]:
 
 def _describe_latency(lines: Sequence[HistoryLine]) -> Metric:
     tests: dict[UUID, tuple[str, ...]] = {}
+    sessions: dict[UUID, str] = {}
     left_out = set()
     for row, history in lines:
         if history.newest:
             tests |= dict.fromkeys(history.newest.runs, _label_test(row))
+            sessions |= history.newest.sessions
             left_out |= {run.run_id for run in history.newest.left_out}
 
     rows = Measurement.objects.filter(
         measurement_set__run__in=tests.keys() - left_out, measurement_set__is_current=True, p99_us__isnull=False
     ).order_by("operation", "latency_kind")
-    latencies: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    latencies: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run_id, operation, kind, p99_us in rows.values_list(
         "measurement_set__run", "operation", "latency_kind", "p99_us"
     ):
         assert p99_us is not None  # The filter has left out those.
-        latencies[(*tests[run_id], operation, kind)].append(p99_us)
+        latencies[(*tests[run_id], operation, kind)][sessions.get(run_id, "")].append(p99_us)
 
     family = GaugeMetricFamily(
-        "benchsite_latency_p99_seconds", "Median over the runs of their 99th percentiles.", labels=(*TEST, *OPERATION)
+        "benchsite_latency_p99_seconds", "99th percentiles, geomean of sessions.", labels=(*TEST, *OPERATION)
     )
     for labels, values in latencies.items():
-        family.add_metric(labels, median(values) / 1e6)
+        family.add_metric(labels, compute_mean(values.values()) / 1e6)
 
     return family
 

@@ -121,7 +121,10 @@ class HistoryFigure(Figure):
             unmeasured = f"{formatting.counted(history.unmeasured, 'run')} did not measure this"
         min_magnitude = formatting.percent(history.metric.rule.min_magnitude)
         return [
-            ("Points", f"{label[:1].upper()}{label[1:]}: each point is the median of one commit's runs; n = {n}"),
+            (
+                "Points",
+                f"{label[:1].upper()}{label[1:]}: each point is the geometric mean of one commit's sessions; n = {n}",
+            ),
             ("Changes", history.too_short),
             ("Left out", left_out),
             ("Not measured", unmeasured),
@@ -164,7 +167,7 @@ COLUMNS: Final[Columns] = {
     "commit": "point.commit",
     "branch": "point.branch",
     "first measured (UTC)": lambda row: row.point.at.strftime("%Y-%m-%d %H:%M:%S"),
-    "median": "point.value",
+    "geometric mean": "point.value",
     "least": "point.low",
     "greatest": "point.high",
     "unit": "unit",
@@ -209,22 +212,22 @@ def _draw_line(history: History, locate: Locate, frame: Frame) -> Trace:
     values = np.asarray(history.values, dtype=float)
     indices = [history.followed[position] for position in thinned(values).tolist()]
     points = [history.points[index] for index in indices]
-    medians = [_scale(history, point.value or 0.0) for point in points]
+    heights = [_scale(history, point.value or 0.0) for point in points]
     has_markers = len(history.followed) <= MAX_MARKERS
     mode = "lines"
     if has_markers:
         mode = "lines+markers"
     trace = scatter(
         [locate(index) for index in indices],
-        medians,
-        f"{escaped(history.metric.label)}, median",
+        heights,
+        f"{escaped(history.metric.label)}, geometric mean",
         hover=[_format_hover(history, point, point.value) for point in points],
         mode=mode,
         line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
         marker={"color": frame.theme.ink, "size": 6},
     )
     if has_markers and any(point.n > 1 for point in points):
-        pairs = list(zip(points, medians, strict=True))
+        pairs = list(zip(points, heights, strict=True))
         up = [rounded(_scale(history, point.high or 0.0) - value) for point, value in pairs]
         down = [rounded(value - _scale(history, point.low or 0.0)) for point, value in pairs]
         trace["error_y"] = {
@@ -236,7 +239,7 @@ def _draw_line(history: History, locate: Locate, frame: Frame) -> Trace:
 
 
 def _draw_levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
-    """The median of each level, and the band of the current one."""
+    """The median of each level's points, and the band of the current one."""
     levels = history.course.levels
     if not levels:
         return []
@@ -251,7 +254,7 @@ def _draw_levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
         y += [median, median, None]
 
     dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
-    medians = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
+    medians = scatter(x, y, "level, median of its points", mode="lines", connectgaps=False, line=dashed)
     current = levels[-1]
     first, last = _locate_ends(history, current, locate)
     low, high = _scale(history, current.low), _scale(history, current.high)

@@ -22,6 +22,7 @@ from reports.trends.histories import (
     build_points,
 )
 from reports.trends.queries.history import get_runs, get_standing
+from reports.trends.queries.noise import SESSION_DAY, session_key
 from runs.models import HISTORY_AT
 from runs.results.pages.lists import ListFilter, Menu, Order, phase_menu, search_field
 
@@ -96,6 +97,9 @@ def history_lines(team: Team, rows: QuerySet[HistoryRow], recent_runs: int = REC
         commit="commit",
         branch="branch",
         matrix_id="matrix_id",
+        sweep_id="sweep_id",
+        session="session",
+        day=SESSION_DAY,
         throughput_ops_s="throughput_ops_s",
         verdict="verdict",
         override="verdict_override",
@@ -132,4 +136,5 @@ def _parse_run(run: Mapping[str, Any]) -> Measured:
         throughput_ops_s = float(run["throughput_ops_s"])
     standing, reason = get_standing(run["verdict"], run["override"], run["excluded"])
     run_id, at = uuid.UUID(run["id"]), dt.datetime.fromisoformat(run["at"])
-    return Measured(run_id, at, run["commit"], run["branch"], matrix_id, throughput_ops_s, standing, reason)
+    session = session_key(run["session"], run["matrix_id"] or run["commit"] or run["sweep_id"], run["day"])
+    return Measured(run_id, at, run["commit"], run["branch"], matrix_id, throughput_ops_s, standing, reason, session)

@@ -30,6 +30,7 @@ from reports.trends.histories import (
     build_history,
     build_points,
 )
+from reports.trends.queries.noise import SESSION_DAY, session_key
 from runs.checks.facts import fact
 from runs.models import HISTORY_AT, Measurement, Run, Status, Verdict
 
@@ -114,14 +115,13 @@ def _read_runs(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
         )
         value = Subquery(latencies.values(COLUMNS[metric.statistic])[:1])
 
-    columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
+    columns = ("commit", "branch", "matrix_id", "sweep_id", "session", "verdict", "verdict_override", "excluded_reason")
     measured = []
-    for pk, commit, branch, matrix_id, verdict, override, excluded, epoch_s, number in runs.values_list(
-        *columns, HISTORY_S, value
-    ):
+    for pk, *texts, epoch_s, day, number in runs.values_list("pk", *columns, HISTORY_S, SESSION_DAY, value):
+        commit, branch, matrix_id, sweep_id, session, *decisions = texts
         at = dt.datetime.fromtimestamp(epoch_s, dt.UTC)
-        standing, reason = get_standing(verdict, override, excluded)
-        measured.append(Measured(pk, at, commit, branch, matrix_id, number, standing, reason))
+        key = session_key(session, matrix_id or commit or sweep_id, day)
+        measured.append(Measured(pk, at, commit, branch, matrix_id, number, *get_standing(*decisions), key))
     return measured
 
 

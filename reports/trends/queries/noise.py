@@ -18,9 +18,13 @@ MAX_SWEEPS: Final = 100
 TEST: Final = ("sweep__cluster_name", "config_key")
 
 
-def session_key(session: str, origin: object, day: dt.date | None) -> str:
+def session_key(session: str, origin: object, day: dt.date | str | None) -> str:
     """The session of a run: what its upload states, else the day (UTC) of its origin: matrix or commit."""
     return session or f"{origin or ''} {day or ''}"
+
+
+# The day of a session.
+SESSION_DAY: Final = TruncDate(Coalesce("started_at", "finished_at"), tzinfo=dt.UTC)
 
 
 def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, SessionSpread]:
@@ -52,7 +56,7 @@ def _read_runs(sweeps: Sequence[uuid.UUID]) -> QuerySet[Run, tuple[Any, ...]]:
     return (
         Run.objects.filter(COUNTS, sweep__in=sweeps)
         .exclude(config_key="")
-        .annotate(day=TruncDate(Coalesce("started_at", "finished_at"), tzinfo=dt.UTC))
+        .annotate(day=SESSION_DAY)
         .annotate(origin=Concat(*(Cast(name, TextField()) for name in ("session", "matrix_id", "commit", "day"))))
         .annotate(first=Window(Min("origin"), TEST), last=Window(Max("origin"), TEST))
         .exclude(first=F("last"))

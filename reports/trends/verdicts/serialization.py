@@ -58,14 +58,18 @@ class LeftOutAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MetricAnswer:
-    """One metric. Throughput in ops/s, latencies in µs; means over the runs are geometric."""
+    """One metric. Throughput in ops/s, latencies in µs; values are geometric means of sessions."""
 
     name: Annotated[str, described("`throughput`, `READ mean`, `READ p99`.")]
     unit: Literal["ops/s", "µs"]
     kind: Annotated[str, described("Of a latency: `service` or `response`.")]
     state: Literal["improved", "regressed", "held", "accepted", "flagged", "inconclusive", "not comparable"]
-    new: float | None
+    new: Annotated[float | None, described("Of the sessions that the ratio is made of.")]
     base: float | None
+    new_measured: Annotated[
+        float | None, described("Of the side's own runs, as its point of the history has it; `new` may be of a level.")
+    ]
+    base_measured: float | None
     ratio: Annotated[float | None, described("How many times better the new side is, of latencies too; null: none.")]
     low: Annotated[float | None, described("Lower end of the ratio's 95 % interval; null: there is no interval.")]
     high: float | None

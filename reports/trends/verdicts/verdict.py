@@ -1,11 +1,9 @@
 """`compute_verdict` judges some runs against others."""
 
 import datetime as dt
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from statistics import fmean
 from typing import Final, Literal, TypeVar, cast
 
 from benchsite.accounts.models import Team
@@ -17,7 +15,7 @@ from reports.compare.curves import Curve, Point, collect_operations, collect_poi
 from reports.compare.queries.curves import run_curve, run_points
 from reports.compare.queries.sweep_facts import get_profile
 from reports.trends.analysis.baseline_levels import Level
-from reports.trends.analysis.sessions import Session, compute_log_mean, largest_spread
+from reports.trends.analysis.sessions import Session, compute_mean, largest_spread
 from reports.trends.analysis.verdict_rules import (
     MIN_P99_OPERATIONS,
     Metric,
@@ -399,6 +397,8 @@ def _build_metric_answer(verdict: MetricVerdict, level: Level) -> MetricAnswer:
         state=verdict.state.value,
         new=_compute_mean(new),
         base=_compute_mean(base),
+        new_measured=_compute_mean(metric.new),
+        base_measured=_compute_mean(metric.base),
         ratio=comparison.ratio,
         low=finite(comparison.low),
         high=finite(comparison.high),
@@ -415,7 +415,7 @@ def _build_metric_answer(verdict: MetricVerdict, level: Level) -> MetricAnswer:
 
 
 def _compute_mean(sessions: Sequence[Session]) -> float | None:
-    """The geometric mean, whose ratio is the ratio; None where a value has no logarithm."""
+    """The mean whose ratio is the ratio; None where a value has no logarithm."""
     if not sessions or any(unusable(session) for session in sessions):
         return None
-    return math.exp(fmean(compute_log_mean(session) for session in sessions))
+    return compute_mean(sessions)

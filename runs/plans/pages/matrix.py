@@ -1,7 +1,6 @@
 """The page of a submitted matrix: a grid of sweeps x rungs that fills in, and how far it has come."""
 
 import hashlib
-import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from runs.queue.pages.progress import Progress, timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
 from runs.queue.reruns import find_replaced
+from runs.results.measures.repeatability import compute_geomean
 from runs.results.pages.drift import Drift, compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
@@ -109,9 +109,7 @@ def _mean(runs: Iterable[Run]) -> float | None:
     values = [run.throughput_ops_s for run in runs if run.throughput_ops_s is not None and not run.excluded_reason]
     if not values:
         return None
-    if len(values) == 1 or min(values) <= 0:
-        return statistics.fmean(values)
-    return statistics.geometric_mean(values)
+    return compute_geomean(values)
 
 
 @dataclass(frozen=True, slots=True)

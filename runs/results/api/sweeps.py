@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
-from statistics import median
 from uuid import UUID
 
 from django.db.models import Case, QuerySet, Value, When
@@ -21,6 +20,7 @@ from runs.api.schemas import ROOT, SOURCE, OnPage, RowSelection, page_address
 from runs.models import Run, SearchDecision, Sweep
 from runs.plans.extension import extend
 from runs.plans.pages.search import search_path
+from runs.results.measures.repeatability import compute_geomean
 from runs.results.measures.search import State
 
 RUN = Needs(Scope.MATRICES_RUN)
@@ -98,7 +98,7 @@ class PointAnswer(Schema):
     threads: int
     target_ops_s: int | None
     counted: int = Field(description="How many repeats are part of it.")
-    throughput_median_ops_s: float | None
+    throughput_ops_s: float | None = Field(description="The geometric mean of these repeats.")
     throughput_min_ops_s: float | None
     throughput_max_ops_s: float | None
     runs: list[PointRun]
@@ -197,7 +197,7 @@ def _points(runs: Iterable[Run]) -> Iterable[dict[str, object]]:
             "threads": threads,
             "target_ops_s": target,
             "counted": sum(run.counts for run in repeats),
-            "throughput_median_ops_s": median(rates) if rates else None,
+            "throughput_ops_s": compute_geomean(rates) if rates else None,
             "throughput_min_ops_s": min(rates, default=None),
             "throughput_max_ops_s": max(rates, default=None),
             "runs": repeats,

@@ -28,6 +28,17 @@ class Repeatability:
         return compute_limit(self.sd_log, self.degrees)
 
 
+def compute_geomean(values: Sequence[float]) -> float:
+    """With a value that has no logarithm, such as a latency of 0 in buckets of 1 ms, the arithmetic mean."""
+    if len(values) == 1:
+        return values[0]
+    if min(values) <= 0:
+        return math.fsum(values) / len(values)
+    # Between the ends, whatever rounding does: equal values have that very mean.
+    mean = math.exp(math.fsum(map(math.log, values)) / len(values))
+    return min(max(mean, min(values)), max(values))
+
+
 def compute_limit(sd_log: float, degrees: int) -> float:
     """exp(t * sqrt(2) * s) - 1: by how much two measurements of the same thing differ in one case of twenty.
 
