@@ -19,7 +19,7 @@ from benchmarks.simulations.ladders import (
     end_rates,
     knee_rate,
 )
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import best_set, rank_sides
 from reports.compare.analysis.repeat_comparison import Outcome, compare_values
 
 RISING = (0.25, 0.5, 0.8, 0.93, 1.0)
@@ -116,3 +116,21 @@ def test_single_and_identical_runs_are_not_judged():
 def test_the_docs_quote_the_tables():
     docs = (settings.BASE_DIR / "docs" / "evidence" / "comparisons.md").read_text()
     assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER, KNEES_HEADER))
+
+
+TIGHT = (100.0, 101.0, 99.0, 100.5, 99.5)
+
+
+def test_sides_are_among_the_best_where_a_loss_is_excluded():
+    assert all(rank.is_among_best for rank in rank_sides([TIGHT, [0.99 * value for value in TIGHT]]))
+    first, noisy = rank_sides([TIGHT, [84.0, 90.0, 93.0, 97.0, 102.0]])
+    assert first.is_among_best and noisy.is_undecided and noisy.repeats > 5
+
+
+def test_side_whose_repeats_say_little_is_undecided():
+    """Those beside it are too, for it may be better by more than a tenth; one that is clearly lower is not."""
+    first, wide, lower = rank_sides([TIGHT, [60.0, 140.0], [0.5 * value for value in TIGHT]])
+    assert first.is_undecided and wide.is_undecided and not lower.is_undecided and lower.is_member is False
+    assert wide.repeats > 100 and rank_sides([TIGHT, [0.5 * value for value in TIGHT]])[0].is_among_best
+    first, hopeless = rank_sides([TIGHT, [1.0, 10_000.0]])
+    assert hopeless.is_undecided and hopeless.repeats is None

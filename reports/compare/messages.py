@@ -97,9 +97,11 @@ INTERVALS = "With repeats a line is the 95 % interval; with targets it ends at t
 INTERVAL_CUT = "An interval that is not drawn to its end states it behind the value"
 FACTOR_ALONE = "÷ is the factor of these runs alone"
 SINGLE_RUNS = "Single runs do not show which side is best: {factor}"
-AMONG_BEST_MEANS = (
-    "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
-)
+AMONG_BEST_MEANS = "Among the best: not distinguishable from the best by repeats that exclude a loss over {loss} (95 %)"
+UNDECIDED_BESIDE = "{sentence}; undecided: they do not exclude it"
+UNDECIDED = "undecided: {repeats} repeats may decide"
+UNDECIDED_NOISY = "undecided: the repeats vary too much"
+UNDECIDED_MEANS = "Undecided: the repeats neither tell sides apart nor exclude a loss over {loss}"
 JUDGED_AT_LOOK = "judged after {after} of {most} repeats, at the level of this look"
 OF_SINGLE_RUNS = "{sentence}. Of single runs and ladders whose end is open {factor}"
 COST_OF_MODE = "{times} of a mode: of the best ceiling of the database's weakest durability"

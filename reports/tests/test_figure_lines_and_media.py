@@ -139,16 +139,41 @@ def test_a_single_run_claims_no_order():
 
 
 @pytest.mark.parametrize(
-    ("noise", "notes"), [(0.2, ["among the best"] * 2), (0.005, ["best", "1.10\N{MULTIPLICATION SIGN} lower"])]
-)
-def test_the_best_is_named_beyond_the_noise_of_the_repeats(noise, notes):
+    ("noise", "lower_ops_s", "notes", "sentence"),
+    [
+        (0.2, 1000.0, ["undecided: 46 repeats may decide"] * 2, "Undecided: the repeats neither tell sides apart nor"),
+        (0.01, 1095.0, ["among the best"] * 2, "Among the best: not distinguishable from the best"),
+        (
+            0.005, 1000.0, ["best", "1.10\N{MULTIPLICATION SIGN} lower"],
+            "Among the best: not distinguishable from the best",
+        ),
+    ],
+    ids=["undecided", "alike", "told apart"],
+)  # fmt: skip
+def test_best_is_named_beyond_the_noise_of_the_repeats(noise, lower_ops_s, notes, sentence):
     top = [point(1, 500.0, throughput_ops_s=repeated(1, 500.0).throughput_ops_s)]
     sides = [
         curve(name, points=[*top, repeated(2, ops_s, spread=noise), repeated(4, ops_s * 0.8)])
-        for name, ops_s in (("A", 1100.0), ("B", 1000.0))
+        for name, ops_s in (("A", 1100.0), ("B", lower_ops_s))
     ]
     assert [bar.note for bar in build_bars(sides, LIGHT)] == notes
-    assert best_sentence(sides).startswith("Among the best: not distinguishable from the best")
+    assert best_sentence(sides).startswith(sentence)
+
+
+def test_wide_side_is_undecided_beside_those_shown_alike():
+    """Two repeats that differ by half say nothing: neither that it is as good nor that it is worse."""
+    sides = [
+        curve(
+            name,
+            points=[repeated(threads, share * ops_s, n, spread) for threads, share in ((1, 0.5), (2, 1), (4, 0.7))],
+        )
+        for name, ops_s, n, spread in (("A", 1000.0, 5, 0.004), ("B", 800.0, 2, 0.5), ("C", 400.0, 5, 0.004))
+    ]
+    notes = {bar.name: bar.note for bar in build_bars(sides, LIGHT)}
+    assert notes["B"].startswith("undecided: ") and notes["C"] == "2.5\N{MULTIPLICATION SIGN} lower"
+    table = CeilingsFigure(sides).table
+    words = {row[0]: row[table.columns.index("not distinguishable from the best")] for row in table.rows}
+    assert words["B"] == "undecided" and words["C"] == "no"
 
 
 def test_short_ladder_is_never_excluded_by_its_value():

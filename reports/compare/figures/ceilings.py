@@ -9,7 +9,7 @@ from uuid import UUID
 
 from benchsite.core.formatting import NOTHING, TIMES, percent, short, throughput, times
 from benchsite.core.table import Columns, Table, bounded_percent, tabulated
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import MAX_LOSS, Rank, rank_sides
 from reports.compare.analysis.ceiling import NOT_KNOWN
 from reports.compare.analysis.looks import Look as PlanLook
 from reports.compare.analysis.ratios import bound_sign
@@ -55,6 +55,10 @@ from reports.compare.messages import (
     NO_POINT,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
+    UNDECIDED,
+    UNDECIDED_BESIDE,
+    UNDECIDED_MEANS,
+    UNDECIDED_NOISY,
 )
 
 NOT_THE_PRODUCT = "not the product: a stand-in"
@@ -102,10 +106,10 @@ class CeilingsFigure(CurvesFigure):
 
     @property
     def table(self) -> Table:
-        best, costs = Ranking.of(self.among).best, durability_costs(self.among)
+        ranks, costs = Ranking.of(self.among).ranks, durability_costs(self.among)
         return tabulated(
             COLUMNS,
-            (_row(curve, best.get(curve.sweep_id), costs.get(curve.sweep_id)) for curve in in_order(self.curves)),
+            (_row(curve, ranks.get(curve.sweep_id), costs.get(curve.sweep_id)) for curve in in_order(self.curves)),
         )
 
     @property
@@ -136,11 +140,20 @@ COLUMNS: Final[Columns] = {
     "95 % interval from (ops/s)": "curve.ceiling.low_ops_s",
     "95 % interval to (ops/s)": "curve.ceiling.high_ops_s",
     "highest measured (ops/s)": "curve.ceiling.highest_ops_s",
-    "not distinguishable from the best": lambda row: {True: "yes", False: "no", None: None}[row.is_best],
+    "not distinguishable from the best": lambda row: describe_rank(row.rank),
     "of the weakest durability (%)": lambda row: (
         bounded_percent(row.cost.ratio, row.cost.sign) if row.cost and row.cost.text else None
     ),
 }
+
+
+def describe_rank(rank: Rank | None) -> str | None:
+    """For tables; None where no repeats tell."""
+    if rank is None or rank.is_member is None:
+        return None
+    if rank.is_undecided:
+        return "undecided"
+    return "yes" if rank.is_member else "no"
 
 
 def _describe_ladder(curve: Curve) -> str:
@@ -153,13 +166,13 @@ def _describe_ladder(curve: Curve) -> str:
     return "no data"
 
 
-def _row(curve: Curve, is_best: bool | None, cost: DurabilityCost | None) -> SimpleNamespace:
+def _row(curve: Curve, rank: Rank | None, cost: DurabilityCost | None) -> SimpleNamespace:
     ceiling, knee = curve.ceiling, curve.knee
     failed_ops_s = None
     if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes:
         failed_ops_s = ceiling.bracket[1]
     reached = knee if ceiling and knee and knee.reached else None
-    return SimpleNamespace(curve=curve, knee=reached, failed_target_ops_s=failed_ops_s, is_best=is_best, cost=cost)
+    return SimpleNamespace(curve=curve, knee=reached, failed_target_ops_s=failed_ops_s, rank=rank, cost=cost)
 
 
 def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
@@ -185,8 +198,8 @@ def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] 
 class Ranking:
     """How each ceiling stands among all of a figure, and among those of its workload and durability class."""
 
-    best: Mapping[UUID, bool | None]  # of the sweeps with a ceiling: `best_set`
-    best_of_class: Mapping[UUID, bool | None]  # of classes that several databases have
+    ranks: Mapping[UUID, Rank]  # of the sweeps with a ceiling: `rank_sides`
+    class_ranks: Mapping[UUID, Rank]  # of classes that several databases have
     highest: Curve | None
 
     @classmethod
@@ -196,13 +209,13 @@ class Ranking:
         for curve in ranked:
             if curve.durability_class:
                 classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
-        best_of_class: dict[UUID, bool | None] = {}
+        class_ranks: dict[UUID, Rank] = {}
         for group in classes.values():
             if len({curve.database_name for curve in group}) > 1:
-                best_of_class |= find_best(group)
+                class_ranks |= rank_curves(group)
         return cls(
-            best=find_best(ranked),
-            best_of_class=best_of_class,
+            ranks=rank_curves(ranked),
+            class_ranks=class_ranks,
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
         )
 
@@ -222,21 +235,23 @@ class Ranking:
         return f"{sign}{percent(self.share(curve))}"
 
     def note(self, curve: Curve) -> str:
-        """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
-        if len(self.best) < 2 or self.highest is None or not curve.ceiling:
+        """ "among the best", what decides that, or the factor to the highest: of single runs a bare one."""
+        if len(self.ranks) < 2 or self.highest is None or not curve.ceiling:
             return ""
         lower = ratio_label(self.share(curve))
-        if self.best[curve.sweep_id]:
-            if list(self.best.values()).count(False) == len(self.best) - 1:
-                return BEST
-            return AMONG_BEST
+        rank = self.ranks[curve.sweep_id]
+        if rank.is_among_best:
+            is_alone = [other.is_member for other in self.ranks.values()].count(False) == len(self.ranks) - 1
+            return BEST if is_alone else AMONG_BEST
+        if rank.is_undecided:
+            return UNDECIDED.format(repeats=rank.repeats) if rank.repeats else UNDECIDED_NOISY
         if not lower or curve.has_other_repeats_than(self.highest):
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
         sign = bound_sign(curve.is_unbounded, self.highest.is_unbounded)
         if sign is None:
             return ""
-        if not sign and None in (self.best[curve.sweep_id], self.best[self.highest.sweep_id]):
+        if not sign and None in (rank.is_member, self.ranks[self.highest.sweep_id].is_member):
             fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
             single = " (n = 1)" if fewest < 2 else ""
             return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
@@ -245,8 +260,13 @@ class Ranking:
 
 
 def find_best(curves: Sequence[Curve]) -> dict[UUID, bool | None]:
-    """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it, or it is
-    lower but its ladder does not show that it does no more than the highest.
+    """Of curves with ceilings, by sweep, whether each cannot be told from the best, as `rank_curves`."""
+    return {sweep_id: rank.is_member for sweep_id, rank in rank_curves(curves).items()}
+
+
+def rank_curves(curves: Sequence[Curve]) -> dict[UUID, Rank]:
+    """Of curves with ceilings, by sweep, how each stands to the best; not known where no repeats show it, or where it
+    is lower but its ladder does not show that it does no more than the highest.
 
     Sides of a plan with looks count with the repeats of its newest
     look, at the level of this look (of several plans, at the least one); before the first look with none.
@@ -263,8 +283,8 @@ def find_best(curves: Sequence[Curve]) -> dict[UUID, bool | None]:
         noises.append(ceiling.noise)
     highest = max((curve.ceiling_ops_s for curve in curves), default=0.0)
     return {
-        curve.sweep_id: None if is_best is False and _may_reach(curve, highest) else is_best
-        for curve, is_best in zip(curves, best_set(sides, alpha, noises=noises), strict=True)
+        curve.sweep_id: Rank(None) if rank.is_member is False and _may_reach(curve, highest) else rank
+        for curve, rank in zip(curves, rank_sides(sides, alpha, noises=noises), strict=True)
     }
 
 
@@ -291,20 +311,25 @@ def find_plan_looks(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
 
 def best_sentence(curves: Sequence[Curve]) -> str:
     """For the caption: what the marks mean, and why some sides have none; empty where there is nothing to order."""
-    best = Ranking.of(curves).best
-    if len(best) < 2:
+    ranks = Ranking.of(curves).ranks.values()
+    if len(ranks) < 2:
         return ""
     divided = FACTOR_ALONE
     plan_looks = find_plan_looks([curve for curve in curves if curve.ceiling]).values()
-    if not any(best.values()):
+    if not any(rank.is_member for rank in ranks):
         early = next((look for look in plan_looks if not look.after), None)
         if early:
             return f"{early.sentence} {divided}"
         return SINGLE_RUNS.format(factor=divided)
-    marked = AMONG_BEST_MEANS
+    marked = UNDECIDED_MEANS
+    if any(rank.is_among_best for rank in ranks):
+        marked = AMONG_BEST_MEANS
+        if any(rank.is_undecided for rank in ranks):
+            marked = UNDECIDED_BESIDE.format(sentence=marked)
+    marked = marked.format(loss=percent(MAX_LOSS))
     at_looks = [JUDGED_AT_LOOK.format(after=look.after, most=look.looks[-1]) for look in plan_looks if look.after]
     sentence = ", ".join((marked, *at_looks))
-    if None in best.values():
+    if any(rank.is_member is None for rank in ranks):
         return OF_SINGLE_RUNS.format(sentence=sentence, factor=divided)
     return sentence
 
@@ -328,15 +353,15 @@ def cost_sentence(curves: Sequence[Curve]) -> str:
 
 def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
     ceiling, note = curve.ceiling, ranking.note(curve)
-    is_best = note in (BEST, AMONG_BEST)
-    of_class = ranking.best_of_class.get(curve.sweep_id) and not is_best
+    rank, class_rank = ranking.ranks.get(curve.sweep_id), ranking.class_ranks.get(curve.sweep_id)
+    of_class = bool(class_rank and class_rank.is_among_best) and note not in (BEST, AMONG_BEST)
     lies = None
     status = ""
     if ceiling:
         lies = ceiling.range_ops_s
         status = status_note(ceiling)
     cost_text = cost.text if cost else ""
-    if cost and cost_text and cost.weakest is ranking.highest and not is_best:
+    if cost and cost_text and cost.weakest is ranking.highest and not (rank and rank.is_member):
         note = ""  # The factor to the highest side says the same.
     value, value_label = None, why_none(curve)
     measured = [point for point in curve.points if point.standing is not Standing.STAND_IN]
@@ -352,7 +377,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
         look=look,
         value=value,
         value_label=value_label,
-        hover=_hover(curve, cost_text, is_best_of_class=bool(of_class)),
+        hover=_hover(curve, cost_text, is_best_of_class=of_class),
         low=lies[0] if lies else None,
         high=lies[1] if lies else None,
         note=", ".join(part for part in (AMONG_CLASS if of_class else note, cost_text, status) if part),

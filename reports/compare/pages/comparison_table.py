@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import Rank, rank_sides
 from reports.compare.analysis.equal_load import AtLoad, Within
 from reports.compare.analysis.ratios import Noise
 from reports.compare.analysis.repeat_comparison import THRESHOLD
@@ -57,7 +57,7 @@ class TableRow(NamedTuple):
 
     curve: Curve
     share: float | None  # of the highest ceiling
-    is_among_best: bool | None
+    rank: Rank | None  # of the ceiling; None: it has none
     against: Row | None
     ratio: Ratio | None  # of the throughput
     latencies: list[LatencyCell]
@@ -76,8 +76,8 @@ def table_rows(
 ) -> list[TableRow]:
     """The reference first, then by falling ceiling. `shown` are those that the figures draw.
 
-    `is_among_best` is None where no repeats show it. The page has the rows of the reference and of the shown sides at
-    once (`is_listed`); the others come when they are asked for.
+    The page has the rows of the reference and of the shown sides at once (`is_listed`); the others come when they are
+    asked for.
     """
     ranking = Ranking.of(curves)
     sides = {}
@@ -105,7 +105,7 @@ def table_rows(
             TableRow(
                 curve=curve,
                 share=ranking.share(curve),
-                is_among_best=ranking.best.get(key),
+                rank=ranking.ranks.get(key),
                 against=row,
                 ratio=ratios.get("throughput"),
                 latencies=[
@@ -132,7 +132,7 @@ def _within(side: SideAt) -> Within | None:
 
 
 def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
-    """By column (an operation's latency, "within"), the sides that their repeats do not tell from the best one."""
+    """By column (an operation's latency, "within"), the sides that their repeats show to be among the best."""
     if equal is None:
         return {}
 
@@ -156,7 +156,7 @@ def _best_sides(equal: EqualLoad | None, kind: str) -> dict[str, set[UUID]]:
         threshold = THRESHOLD
         if name != "within":
             threshold = latency_threshold(equal.statistic)
-        among = best_set(values, noises=noises, threshold=threshold) if len(keys) > 1 else [None]
-        best[name] = {key for key, is_best in zip(keys, among, strict=True) if is_best}
+        ranks = rank_sides(values, noises=noises, threshold=threshold) if len(keys) > 1 else [Rank(None)]
+        best[name] = {key for key, rank in zip(keys, ranks, strict=True) if rank.is_among_best}
 
     return best

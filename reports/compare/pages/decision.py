@@ -14,10 +14,10 @@ from uuid import UUID
 
 import numpy as np
 
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import rank_sides
 from reports.compare.analysis.equal_load import How, Within
 from reports.compare.curves import STATISTICS, Curve
-from reports.compare.figures.ceilings import find_best
+from reports.compare.figures.ceilings import rank_curves
 from reports.compare.figures.loss import build_side
 from reports.compare.ladder_text import bound_reason
 from reports.compare.pages.equal_load import load_points, most_within, repeats_within
@@ -51,6 +51,7 @@ class Order(StrEnum):
     SINGLE = "repeats do not confirm it"
     OPEN = "repeats and open ladders do not confirm it"
     LED = "some lead"
+    UNDECIDED = "repeats leave open which lead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +160,17 @@ def _rank(sides: Sequence[Candidate], need: Need) -> tuple[Order, Sequence[Candi
         return (Order.ONLY if sides else Order.NONE), sides, ()
     repeats = [_repeats_ops_s(side, need) for side in sides]
     # Of ceilings a lower one may be as high as the highest where its ladder does not show the end.
-    best = best_set(repeats) if need.limit_us is not None else list(find_best([side.curve for side in sides]).values())
-    leaders = [side for side, among in zip(sides, best, strict=True) if among]
-    others = [side for side, among in zip(sides, best, strict=True) if not among]
+    ranks = rank_sides(repeats)
+    if need.limit_us is None:
+        ranks = list(rank_curves([side.curve for side in sides]).values())
+    leaders = [side for side, rank in zip(sides, ranks, strict=True) if rank.is_member]
+    others = [side for side, rank in zip(sides, ranks, strict=True) if not rank.is_member]
     if any(side.within.at_least for side in others):
         return Order.SHORT, (), sides
-    if None in best or not leaders:
+    if not leaders or any(rank.is_member is None for rank in ranks):
         return (Order.SINGLE if min(map(len, repeats)) < 2 else Order.OPEN), (), sides
+    if any(rank.is_undecided for rank in ranks):
+        return Order.UNDECIDED, leaders, others
     return Order.LED, leaders, others
 
 

@@ -13,7 +13,7 @@ from benchsite.core.table import Cell, Columns, Table, tabulated
 from reports.compare.analysis.differences import differences
 from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.compare.curves import STATISTICS, Curve
-from reports.compare.figures.ceilings import Ranking
+from reports.compare.figures.ceilings import Ranking, describe_rank
 from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
 from reports.compare.messages import NO_POINT
@@ -132,7 +132,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
         ceiling.high_ops_s,
         len(ceiling.repeats_ops_s) or None,
         ranking.share_text(curve),
-        {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
+        describe_rank(ranking.ranks[curve.sweep_id]),
         bracket_says(ceiling) or threads_text(ceiling.plateau),
         ladder_says(ceiling),
         curve.knee.throughput_ops_s if curve.knee and curve.knee.reached else None,
