@@ -24,6 +24,10 @@ MODE_NOT_READ_BACK = "the durability mode was not read back {when} the clients r
 RECORDS_NOT_COUNTED = "the records were not counted after the load"
 NO_CLIENT_STARTED = "no client was started"
 
+# --- recording/uploaded_runs.py ---
+
+FILES_REGROUPED = "this version takes the files of its upload for other runs; upload them again"
+
 # --- deletion.py ---
 
 PARTS_TOO = ", with {parts}"

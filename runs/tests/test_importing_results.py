@@ -132,6 +132,16 @@ def test_doubtful_groups_are_not_ticked(client_in):
     assert get_text(page).count('badge--warn">doubtful') == 1
 
 
+def test_published_load_of_two_clients_is_one_run(client_in):
+    """They differ by `insertstart`, and by two numbers in their names."""
+    upload = bring(client_in, corpus("003"), corpus("004"))
+
+    (row,) = client_in.get(f"/import/{upload.pk}/").context["form"].runs
+
+    assert len(row.run["clients"]) == 2
+    assert (row["keep"].value(), row["threads"].value()) == (True, 60)
+
+
 def test_it_takes_files_for_clients_of_one_run_when_told(client_in):
     upload = bring(client_in, corpus("012"), corpus("013"))  # Two minutes lie between them.
     assert len(upload.recognised["runs"]) == 2
@@ -605,6 +615,20 @@ def test_it_recomputes_an_uploaded_run_to_the_same(client_in, what):
     files = [zipped(DATA / "two_clients")] if what == "histograms" else [corpus("018")]
     for run in save(client_in, bring(client_in, *files)).runs.all():
         assert list(rebuild(Run.objects.get(pk=run.pk)).differences) == []
+
+
+def test_recomputes_the_files_of_a_run_wherever_they_are_grouped(client_in):
+    """As after an update that groups files otherwise: two clients of a load were two runs before."""
+    from runs.results.recording.recompute import RecomputeSkipped, rebuild
+
+    measured = sent("run.txt", summary().replace(b"RedisClient", b"MongoDbClient"))
+    upload = bring(client_in, corpus("003"), corpus("004"), measured)
+    load, run = save(client_in, upload, mode="mongodb:unknown").runs.order_by("position")
+    Run.objects.filter(pk=run.pk).update(position=2)
+    assert list(rebuild(Run.objects.get(pk=run.pk)).differences) == []
+    Upload.objects.update(grouping="apart")
+    with pytest.raises(RecomputeSkipped, match="for other runs"):
+        rebuild(Run.objects.get(pk=load.pk))
 
 
 def test_it_leaves_out_a_value_that_may_be_cut(client_in):

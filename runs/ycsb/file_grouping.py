@@ -4,7 +4,8 @@ People bring a run as they have it: a folder for each client, one file for each 
 logs without any folder, standard output and error apart, load and run in one file. What belongs together is told by
 names first, and by counts where the names say nothing: a log that counts exactly what a summary states is that
 client's. Runs of different clients are one run where the times of their status lines overlap. Without times, names that
-differ by a number or equal properties in one folder group them, and the group is doubtful: it may be repeats.
+differ by a number or equal properties in one folder group them, and the group is doubtful: it may be repeats. Adjoining
+ranges of keys with equal properties are parts of one load, and leave no doubt.
 """
 
 import re
@@ -21,6 +22,7 @@ from runs.ycsb.form_defaults import build_workload, stated_options
 from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
+from runs.ycsb.numbers import whole
 from runs.ycsb.operation import MeasurementName, parse_name, printed_name
 from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress, may_change_zone
 from runs.ycsb.readers.results import ReadFile, ReadRun
@@ -86,18 +88,22 @@ def group(
     `utc_offsets_s`: stated for the dates of status lines, by file, folder or writer of lines.
     """
     drafts, notes = _drafts(files)
-    runs: list[list[tuple[str, _Run]]] = []
+    keyed_runs: list[tuple[str, _Run]] = []
     for key in sorted(drafts, key=_rank_key):
         own_runs, own_notes = drafts[key].runs()
         notes += own_notes
-        for run in own_runs:
-            run.utc_offset_s = _stated_offset_s(run, utc_offsets_s or {})
-            notes += _check_offset(run)
-            home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
-            if home is None:
-                runs.append([(key, run)])
-            else:
-                home.append((key, run))
+        keyed_runs += [(key, run) for run in own_runs]
+
+    _number_splits([run for _, run in keyed_runs])
+    runs: list[list[tuple[str, _Run]]] = []
+    for key, run in keyed_runs:
+        run.utc_offset_s = _stated_offset_s(run, utc_offsets_s or {})
+        notes += _check_offset(run)
+        home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
+        if home is None:
+            runs.append([(key, run)])
+        else:
+            home.append((key, run))
 
     runs.sort(key=lambda members: min(run.position for _, run in members))
     notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
@@ -122,6 +128,7 @@ class _Run:
     summary: ReadRun | None = None
     logs: list[IntervalLog] = field(default_factory=list)
     utc_offset_s: float | None = None  # stated for its dates
+    split: int | None = None  # the number of the load that its keys are a part of
 
     @cached_property
     def counts(self) -> dict[MeasurementName, int]:
@@ -172,6 +179,15 @@ class _Run:
         options = stated_options(self.summary)
         stated: dict[str, str] = {name: options[name] for name in ("db", "threadcount") if name in options}
         return {**build_workload(options), **stated}
+
+    @cached_property
+    def keys(self) -> range:
+        """The keys that its options give to this client; empty where they are not stated."""
+        options = stated_options(self.summary) if self.summary is not None else {}
+        start, count = whole(options.get("insertstart", "0")), whole(options.get("insertcount", ""))
+        if start is None or count is None or start < 0:
+            return range(0)
+        return range(start, start + count)
 
     @property
     def folder(self) -> str:
@@ -518,6 +534,29 @@ def _symptoms(run: ReadRun, other: ReadRun) -> tuple[Symptom, ...]:
 # --- Which clients are one run's ---
 
 
+def _number_splits(runs: Sequence[_Run]) -> None:
+    """Number the runs of each load that clients share out by ranges of keys. Runs of the same keys are of two loads."""
+    splits: list[list[_Run]] = []
+    for run in sorted((run for run in runs if run.keys), key=lambda run: run.keys.start):
+        adjoining = [split for split in splits if _adjoin(split[-1], run)]
+        beside = [split for split in adjoining if split[-1].folder == run.folder]
+        home = next(iter(beside or adjoining), None)
+        if home is None:
+            splits.append([run])
+        else:
+            home.append(run)
+
+    for number, split in enumerate(splits):
+        for run in split if len(split) > 1 else ():
+            run.split = number
+
+
+def _adjoin(run: _Run, following: _Run) -> bool:
+    """Whether the keys of one begin where those of the other end, and nothing else differs."""
+    is_one_test = run.family == following.family and run.phase == following.phase and run.setup == following.setup
+    return is_one_test and bool(run.setup) and run.keys.stop == following.keys.start
+
+
 def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
     """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
     for other_key, other in members:
@@ -573,6 +612,8 @@ def _are_together(run: _Run, key: str, other: _Run, other_key: str) -> bool:
         return False
     if run.span is not None and other.span is not None:
         return _overlap(run.span, other.span)
+    if run.split is not None and other.split is not None:
+        return run.split == other.split
     differing = {name for name in run.setup.keys() & other.setup.keys() if run.setup[name] != other.setup[name]}
     if differing or (run.operations and other.operations and not run.operations & other.operations):
         return False
@@ -595,9 +636,11 @@ def _is_one_file(run: _Run, other: _Run) -> bool:
 
 
 def _is_doubtful(member: tuple[str, _Run], other_member: tuple[str, _Run]) -> bool:
-    """Whether neither times nor a word of their names say that they are two clients, and not two repeats."""
+    """Whether neither times, keys nor a word of their names say that they are two clients, and not two repeats."""
     (key, run), (_, other) = member, other_member
     if (run.span is not None and other.span is not None) or _is_one_file(run, other):
+        return False
+    if run.split is not None and run.split == other.split:
         return False
     return _CLIENTS.isdisjoint(key.split())
 

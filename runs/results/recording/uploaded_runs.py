@@ -19,6 +19,7 @@ from runs.queue import lifecycle
 from runs.queue.spec import RunSpec
 from runs.results import artifacts
 from runs.results.denormalised_columns import config_key, sweep_columns
+from runs.results.messages import FILES_REGROUPED
 from runs.results.recording.bulk_insert import insert_together
 from runs.results.recording.client_merge import Collected, get_times, merge_upload
 from runs.results.recording.intervals import INTERVALS
@@ -29,6 +30,7 @@ from runs.uploads.judgement import build_spec, judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, read_tests
 from runs.uploads.reads import Reads, runs_in
 from runs.ycsb.command import split_command
+from runs.ycsb.errors import OutputError
 from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.form_defaults import read_hints
 from runs.ycsb.redact import allow_names
@@ -273,7 +275,18 @@ def collect(run: Run) -> Collected:
     with allow_names(run.team.harmless_properties):
         reads = read_members(list(run.upload.files.all()))
     groups = runs_in(reads, run.upload.grouping, run.upload.utc_offsets)
-    return merge_upload(groups[run.position], reads, cast(RunSpec, run.spec))
+    return merge_upload(_find_group(run, groups), reads, cast(RunSpec, run.spec))
+
+
+def _find_group(run: Run, groups: Sequence[RunFiles]) -> RunFiles:
+    """The files of a saved run: an earlier version may have grouped the upload otherwise. Raises OutputError."""
+    names = run.spec["stated"]["files"]
+    of_same_files = [position for position, group in enumerate(groups) if group.names == names]
+    if run.position in of_same_files:
+        return groups[run.position]
+    if len(of_same_files) == 1:
+        return groups[of_same_files[0]]
+    raise OutputError(FILES_REGROUPED)
 
 
 def _judge(

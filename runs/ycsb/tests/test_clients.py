@@ -195,6 +195,47 @@ def test_files_of_one_time_are_not_doubtful():
     assert [run.is_doubtful for run in group([text("run-1.txt"), text("run-2.txt", 7)], together=True)] == [False]
 
 
+def load_part(name, start, count=1000, status=(), **properties):
+    """A client's part of a load of 3,000 records."""
+    stated = {"recordcount": "3000", "threadcount": "8", "insertstart": str(start), "insertcount": str(count)}
+    text_of_part = {"operation": "INSERT", "phase": "load", "throughput": 1000 + len(name)}
+    return text(name, count - len(name), status=status, properties=stated | properties, **text_of_part)
+
+
+@pytest.mark.parametrize(
+    ("files", "runs"),
+    [
+        ([load_part("ada.txt", 0), load_part("grace.txt", 1000)], [["ada.txt", "grace.txt"]]),
+        ([load_part("a/out.txt", 0), load_part("bb/out.txt", 1000)], [["a/out.txt", "bb/out.txt"]]),
+        (
+            [load_part("a.txt", 0), load_part("bb.txt", 2000), load_part("ccc.txt", 1000)],
+            [["a.txt", "bb.txt", "ccc.txt"]],
+        ),
+        ([load_part("a.txt", 0), load_part("bb.txt", 0)], [["a.txt"], ["bb.txt"]]),
+        ([load_part("a.txt", 0), load_part("bb.txt", 500)], [["a.txt"], ["bb.txt"]]),
+        ([load_part("a.txt", 0), load_part("bb.txt", 2000)], [["a.txt"], ["bb.txt"]]),
+        ([load_part("a.txt", 0), load_part("bb.txt", 1000, recordcount="2000")], [["a.txt"], ["bb.txt"]]),
+        ([load_part("a.txt", 0), load_part("bb.txt", "x")], [["a.txt"], ["bb.txt"]]),
+        (
+            [load_part("a.txt", 0, status=lines(T0)), load_part("bb.txt", 1000, status=lines(T0 + 60))],
+            [["a.txt"], ["bb.txt"]],
+        ),
+        (
+            [load_part(name, start) for name, start in (("x/a", 0), ("x/bb", 0), ("x/ccc", 1000), ("x/dddd", 1000))],
+            [["x/a", "x/ccc"], ["x/bb", "x/dddd"]],
+        ),
+        (
+            [load_part(name, start) for name, start in (("x/a", 0), ("y/bb", 0), ("y/ccc", 1000), ("x/dddd", 1000))],
+            [["x/a", "x/dddd"], ["y/bb", "y/ccc"]],
+        ),
+    ],
+    ids=["names", "folders", "order", "equal", "overlap", "gap", "records", "text", "times", "repeats", "apart"],
+)  # fmt: skip
+def test_adjoining_key_ranges_are_of_one_load(files, runs):
+    assert [list(run.names) for run in group(files)] == runs
+    assert not any(run.is_doubtful for run in group(files))
+
+
 def test_files_are_one_run_where_somebody_says_so():
     files = [text("first.txt", 500, status=lines(T0)), text("second.txt", 501, status=lines(T0 + 3600))]
     assert [len(run.clients) for run in group(files, together=True)] == [2]
