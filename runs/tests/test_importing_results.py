@@ -391,6 +391,7 @@ def test_saves_no_test_where_one_is_wrong(client_in):
     top, _, _ = read_refusal(response).partition("What was recognised")
     assert "Choose the system and its mode" in top and "Its operations are" in top
     assert all(f'href="#id_{name}"' in top for name in ("test-0-mode", "test-1-mode", "run-3-keep"))
+    assert top.count('href="#id_mode"') == 1 and 'href="#id_properties"' not in top
     assert not Run.objects.exists()
 
 
@@ -437,6 +438,78 @@ def test_names_workloads_of_tests_by_their_operations(client_in):
     names = [test["workload_name"].value() for test in form.tests]
     assert names == ["READ 50 %, UPDATE 50 %", "READ 95 %, UPDATE 5 %"]
     assert form.tests[1]["properties"].value() == "readproportion=0.95\nupdateproportion=0.05"
+
+
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [
+        ([(470, 530), (490, 510)], ["READ 50 %, UPDATE 50 %"] * 2),
+        ([(470_000, 530_000), (490_000, 510_000)], ["READ 47 %, UPDATE 53 %", "READ 49 %, UPDATE 51 %"]),
+        ([(2_590, 2_410), (2_670, 2_330)], ["READ 53 %, UPDATE 47 %"] * 2),
+        ([(560_000, 440_000), (27, 23)], ["READ 56 %, UPDATE 44 %"] * 2),
+        ([(958, 42), (480, 20), (901, 99)], [*["READ 95 %, UPDATE 5 %"] * 2, "READ 90 %, UPDATE 10 %"]),
+        ([(1000, 0), (95_000, 5_000)], ["READ 100 %", "READ 95 %, UPDATE 5 %"]),
+    ],
+    ids=["noise", "certain", "together", "small", "standard", "other operations"],
+)
+def test_sampling_noise_makes_no_other_workload(client_in, counts, names):
+    """Files without a command line, of two systems by their names, so that each is of a test of its own."""
+    folders = ("redis-a", "mongo-b", "redis-c")
+    texts = {f"{folder}/x.txt": summary(reads=reads, updates=updates).partition(b"\n")[2]
+             for folder, (reads, updates) in zip(folders, counts, strict=False)}  # fmt: skip
+    form = client_in.get(f"/import/{bring(client_in, zipped_files(texts)).pk}/").context["form"]
+    assert [test["workload_name"].value() for test in form.tests] == names
+
+
+def test_reads_alone_are_another_test_than_few_updates(client_in):
+    texts = {name: summary(reads=reads, updates=updates).partition(b"\n")[2]
+             for name, reads, updates in (("a.txt", 16_699, 0), ("b.txt", 95_136, 4_863))}  # fmt: skip
+    form = client_in.get(f"/import/{bring(client_in, zipped_files(texts)).pk}/").context["form"]
+    assert [test["workload_name"].value() for test in form.tests] == ["READ 100 %", "READ 95 %, UPDATE 5 %"]
+
+
+def test_load_names_no_workload_of_other_operations(client_in):
+    load = (
+        b"Command line: -db site.ycsb.db.RedisClient -P workloads/workloada -threads 8 -load\n"
+        b"[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 500.0\n"
+        b"[INSERT], Operations, 500\n[INSERT], AverageLatency(us), 900.0\n[INSERT], Return=OK, 500\n"
+    )
+    measured = summary(reads=95_000, updates=5_000).partition(b"\n")[2]
+    upload = bring(client_in, zipped_files({"load.txt": load, "run.txt": measured}))
+    form = client_in.get(f"/import/{upload.pk}/").context["form"]
+    assert not form["workload_name"].value() and "proportion" not in str(form["properties"].value())
+
+
+def test_stated_proportions_name_the_workload(client_in):
+    """The order of the operations in a file is none of the workload's."""
+    stated = b"-p readproportion=0.47 -p updateproportion=0.53"
+    of_redis = summary(reads=480, updates=520).replace(b"-P workloads/workloada", stated)
+    bare = summary().partition(b"\n")[2].replace(b"READ", b"X").replace(b"UPDATE", b"READ").replace(b"X", b"UPDATE")
+    texts = {"a/x.txt": of_redis, "b/x.txt": of_redis.replace(b"RedisClient", b"MongoDbClient"), "c/x.txt": bare}
+    form = client_in.get(f"/import/{bring(client_in, zipped_files(texts)).pk}/").context["form"]
+    names = [test["workload_name"].value() for test in form.tests]
+    assert names == ["READ 47 %, UPDATE 53 %", "READ 47 %, UPDATE 53 %", "READ 50 %, UPDATE 50 %"]
+
+
+def test_shared_fields_stand_above_tests_and_runs(client_in):
+    upload = make_mixed_import(client_in)
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
+    headings = ("What all tests share", "Tests in these files", "Runs that can be saved", "Save all")
+    assert sorted(headings, key=page.index) == list(headings)
+    assert "Still missing" not in page
+
+
+def test_names_what_is_missing_first(client_in):
+    nothing = b"[OVERALL], RunTime(ms), 41\n[OVERALL], Throughput(ops/sec), 0.0\n[READ], Return=ERROR, 2\n"
+    bare = {f"{name}/x.txt": summary(reads=reads).partition(b"\n")[2] for name, reads in (("a", 1), ("redis", 2))}
+    upload = bring(client_in, zipped_files({**bare, "c/x.txt": summary(), "d/x.txt": nothing}))
+
+    page = client_in.get(f"/import/{upload.pk}/")
+
+    missing = [(field.name, [test.number for test in tests]) for field, tests in page.context["form"].list_missing()]
+    assert missing == [("mode", [0]), ("unstated_threads", [])]
+    text = get_text(page)
+    assert text.index("Still missing") < text.index('href="#id_test-0-mode"') < text.index("What was recognised")
 
 
 def test_refuses_other_workload_than_the_files_show(client_in):

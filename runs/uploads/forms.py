@@ -142,7 +142,11 @@ class StatedTestForm(DescribedForm):
     database = name_field(label="Name in figures", help_text="Such as Redis, or PostgreSQL tuned.")
     workload = forms.ChoiceField(required=False, help_text="One of your team's, or the one described here.")
     workload_name = forms.CharField(
-        required=False, max_length=80, label="Name of the described workload", help_text="Needed where none is chosen."
+        required=False,
+        max_length=80,
+        label="Name of the described workload",
+        help_text="Needed where none is chosen.",
+        widget=forms.TextInput(attrs={"size": 28}),
     )
     properties = PropertiesField(
         rows=8,
@@ -217,7 +221,7 @@ class ImportForm(StatedTestForm):
         required=False,
         min_value=1,
         max_value=MAX_INT,
-        label="Threads of the runs whose files do not state them",
+        label="Threads where files state none",
         help_text="Of all clients together. Empty: unknown, and without a target such a run is no point of a ladder.",
     )
     version = forms.CharField(required=False, max_length=40, label="Database version")
@@ -235,7 +239,7 @@ class ImportForm(StatedTestForm):
     cores = forms.IntegerField(required=False, min_value=1, max_value=4096, label="Cores of each")
     memory_gib = forms.FloatField(required=False, min_value=0.1, max_value=1_000_000, label="Memory of each, GiB")
     same_host = forms.ChoiceField(
-        required=False, choices=YES_NO, label="Did clients run on a database node?",
+        required=False, choices=YES_NO, label="Clients on these nodes?",
         help_text="They then take its processor away.",
     )  # fmt: skip
     warmup_s = forms.IntegerField(
@@ -287,12 +291,13 @@ class ImportForm(StatedTestForm):
             self.initial["purpose"] = Purpose.DEMO
 
     def _build_tests(self, posted: QueryDict | None, tests: Sequence[Sequence[int]]) -> list[OwnTestForm]:
+        initial = _initial_of_tests(self.sets, tests)
         return [
             OwnTestForm(
                 posted,
                 number=number,
                 rows=[self.runs[position] for position in test],
-                initial=_initial_of_test(self.sets, test),
+                initial=initial[number],
                 workloads=self.workloads,
             )
             for number, test in enumerate(tests)
@@ -337,12 +342,33 @@ class ImportForm(StatedTestForm):
 
     def list_faults(self) -> list[tuple[str, list[BoundField]]]:
         """Everything that is wrong, each once with the fields of the form, of tests and of runs that it is said of."""
-        faults: dict[str, list[BoundField]] = {}
+        faults: dict[str, dict[str, BoundField]] = {}
         for form in (self, *self.selected_tests, *self.selected):
             for name, errors in form.errors.items():
+                fields = {field.html_name: field for field in self._list_fields(form, name)}
                 for error in errors:
-                    faults.setdefault(str(error), []).extend([form[name]] if name in form.fields else [])
-        return list(faults.items())
+                    faults.setdefault(str(error), {}).update(fields)
+        return [(text, list(fields.values())) for text, fields in faults.items()]
+
+    def _list_fields(self, form: forms.Form, name: str) -> list[BoundField]:
+        """The field of this form, behind that of all tests where a test leaves its own empty."""
+        if name not in form.fields:
+            return []
+        if isinstance(form, OwnTestForm) and name in self.fields and not form[name].value():
+            return [self[name], form[name]]
+        return [form[name]]
+
+    def list_missing(self) -> list[tuple[BoundField, list[OwnTestForm]]]:
+        """Fields that the files fill for not all runs that are selected at first, each with the tests that lack it."""
+        missing = []
+        proposed = [test for test in self.tests if any(row["keep"].value() for row in test.rows)]
+        for name in ("mode", "workload_name"):
+            lacking = [test for test in proposed if not _states(test, name)]
+            if lacking or not (self.tests or _states(self, name)):
+                missing.append((self[name], lacking))
+        if "unstated_threads" in self.fields:
+            missing.append((self["unstated_threads"], []))
+        return missing
 
     def _clean_runs(
         self, form: "ImportForm | OwnTestForm", data: Mapping[str, Any], shares: dict[str, float]
@@ -471,6 +497,11 @@ def _clean_description(form: StatedTestForm, data: dict[str, Any]) -> None:
         data["properties"] = properties
 
 
+def _states(form: StatedTestForm, name: str) -> bool:
+    """Whether the field has a value; a workload of the team has a name."""
+    return bool(form[name].value() or (name == "workload_name" and form["workload"].value()))
+
+
 def _name_sweep(sweep: Any) -> str:
     """Sweeps of one test differ by commit or time."""
     commit = f", {sweep.commit[:10]}" if sweep.commit else ""
@@ -510,7 +541,7 @@ def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
     if system:
         mode = f"{system}:{UNKNOWN_MODE}"
         database = load_catalog().system(system).name
-    hints = [_check_hints(sets, position) for position in test]
+    hints = [_check_hints(sets, position, test) for position in test]
     hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
     if not hints:
         return {"mode": mode, "database": database}
@@ -526,25 +557,34 @@ def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _initial_of_test(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
-    """As `_initial`; the workload by its operations where no command line names it."""
-    initial = _initial(sets, test)
-    shares = sets.find_shares(test)
+def _initial_of_tests(sets: RunSets, tests: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    """As `_initial`, of each test; the workload by its operations where no command line names it."""
+    initial = [_initial(sets, test) for test in tests]
+    stated = [read_shares(values.get("properties", {})) for values in initial]
+    mixes = iter(sets.find_mixes([test for test, shares in zip(tests, stated, strict=True) if not shares]))
+    return [_name_workload(values, shares or next(mixes)) for values, shares in zip(initial, stated, strict=True)]
+
+
+def _name_workload(initial: dict[str, Any], shares: Mapping[str, float]) -> dict[str, Any]:
+    """The initial values of a test with the workload by these shares, unless it has a name or YCSB no such mix."""
     stated = {name: shares[operation] for name, operation in PROPORTIONS.items() if operation in shares}
     if initial.get("workload_name") or not shares or len(stated) < len(shares):
         return initial
     properties = initial.get("properties", {})
     if not read_shares(properties):
         properties = {**properties, **{name: exact(share) for name, share in stated.items()}}
-    mix = ", ".join(f"{operation} {plain_percent(share)}" for operation, share in shares.items())
+    mix = ", ".join(f"{PROPORTIONS[name]} {plain_percent(share)}" for name, share in stated.items())
     return {**initial, "workload_name": mix, "properties": properties}
 
 
-def _check_hints(sets: RunSets, position: int) -> Mapping[str, Any]:
-    """What the command line of a run says. Where its counts contradict the workload, that was not YCSB's file."""
+def _check_hints(sets: RunSets, position: int, test: Sequence[int]) -> Mapping[str, Any]:
+    """What the command line of a run says. Where counts of its test contradict the workload, that was not YCSB's file,
+    or it was loaded for another one.
+    """
     hints = sets.runs[position]["hints"]
     properties = hints["properties"]
-    if not sets.differs_from(position, read_shares(properties)):
+    shares = read_shares(properties)
+    if not any(sets.differs_from(member, shares) for member in test):
         return hints
     return {**hints, "letter": "", "properties": {name: properties[name] for name in RECORD_SIZE if name in properties}}
 
