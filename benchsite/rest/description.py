@@ -89,4 +89,10 @@ def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: b
 
 def written(api: NinjaAPI) -> str:
     """The description as it is committed: `docs/openapi.json`."""
-    return json.dumps(api.get_openapi_schema(path_prefix="/api/v1/"), indent=1, ensure_ascii=False) + "\n"
+    schema = api.get_openapi_schema(path_prefix="/api/v1/")
+    # Routers have their endpoints in the order in which modules were imported.
+    for named in (schema["paths"], schema["components"]["schemas"], *schema["paths"].values()):
+        ordered = sorted(named.items())
+        named.clear()
+        named.update(ordered)
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"

@@ -23,6 +23,12 @@ def test_what_is_committed_is_what_the_code_says():
     call_command("openapi", check=True)
 
 
+def test_order_is_no_matter_of_what_was_imported_first():
+    document = committed()
+    for named in (document["paths"], document["components"]["schemas"]):
+        assert list(named) == sorted(named)
+
+
 def test_it_is_valid_openapi():
     import schemathesis
 
