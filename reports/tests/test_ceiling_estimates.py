@@ -1,6 +1,8 @@
 """Ceilings out of repeats: what one outlier, single runs and the first rung may not claim. Rates: test_ladder_rates."""
 
 import math
+from dataclasses import replace
+from statistics import geometric_mean
 
 import pytest
 
@@ -35,6 +37,22 @@ def test_an_outlier_is_neither_a_ceiling_nor_an_end():
     repeated = thread_ceiling([rung(2**i, *row) for i, row in enumerate(rows)])
     assert repeated.throughput_ops_s < 2100 and repeated.low_ops_s < 2040 < repeated.high_ops_s
     assert repeated.ladder is Ladder.OPEN
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ((12_966, 7070, 4312), (10_381, 13_211, 14_422)),
+        ((4000, 10_100, 10_200), (10_000, 10_000, 10_001), (5100, 5100, 5100)),
+    ],
+    ids=["first rung over 10 % lower", "one slow run beside a steady rung"],
+)
+def test_estimate_reaches_least_repeat_of_highest_rung(rows):
+    """However much the runs of another rung vary, as those of a server do that still compiles."""
+    rungs = [replace(rung(16 * 4**i, *row), throughput_ops_s=geometric_mean(row)) for i, row in enumerate(rows)]
+    ceiling = thread_ceiling(rungs)
+    assert ceiling.threads == 64 and min(rows[1]) <= ceiling.throughput_ops_s <= ceiling.highest_ops_s
+    assert ceiling.plateau == (64,) and ceiling.ladder is not Ladder.FIRST
 
 
 def test_a_flat_top_is_pooled_and_saturated():

@@ -19,6 +19,8 @@ from reports.compare.analysis.ratios import Noise, summed
 ALPHA: Final = 0.05
 # Less noise than this is that of rounding: identical numbers do not show how much the next one would differ.
 MIN_SD: Final = 1e-6
+# A rung that is more than 10 % lower never stands in for the highest, however much some rung's runs vary.
+MAX_LOWER: Final = -math.log(0.9)
 
 Logs = Sequence[Sequence[float]]
 
@@ -78,8 +80,8 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
 
     means = [sum(rung) / passes for rung in ladder]
     highest = max(means)
-    selected = _confirmed(ladder, math.sqrt(2 * noise.run / (passes - 1)))
-    values = [sum(ladder[i][j] for i in places) / len(places) for j, places in enumerate(selected)]
+    selected = _select(ladder, means.index(highest), math.sqrt(2 * noise.run / (passes - 1)))
+    values = _average(ladder, selected)
     log = sum(values) / passes
     own = Noise(sum((value - log) ** 2 for value in values) / (passes - 1), passes - 1)
     error = math.sqrt(2 * noise.run / passes)
@@ -101,8 +103,25 @@ def estimate_top(ladder: Logs, doublings: Sequence[float], least_gain: float) ->
     )
 
 
+def _select(ladder: Logs, best: int, error: float) -> list[list[int]]:
+    """For each pass the rungs that it counts on: those that the other passes confirm.
+
+    Where the noise is larger than `MAX_LOWER`, and these lie below every repeat of the `best` rung, that rung alone.
+    """
+    selected = _confirmed(ladder, min(error, MAX_LOWER))
+    values = _average(ladder, selected)
+    if error > MAX_LOWER and sum(values) / len(values) < min(ladder[best]):
+        return [[best]] * len(values)
+    return selected
+
+
+def _average(ladder: Logs, selected: Sequence[Sequence[int]]) -> list[float]:
+    """The mean of the selected rungs in each pass."""
+    return [sum(ladder[i][j] for i in places) / len(places) for j, places in enumerate(selected)]
+
+
 def _confirmed(ladder: Logs, error: float) -> list[list[int]]:
-    """For each pass the rungs within one standard error of the highest mean of the other passes."""
+    """For each pass the rungs within `error` of the highest mean of the other passes."""
     sums = [sum(rung) for rung in ladder]
     others = len(ladder[0]) - 1
     selected = []
