@@ -131,11 +131,11 @@ def _curve(logs: Floats) -> Curve:
 
 def _rates(compared: Sequence[Sequence[Comparison]]) -> Rates:
     same, small, large = zip(*compared, strict=True)
-    ends = [(comparison.low or math.nan, comparison.high or math.nan) for comparison in same]
+    ends = [(comparison.low or 0.0, comparison.high or math.nan) for comparison in same]
     decided = (Outcome.FASTER, Outcome.SLOWER)
     return Rates(
         held=float(np.mean([low <= 1 <= high for low, high in ends])),
-        width=float(np.median([math.log(high / low) for low, high in ends])),
+        width=float(np.median([math.log(high / low) if low else math.inf for low, high in ends])),
         false=float(np.mean([comparison.outcome in decided for comparison in same])),
         small=float(np.mean([comparison.outcome is Outcome.FASTER for comparison in small])),
         large=float(np.mean([comparison.outcome is Outcome.FASTER for comparison in large])),

@@ -74,7 +74,7 @@ class Method(TypedDict):
     """How the numbers were made; written by Benchsite itself."""
 
     sentences: list[str]
-    algorithms: dict[str, str]  # name -> version: "log-Welch or blocked 12", readers, merging, checks
+    algorithms: dict[str, str]  # name -> version: "log-Welch or blocked 13", readers, merging, checks
     environment: Cells  # a column for each side
     validity: Cells  # what the checks say of each run
     excluded: Cells  # runs that were left out, with the reasons

@@ -22,6 +22,7 @@ from reports.compare.analysis.repeat_comparison import (
 from reports.compare.analysis.scalability import score
 from reports.compare.curves import Setup
 from reports.compare.durability_costs import durability_costs
+from reports.compare.figures.ceilings import Ranking
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Judging, Ratio, against, throughput_ratio
 from reports.compare.pages.equal_load import equal_load
@@ -117,6 +118,22 @@ def test_a_short_slower_side_may_be_the_faster_one():
 def test_undecided_bound_gives_way_to_the_common_rung():
     ratio = throughput_ratio(side("off", (4, 3300.0), (8, 3950.0)), side("always", *FULL), None)
     assert ratio.at == "8 threads" and ratio.why.endswith("its ceiling may lie higher (the ladder is too short)")
+
+
+@pytest.mark.parametrize(
+    ("scatter", "note"),
+    [((1.0, 1.01, 0.99), f"≥ 2.7{TIMES} lower"), ((2.5, 1.0, 0.4), "undecided")],
+    ids=["decided", "open"],
+)
+def test_fallen_side_leaves_the_bound_of_ceilings(scatter, note):
+    """At 128 threads, beyond the peak of the slower side, the values are 4.6 times apart, their ceilings 2.7 times."""
+    slow = side("always", (4, 9000.0), (16, 14_600.0), (64, 12_000.0), (128, 8400.0))
+    rungs = ((4, 9000.0), (16, 15_000.0), (64, 30_000.0), (128, 38_800.0))
+    fast = curve(mode="off", points=[point(n, x, throughput_ops_s=repeated(x, scatter)) for n, x in rungs])
+    assert fast.is_unbounded and Ranking.of((fast, slow)).note(slow).startswith(note)
+    for ratio, times in ((throughput_ratio(fast, slow, None), "≥ 2.7"), (throughput_ratio(slow, fast, None), "≤ 0.38")):
+        assert (ratio.at, ratio.times) == ("", times + TIMES)
+        assert ratio.outcome.startswith("inconclusive") == (note == "undecided")
 
 
 def test_single_runs_have_a_bound_without_a_verdict():

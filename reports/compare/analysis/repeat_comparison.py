@@ -48,7 +48,7 @@ from reports.trends.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 12"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 13"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"

@@ -9,7 +9,7 @@ from itertools import chain
 
 from benchsite.core import formatting
 from reports.compare.analysis.blocks import Blocks
-from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, Ladder
+from reports.compare.analysis.ceiling import ALIKE, MIN_REPEATS, NEAR_CEILING, Ladder
 from reports.compare.analysis.comparability import EnvironmentAnswer, gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.multiple import adjusted
@@ -356,13 +356,18 @@ def throughput_ratio(
     """The ratio of the ceilings, where the ladders show it; else that at the highest rung that both measured.
 
     A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
-    ceiling is bracketed, and its repeats decide that; where they do not, ceilings are not compared.
+    ceiling is bracketed, and its repeats decide that; where they do not, ceilings are compared only if the side with
+    the bracketed ceiling has fallen at the common rung, which does not show what it can do.
     """
     curve, baseline, look = up_to_look(curve, baseline)
     a, b = curve.ceiling_rung, baseline.ceiling_rung
     if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
 
+    # The points of both sides at the highest number of threads that both measured without a target. A target that both
+    # sustained compares nothing: both do what they are asked to.
+    points = curve.counted_by_threads, baseline.counted_by_threads
+    threads = max(points[0].keys() & points[1].keys(), default=None)
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
     if not (curve.is_unbounded and baseline.is_unbounded):
@@ -375,7 +380,8 @@ def throughput_ratio(
             noises=(noises[0], noises[1]) if noises[0] and noises[1] else None,
         )  # fmt: skip
         comparison = extended(widen(comparison, below, above), curve, baseline)
-        if not comparison.bound or _decides(comparison):
+        bracketed = baseline if curve.is_unbounded else curve
+        if not comparison.bound or _decides(comparison) or _has_fallen(bracketed, threads):
             values = None
             if blocks and comparison.is_blocked and curve.has_other_repeats_than(baseline):
                 values = blocks.common_means
@@ -383,10 +389,6 @@ def throughput_ratio(
             return Ratio("throughput", comparison, why, values=values)
 
     why = f"ceilings are not compared: {_open_says(curve, baseline, names)}"
-    # The points of both sides at the highest number of threads that both measured without a target. A target that both
-    # sustained compares nothing: both do what they are asked to.
-    points = curve.counted_by_threads, baseline.counted_by_threads
-    threads = max(points[0].keys() & points[1].keys(), default=None)
     if threads is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
 
@@ -463,6 +465,13 @@ def _decides(comparison: Comparison) -> bool:
     if comparison.low is None:
         return comparison.ratio is not None and (comparison.ratio >= 1) == (comparison.bound == "at least")
     return comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
+
+
+def _has_fallen(curve: Curve, threads: int | None) -> bool:
+    """Whether the side does clearly less with so many threads than with the fewer ones of its ceiling."""
+    if threads is None or curve.ceiling is None or threads <= max(curve.ceiling.plateau):
+        return False
+    return curve.counted_by_threads[threads].throughput_ops_s.geomean < NEAR_CEILING * curve.ceiling_ops_s
 
 
 def _bound_says(comparison: Comparison, curve: Curve, baseline: Curve, names: SideNames) -> str:
