@@ -25,7 +25,7 @@ from reports.models import History
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.queries.histories import history_lines
 from runs.catalog.views.clusters import may_edit
-from runs.models import Cluster, Database, Matrix, Phase, Run, Status, Sweep
+from runs.models import Cluster, Database, Matrix, Phase, Purpose, Run, Status, Sweep
 from runs.queue import live, team_usage
 from runs.queue.pages.progress import Progress, annotate_state, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
@@ -42,6 +42,7 @@ FIRST_IN_QUEUE = 8
 MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
 NEWEST_ENTRIES = 600
+PRELIMINARY = (Purpose.SMOKE, Purpose.TUNING)
 LIMIT_TITLES = {
     "teams-per-person": "Teams of which you are an admin",
     "tokens-per-team": "Tokens that work",
@@ -114,15 +115,17 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
 def latest_result(team: Team) -> dict[str, object] | None:
     """The newest matrix that is finished and has a point that counts: its headline and its two first figures.
 
-    A cancelled one only where no other is finished, one without a point that counts only where no other has any. Trials
-    are none of them.
+    A cancelled one only where no other is finished, one without a point that counts only where no other has any, and
+    those of PRELIMINARY only where no other finished one has any. Trials are none of them.
     """
     runs = annotate_state(Run.objects.filter(matrix=OuterRef("pk")))
     going, cancelled = runs.filter(status__in=Status.unfinished()), runs.filter(state="cancelled")
     submitted = Matrix.objects.filter(submitted_at__isnull=False, trial_of=None).order_by("-submitted_at")
     ended = submitted.filter(~Exists(going), Exists(runs.filter(status=Status.SUCCEEDED)))
     counted = ended.filter(Exists(runs.filter(COUNTS, phase=Phase.MEASURE)))
-    candidates = (counted.filter(~Exists(cancelled)), counted, ended.filter(~Exists(cancelled)), ended)
+    whole = counted.filter(~Exists(cancelled))
+    studies = whole.exclude(purpose__in=PRELIMINARY)
+    candidates = (studies, whole, counted, ended.filter(~Exists(cancelled)), ended)
     matrix = next(filter(None, (rows.first() for rows in candidates)), None)
     if matrix is None:
         return None

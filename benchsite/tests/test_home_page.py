@@ -221,6 +221,17 @@ def test_cancelled_matrix_without_a_point_hides_no_whole_one(client_in, team):
     assert client_in.get(reverse("news")).context["result"]["matrix"] == whole
 
 
+@pytest.mark.parametrize("purpose", ["smoke", "tuning"])
+def test_preliminary_matrix_hides_no_finished_study(client_in, team, purpose):
+    preliminary = make_matrix(team=team, purpose=purpose)
+    make_run(make_sweep(matrix=preliminary), threads=2)
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == preliminary
+
+    study = make_matrix(team=team, purpose="demo", submitted_at=preliminary.submitted_at - dt.timedelta(days=1))
+    make_run(make_sweep(matrix=study), threads=2)
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == study
+
+
 def test_states_what_is_left_of_a_going_matrix(client_in, team):
     matrix = make_matrix(team=team)
     sweep = make_sweep(matrix=matrix)
