@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from benchsite.tests.browser import chromium, site
 from runs.models import LoadGenerator
-from runs.tests.factories import make_database, make_workload
+from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 
@@ -29,6 +29,44 @@ def test_it_draws_figures_and_their_tables(site):
         first.get_by_text("Paper SVG").click()
     assert saved.value.suggested_filename.endswith("-paper.svg")
     assert not site.complaints
+
+
+def test_preset_of_a_workload_keeps_what_is_typed(site):
+    page = site.open()
+    page.goto(f"{site.url}{reverse('workload-add')}", wait_until="networkidle")
+    page.locator("[name=name]").fill("Orders")
+    page.locator("[name=recordsize]").fill("4 KB")
+    page.locator("[name=properties]").fill("insertorder=ordered")
+
+    def read(*names):
+        return [page.locator(f"[name={name}]").input_value() for name in names]
+
+    page.get_by_role("link", name="E 95/5").click()
+    assert read("name", "recordsize", "fieldlength", "short_name") == ["Orders", "4 KB", "400", "E"]
+    assert read("scanproportion", "readproportion") == ["95", "0"]
+    assert "insertorder=ordered\nmaxscanlength=100\n" in read("properties")[0]
+    page.get_by_role("link", name="D 95/5").click()
+    assert read("readproportion", "requestdistribution", "short_name") == ["95", "latest", "D"]
+    assert read("name", "properties") == ["Orders", "insertorder=ordered"]
+    assert "read latest" in page.locator("nav[aria-label=Presets] output").inner_text()
+    assert not site.complaints
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_latest_result_moves_nothing_on_the_home_page(site, team, width):
+    matrix = make_matrix(team=team)
+    for mode in ("off", "always"):
+        sweep = make_sweep(matrix=matrix, mode=mode)
+        for threads in (2, 4, 8):
+            make_run(sweep, threads=threads, throughput=1000.0 * threads)
+    tops = []
+    for is_refused in (True, False):
+        page = site.open(viewport={"width": width, "height": 900})
+        if is_refused:
+            page.route("**/latest/", lambda route: route.abort())
+        page.goto(f"{site.url}{reverse('home')}", wait_until="networkidle")
+        tops.append(page.locator("#now").bounding_box()["y"])
+    assert tops[0] == pytest.approx(tops[1], abs=96) or min(tops) > 900  # below the fold
 
 
 def test_it_says_so_when_a_figure_cannot_be_fetched(site):

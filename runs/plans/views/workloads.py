@@ -1,5 +1,6 @@
 """Workloads: what is asked of a database, and of how much data."""
 
+import json
 import uuid
 from collections.abc import Mapping
 
@@ -26,6 +27,8 @@ from runs.ycsb.properties import (
     dataset,
     workload_warnings,
 )
+
+KEPT_BY_PRESETS = ("properties", "recordcount", "fieldcount", "fieldlength", "readallfields", "writeallfields")
 
 
 @team_required("GET")
@@ -81,7 +84,9 @@ def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
         form,
         raw=raw,
         shares=shares,
-        presets=[(key, _describe_mix(CORE_WORKLOADS[key]), text) for key, text in EXAMPLES.items()],
+        presets=[
+            (key, _describe_mix(CORE_WORKLOADS[key]), text, _encode_preset(key)) for key, text in EXAMPLES.items()
+        ],
         letter=letter if letter in EXAMPLES else "A",
         # What has a field of its own is refused as a property beside it.
         declared_properties=[row for name, row in WORKLOAD_PROPERTIES.items() if name not in form.fields],
@@ -92,6 +97,12 @@ def _describe_mix(properties: Mapping[str, str]) -> str:
     """The shares in percent, the largest first: "95/5"."""
     shares = sorted((share for _, share in compute_mix(properties)), reverse=True)
     return "/".join(exact(round(100 * share)) for share in shares)
+
+
+def _encode_preset(letter: str) -> str:
+    """The values that the form takes over without a request, as JSON: names, mix and distributions, no size."""
+    values = {**(preset(letter) or {}), **CORE_WORKLOADS[letter]}
+    return json.dumps({name: value for name, value in values.items() if name not in KEPT_BY_PRESETS})
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
