@@ -38,7 +38,7 @@ class Progress:
     skipped: int = 0  # beyond the ceiling; not counted otherwise
     replaced: int = 0  # failed or cancelled, and another run is there instead; not counted otherwise
     excluded: int = 0  # cells that the plan leaves out; no runs
-    elapsed_s: float | None = None  # of the wall clock
+    elapsed_s: int | None = None  # of the wall clock
     ends_at: datetime | None = None  # predicted; None when nothing is left, or nothing is known
 
     @property
@@ -128,7 +128,7 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     until = timezone.now() if ends else max(finished, default=None)
     elapsed_s = None
     if started_at and until:
-        elapsed_s = max((until - started_at).total_seconds(), 0.0)
+        elapsed_s = max(round((until - started_at).total_seconds()), 0)
 
     return Progress(
         submitted=matrix.submitted_at is not None,
