@@ -123,6 +123,12 @@ def test_page_says_from_when_the_elapsed_time_counts(client_in, sweep):
     assert "since the first start" in get_text(client_in.get(url(sweep.matrix)))
 
 
+def test_states_elapsed_time_in_whole_seconds(client_in, sweep):
+    began = timezone.now()
+    make_run(sweep, started_at=began, dispatched_at=began, finished_at=began + dt.timedelta(seconds=0.44))
+    assert get_page(sweep.matrix).progress.elapsed_s == 0
+
+
 def test_cell_counts_the_repeats_that_succeeded(sweep):
     make_run(sweep, repeat=1, throughput=100.0)
     failed = make_run(sweep, repeat=2, status="failed")
@@ -286,10 +292,28 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     page = get_text(client_in.post(url(matrix, "resume/"), follow=True))
     assert "Queued: 3 measured runs, and the load phases" in page
     assert "1 of 4 runs succeeded" in page
-    assert "3 more failed or were cancelled, and have another run instead" in page
+    assert "3 more attempts failed or were cancelled; each run counts once" in page
     assert matrix.runs.count() == 7
     assert get_progress([matrix])[matrix.pk].counts["total"] == 4
     assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))
+
+
+@pytest.mark.parametrize(("window_s", "is_short"), [(180, False), (10, True)])
+def test_purpose_is_too_short_only_where_windows_are(client_in, team, window_s, is_short):
+    matrix = make_matrix(team=team, purpose="smoke", min_measure_s=window_s, max_measure_s=300)
+    make_run(make_sweep(matrix=matrix))
+    page = get_text(client_in.get(url(matrix)))
+    assert "not to be" in page and ("are too short for it" in page) == is_short
+
+
+def test_cancelled_matrix_without_points_offers_to_resume(client_in, sweep):
+    make_run(sweep, phase="load", threads=1)
+    make_run(sweep, status="cancelled")
+    page = get_text(client_in.get(url(sweep.matrix)))
+    assert f"/compare/?matrix={sweep.matrix_id}" not in page
+    assert '<button class="button button--primary" title="Measures in this matrix' in " ".join(page.split())
+    make_run(sweep, repeat=2)
+    assert f'button--primary" href="/compare/?matrix={sweep.matrix_id}' in get_text(client_in.get(url(sweep.matrix)))
 
 
 def test_notes_are_kept(client_in, sweep):

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from runs.checks.short_windows import find_min_window_s, select_too_short
-from runs.models import Matrix, MatrixEntry, Phase, Run, Status, Sweep, Verdict
+from runs.checks.team_thresholds import get_thresholds
+from runs.models import Matrix, MatrixEntry, Phase, Purpose, Run, Status, Sweep, Verdict
 from runs.plans.expansion import ExcludedCell, expand
 from runs.plans.plan import next_look, stored_plan
 from runs.queue.lifecycle import rejected_runs
@@ -160,6 +161,8 @@ class MatrixPage(NamedTuple):
     saved_s: float
     rejected: int  # runs that do not count and were not run again
     too_short: TooShort | None  # of these
+    is_short: bool  # its windows are shorter than those that V05 passes of runs to publish
+    has_points: bool  # a measured run succeeded
     nothing_counts: bool
     rejections: Sequence[Any]
     stand_in: str  # what a server was that is not the product; empty: all were
@@ -214,6 +217,8 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         saved_s=sum(run.expected_s for run in skipped),
         rejected=len(rejected),
         too_short=too_short,
+        is_short=matrix.min_measure_s < get_thresholds(matrix.team_id, Purpose.MEASURED).duration_warn_s,
+        has_points=any(run.status == Status.SUCCEEDED for run in measured),
         nothing_counts=not any(run.counts for run in measured),
         rejections=rejections,
         stand_in=next((run.stand_in for run in measured if run.stand_in), ""),
