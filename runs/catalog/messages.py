@@ -18,7 +18,8 @@ HADOOP_VARIABLE = "{name} must not contain ${{: Hadoop replaces ${{NAME}} by var
 NO_NUMBER_OF_COPIES = "Other copies that have answered are a number, quorum or all."
 COPIES_ANSWER_NOTHING = "No other copy has answered, so none has the write: choose nothing, or state how many answer."
 SLOW_DISK_LOSES_MORE = (
-    "A slow disk loses more than a usual one, where that loses some seconds: state more of them, or leave it empty."
+    "Type more seconds than under “A power failure of one node may lose”, or leave this empty. It must be empty where "
+    "that is 0 or empty."
 )
 LOSS_WITHOUT_COPY = (
     "A power failure loses writes that neither the disk nor another copy has: state how many seconds, or leave it "

@@ -59,7 +59,7 @@ def test_page_shows_copied_mode_as_stated(database):
         ({"server_settings": "appendfsink=no"}, "appendfsync"),
         ({"client_properties": "redis.password=x"}, "No durability mode decides redis.password"),
         ({"ack": "memory", "loss_window_s": "0"}, "A power failure loses writes that neither"),
-        ({"worst_loss_window_s": "0.5"}, "A slow disk loses more than a usual one"),
+        ({"worst_loss_window_s": "0.5"}, "Type more seconds than under"),
         ({"replicas_acked": "most"}, "Other copies that have answered are a number, quorum or all."),
         ({"replicas_acked": "0", "replica_ack": "disk"}, "No other copy has answered"),
         ({"name": "7"}, "Begin the name with a letter"),
