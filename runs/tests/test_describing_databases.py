@@ -179,8 +179,8 @@ def test_mode_links_to_where_its_copies_are_set(operator, cluster):
     field = f'href="{reverse("database-edit", args=[database.pk])}#id_replication_factor"'
     page = reverse("database", args=[database.pk])
 
-    # Of three modes, beside the promise in the table and at the mode itself.
-    assert operator.get(page).content.decode().count(field) == 6
+    # Above all, and of three modes beside the promise in the table and at the mode itself.
+    assert operator.get(page).content.decode().count(field) == 7
 
     Database.objects.update(settings={"nodes": "2"}, replication_factor=2)
     assert "needs 1 other" not in operator.get(page).content.decode()
@@ -260,6 +260,26 @@ def test_promise_that_needs_another_copy_says_so(operator, cluster):
     assert row.count("on another copy") == 2
     row = re.search(r'<a href="#mode-always-wait-1">.*?</tr>', page, re.DOTALL)[0]
     assert row.count("on another copy") == 1
+
+
+def test_names_modes_that_lack_copies_and_what_to_set(operator, cluster):
+    database = make_database(team=cluster.team, cluster=cluster, system="postgresql")
+    page = get_text(operator.get(reverse("database", args=[database.pk])))
+    assert "3 of 7 durability modes cannot be measured" in page and "Set the replication factor</a> to 2" in " ".join(
+        page.split()
+    )
+    assert "one machine here" not in page
+
+    Database.objects.update(replication_factor=2, settings={"nodes": "2"})
+    page = get_text(operator.get(reverse("database", args=[database.pk])))
+    assert "cannot be measured" not in page
+    row = re.search(r'<a href="#mode-remote-write">.*?</tr>', page, re.DOTALL)[0]
+    assert row.count("all are on one machine here") == 1  # with its node gone
+
+
+def test_refused_field_is_linked_above_the_form(operator, cluster):
+    page = refused(operator.post(reverse("database-add"), database_data(cluster, settings="nonsense")))
+    assert '<a href="#id_settings">Server settings</a>' in page and 'id="id_settings"' in page
 
 
 def test_it_never_shows_a_secret_property(operator, cluster, team):

@@ -48,6 +48,8 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if system:
         modes = mode_rows(system, row.settings, row.binding_properties)
 
+    waiting = [mode["mode"] for mode in modes if not row.has_copies_for(mode["mode"])]
+    servers, copies = draw_servers(row, system), row.count_copies()
     matrices = Matrix.objects.filter(entries__database=row).order_by("-created_at")
     matrices = matrices.annotate(modes=ArrayAgg("entries__mode", order_by="entries__mode"))
     return render(
@@ -57,8 +59,11 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "database": row,
             "system": system,
             "modes": modes,
-            "servers": draw_servers(row, system),
-            "copies": row.count_copies(),
+            "servers": servers,
+            "on_one_machine": copies > 1 and len({box.machine for box in servers}) == 1,
+            "copies": copies,
+            "unmeasurable": [mode.slug for mode in waiting],
+            "needed_copies": 1 + max((mode.replicas_needed for mode in waiting), default=0),
             "matrices": matrices[:MAX_MATRICES],
             "used": matrices.count(),
         },
