@@ -9,7 +9,14 @@ import pytest
 from reports.compare.analysis.differences import differences, split_differences
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import MachineFacts, Progress, Setup, Standing, describe_durability
-from reports.compare.figures.captions import MAX_WORDS, caption, collect_notes, list_conditions, machine_sentence
+from reports.compare.figures.captions import (
+    MAX_WORDS,
+    caption,
+    collect_notes,
+    join_terms,
+    list_conditions,
+    machine_sentence,
+)
 from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
@@ -45,6 +52,11 @@ def test_names_machine_shared_by_generators_and_cluster():
     other = MachineFacts("m3", "three", None)
     partly = Setup(cluster_machines=(ONE_MACHINE, other), generator_machines=(ONE_MACHINE,))
     assert "(one)" in machine_sentence([curve(setup=partly)])
+
+
+def test_details_have_each_term_once():
+    remarks = [("Ceilings", "Short ladder (a)."), ("Lines", "Solid."), ("Ceilings", "Highest measured (b).")]
+    assert join_terms(remarks) == [("Ceilings", "Short ladder (a). Highest measured (b)."), ("Lines", "Solid.")]
 
 
 def test_only_measured_and_soak_are_no_demonstration():

@@ -80,6 +80,14 @@ def test_no_number_of_threads_lies_on_the_name_of_a_close_curve():
     assert not [number for number in numbers for name in names if name.overlaps(number)]
 
 
+def test_names_of_few_curves_are_whole():
+    modes = ("quorum-periodic", "one-periodic")
+    curves = [curve("Cassandra, 3 nodes", mode, [point(2, 900.0), point(8, 2000.0)]) for mode in modes]
+    figure = LatencyFigure(curves, Choice()).draw(Frame(LIGHT))
+    texts = " ".join(note["text"] for note in figure["layout"]["annotations"])
+    assert all(f"Cassandra, 3 nodes · {mode}" in texts for mode in modes)
+
+
 def list_numbers(trace, layout):
     """The boxes of a curve's numbers of threads: their right lower corner is the mark's left upper one."""
     boxes = []

@@ -135,7 +135,15 @@ def compose_caption(remarks: Iterable[Remark]) -> tuple[str, list[Remark]]:
             continue
         sentences.append(sentence)
         room -= words
-    return " ".join(sentences), left
+    return " ".join(sentences), join_terms(left)
+
+
+def join_terms(remarks: Iterable[Remark]) -> list[Remark]:
+    """One remark for each term, with all sentences of that term."""
+    sentences: dict[str, list[str]] = {}
+    for term, text in remarks:
+        sentences.setdefault(term, []).append(text)
+    return [(term, " ".join(texts)) for term, texts in sentences.items()]
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:

@@ -39,6 +39,8 @@ SYMBOL = "x"
 BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
 MAX_ANCHORS = 8
 MAX_DIRECT = 28  # characters of a direct label
+MAX_DIRECT_OF_FEW = 40  # of up to FEW in a wide figure, which has room for them
+FEW = 3
 # The drawing area that labels are placed for, in px. That of Compare is 433 to 596 px wide in windows of 1,000 to
 # 1,280 px: labels may touch in the narrowest of them.
 AREA_WIDE = (480.0, 230.0)
@@ -343,7 +345,8 @@ def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) ->
         solid
     ):
         return cut(side.curve.mode, 16, [other.curve.mode for other in solid])
-    return cut(side.look.label, MAX_DIRECT, [other.look.label for other in solid])
+    most = MAX_DIRECT_OF_FEW if len(solid) <= FEW and not frame.narrow else MAX_DIRECT
+    return cut(side.look.label, most, [other.look.label for other in solid])
 
 
 def _anchors(side: DrawnCurve, layout: Layout) -> list[Drawn]:

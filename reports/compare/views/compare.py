@@ -27,7 +27,7 @@ from reports.compare.curves import (
     collect_points,
     detect_kind,
 )
-from reports.compare.figures.captions import list_conditions
+from reports.compare.figures.captions import join_terms, list_conditions
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.overlay import (
     build_absence_sentence,
@@ -613,4 +613,4 @@ def conditions(curves: Sequence[Curve], kind: str, table: Against | None) -> lis
     """The conditions that hold for all figures of the page: term and sentence."""
     ceilings = [("Ceilings", f"{text}.") for text in status_sentences(curves, get_labels(curves))]
     sessions = [SESSIONS] if table and table.sessions_unknown else []
-    return [*ceilings, *sessions, *list_conditions(curves, kind)]
+    return join_terms([*ceilings, *sessions, *list_conditions(curves, kind)])
