@@ -75,6 +75,43 @@ def test_open_ceilings_are_those_of_a_and_b(client_in, pair):
     assert "this side" not in html and "the baseline" not in html
 
 
+RISING = {4: 9000.0, 16: 15_000.0, 64: 30_000.0, 128: 38_800.0}
+
+
+@pytest.mark.parametrize(
+    ("slower", "headline", "interval", "sentence"),
+    [
+        (
+            {16: 14_600.0, 128: 8400.0},
+            "B did 362 % more than A: 38.8k ops/s against 8.40k ops/s.",
+            "[4.5",
+            "at 128 threads.",
+        ),
+        (
+            {4: 9000.0, 16: 14_600.0, 64: 12_000.0, 128: 8400.0},
+            "B did at least 166 % more than A: 38.8k ops/s against 14.6k ops/s.",
+            "[2.",
+            "The ratio of the ceilings is a bound.",
+        ),
+    ],
+    ids=["at a common rung", "of ceilings"],
+)
+def test_headline_and_interval_are_of_one_comparison(client_in, team, slower, headline, interval, sentence):
+    matrix, sweeps = make_matrix(team=team, repeats=3), []
+    database, workload = make_database(team=team), make_workload(team=team)
+    for mode, ladder in (("always", slower), ("off", RISING)):
+        sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode=mode)
+        for threads, ops_s in ladder.items():
+            for repeat in (1, 2, 3):
+                make_run(sweep, threads=threads, throughput=ops_s * (0.98 + 0.01 * repeat), repeat=repeat)
+        sweeps.append(sweep)
+    html = " ".join(shown(client_in, sweeps[0].pk, sweeps[1].pk).split())
+    assert headline in html and f"The interval {interval}" in html and sentence in html
+    assert "B is faster, by the repeats of both rungs. " in html and "This judges the pair alone: Compare" in html
+    swapped = " ".join(shown(client_in, sweeps[1].pk, sweeps[0].pk).split())
+    assert ("B did at least 62.4 % less than A" in swapped) == ("at least" in headline)
+
+
 def test_runs_under_different_loads_have_no_verdict(client_in, pair):
     html = shown(client_in, get_run(pair[0]).pk, get_run(pair[0], 16).pk)
     assert "They are not comparable, so that neither is called faster. The loads differ: 8 threads and 16" in html

@@ -71,6 +71,8 @@ def why_page(
     throughputs = [side.point.throughput_ops_s.geomean if side.point else None for side in (a, b)]
     if ceilings and all(throughputs):
         throughputs = [curve.ceiling_ops_s for curve in ceilings]
+    if ratio and ratio.values and all(throughputs):
+        throughputs = [*ratio.values[::-1]]  # B's is the first of a ratio.
     change = _change(*throughputs)
     steps = measure_steps(*ceilings, siblings, labels) if ceilings else {}
     groups, machines = sides.groups, sides.machines
@@ -83,6 +85,7 @@ def why_page(
         "missing": [name for name, value in zip("AB", throughputs, strict=True) if value is None],
         "change": change,
         "size": abs(change or 0.0),
+        "size_bound": _size_bound(comparison, change),
         "comparison": comparison,
         "needed": min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0),
         "ratio": ratio,
@@ -156,6 +159,13 @@ def _change(a: float | None, b: float | None) -> float | None:
     if a and b is not None and a > 0:
         return b / a - 1
     return None
+
+
+def _size_bound(comparison: Comparison, change: float | None) -> str:
+    """ "at least" or "at most" so much more or less, where the ratio is known in one direction only."""
+    if not change or change > 0:
+        return comparison.bound
+    return {"at least": "at most", "at most": "at least"}.get(comparison.bound, "")
 
 
 def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
