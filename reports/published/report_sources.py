@@ -167,7 +167,7 @@ def gather(team: Team, draft: Draft) -> Material:
         selection=selection,
         curves=curves,
         labels=get_labels(curves),
-        answer=find_answer(curves, judging, get_labels),
+        answer=find_answer(curves, judging, get_labels, table=compared),
         kind=kind,
         equal=equal,
         against=compared,

@@ -11,12 +11,15 @@ from uuid import uuid4
 import pytest
 
 from reports.compare.analysis.points import spread
+from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import Setup, Standing
 from reports.compare.figures.captions import list_conditions
 from reports.compare.figures.theme import get_labels
 from reports.compare.pages.answer import Answer, Code, Doubt, Finding, Side, find_answer
 from reports.compare.pages.answer_messages import certainty, count_words, render_text, sentence
-from reports.compare.pages.baseline_ratios import Judging
+from reports.compare.pages.baseline_ratios import Judging, against
+from reports.compare.selection import Selection
+from reports.compare.views.compare import judged
 from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
 from runs.checks import profile
 
@@ -41,6 +44,12 @@ def side(database, mode, factor, *, runs=5, ladder=LADDER, scatter=0.002, **chan
 
 def answer(*curves):
     return find_answer(curves, Judging({}, profile("measured", {}), {}), get_labels)
+
+
+def answer_beside_table(sides):
+    judging = Judging({}, profile("measured", {}), {})
+    table = against(sides, judging, None)
+    return find_answer(sides, judging, get_labels, table=table), table
 
 
 def limited(**changes):
@@ -425,3 +434,56 @@ def test_accepted_points_are_in_no_headline():
     findings = answer(accepted(side("Redis", "always", 1))).findings
 
     assert [finding.code for finding in findings] == [Code.ONLY_ACCEPTED]
+
+
+OTHERS = ("MongoDB", "MariaDB", "Valkey", "KeyDB", "FerretDB")
+
+
+def noisy(database, mode, factor, **changes):
+    return side(database, mode, factor, scatter=0.03, runs=3, **changes)
+
+
+def test_line_and_table_have_one_verdict_of_a_pair():
+    """Alone the interval excludes 1; among the comparisons of the table it does not count."""
+    pair = [noisy("PostgreSQL", "off", 1.1, durability=MEMORY), side("PostgreSQL", "on", 1, runs=3)]
+    assert answer(*pair).findings[0].code is Code.COST
+    others = [
+        noisy(name, "off", 1.01, durability=MEMORY) for name in ("Redis", "Valkey", "KeyDB", "MongoDB", "MariaDB")
+    ]
+    result, table = answer_beside_table([*pair, *others])
+    verdict = next(row.ratios[0] for row in table.rows if row.curve is pair[0])
+    assert table.baseline is pair[1] and verdict.outcome.startswith("inconclusive: needs")
+    assert result.findings[0].code is Code.VALUES and result.findings[0].limit is Doubt.FEW_RUNS
+    assert sentence(result.findings[0]).startswith("PostgreSQL did ") and "too few to call " in certainty(result)
+
+
+@pytest.mark.django_db
+def test_compare_page_answers_by_its_table(team):
+    pair = [noisy("PostgreSQL", "off", 1.1, durability=MEMORY), side("PostgreSQL", "on", 1, runs=3)]
+    others = [
+        noisy(name, "off", 1.01, durability=MEMORY) for name in ("Redis", "Valkey", "KeyDB", "MongoDB", "MariaDB")
+    ]
+    codes = [
+        judged(team, Selection(), sides, {}, None)["answer"].findings[0].code for sides in (pair, [*pair, *others])
+    ]
+    assert codes == [Code.COST, Code.VALUES]
+
+
+def test_pair_that_table_lacks_is_judged_among_its_comparisons():
+    pair = [noisy("Redis", "off", 1.1, durability=MEMORY), side("Redis", "on", 1, runs=3)]
+    others = [noisy(name, "on", 1 + 0.01 * number) for number, name in enumerate(OTHERS)]
+    assert answer(*others, *pair).findings[0].code is Code.COST
+    result, table = answer_beside_table([*others, *pair])
+    assert table.baseline is others[0] and Code.COST not in {finding.code for finding in result.findings}
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_line_decides_no_more_than_the_table(name):
+    result, table = answer_beside_table(EXAMPLES[name][0])
+    rows = [row for row in table.rows if not row.is_baseline] if table else []
+    outcomes = {row.curve.sweep_id: row.ratios and row.ratios[0].comparison.outcome for row in rows}
+    for finding in result.findings:
+        ids = {each.sweep_id for each in finding.sides}
+        others = ids - {table.baseline.sweep_id} if table else ids
+        if finding.code in (Code.COST, Code.SMALL_COST, Code.FASTER, Code.MORE, Code.SAME) and len(others) == 1:
+            assert outcomes[others.pop()] in (Outcome.FASTER, Outcome.SLOWER, Outcome.EQUIVALENT)

@@ -6,7 +6,7 @@ ratio is stated without a verdict. What is left is what was measured.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -17,7 +17,14 @@ from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.compare.curves import Curve, Standing, durability_key
 from reports.compare.durability_costs import list_trades
-from reports.compare.pages.baseline_ratios import Against, Judging, against, choose_baseline
+from reports.compare.pages.baseline_ratios import (
+    Against,
+    Judging,
+    Row,
+    against,
+    choose_baseline,
+    collect_comparisons,
+)
 
 MAX_FINDINGS: Final = 3
 GetLabels = Callable[[Sequence[Curve]], Mapping[UUID, str]]
@@ -54,6 +61,7 @@ class Doubt(StrEnum):
     UNPUBLISHABLE = "unpublishable"  # tuning and other purposes that claim no numbers
 
 
+INVERSE: Final = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
 LIMITS: Final = (
     Doubt.CLIENTS, Doubt.SHORT_LADDERS, Doubt.OPEN_ENDS, Doubt.FEW_RUNS, Doubt.OTHER_DIFFERENCES, Doubt.PROMISES,
 )  # fmt: skip
@@ -111,8 +119,14 @@ class Answer:
         return any(finding.limit not in self.doubts for finding in self.findings if len(finding.sides) > 1)
 
 
-def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Answer:
-    """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared."""
+def find_answer(
+    curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels, *, table: Against | None = None
+) -> Answer:
+    """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared.
+
+    `table` is that beside the answer: its verdicts are those of the answer, and its comparisons are of one family with
+    those of pairs that it lacks.
+    """
     measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0 and not curve.is_accepted]
     if not measured:
         points = list(chain.from_iterable(curve.points for curve in curves))
@@ -124,7 +138,7 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, get_labels: Ge
             code = Code.ONLY_ACCEPTED
         return Answer((Finding(code, value=rejected),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
-    findings = tuple(_findings(measured, judging, get_labels))[:MAX_FINDINGS]
+    findings = tuple(_findings(measured, judging, get_labels, table))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
 
 
@@ -137,21 +151,31 @@ def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UU
     return first.sweep_id, second.sweep_id
 
 
-def _findings(curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels) -> Iterator[Finding]:
+def _findings(
+    curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels, table: Against | None
+) -> Iterator[Finding]:
     workloads = dict.fromkeys(curve.workload for curve in curves)
     for workload in workloads:
         group = [curve for curve in curves if curve.workload == workload]
-        yield from _findings_of_workload(group, judging, get_labels(group), workload if len(workloads) > 1 else "")
+        title = workload if len(workloads) > 1 else ""
+        yield from _findings_of_workload(group, judging, get_labels(group), title, table)
 
 
 def _findings_of_workload(
-    curves: Sequence[Curve], judging: Judging | None, labels: Mapping[UUID, str], workload: str
+    curves: Sequence[Curve],
+    judging: Judging | None,
+    labels: Mapping[UUID, str],
+    workload: str,
+    table: Against | None,
 ) -> Iterator[Finding]:
     paired: set[UUID] = set()
     pairs = [*_costs(curves), *_rivals(curves)]
-    compared = [_compare(first, second, judging, is_cost=is_cost) for first, second, is_cost in pairs]
-    # All comparisons of an answer are judged together, as those of a table are.
-    judged = iter(adjusted([comparison for comparison in compared if isinstance(comparison, Comparison)]))
+    rows = [_find_row(table, first, second) for first, second, _ in pairs]
+    compared = [
+        _compare(first, second, judging, row, is_cost=is_cost)
+        for (first, second, is_cost), row in zip(pairs, rows, strict=True)
+    ]
+    judged = iter(_judge_together(compared, rows, table))
     for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
         pair, sides = (first, second), (_side(first, labels), _side(second, labels))
         paired |= {first.sweep_id, second.sweep_id}
@@ -195,8 +219,50 @@ def _rivals(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Curve, bool]]:
             yield first, second, False
 
 
-def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: bool) -> Comparison | Doubt:
-    """Of their ceilings, or why these are not compared. Of rivals the first, which is the higher, may be a bound."""
+def _find_row(table: Against | None, first: Curve, second: Curve) -> Row | None:
+    """The row that compares both; None where the table compares each with another side."""
+    sides = {first.sweep_id, second.sweep_id}
+    if table is None or table.baseline.sweep_id not in sides:
+        return None
+    return next((row for row in table.rows if not row.is_baseline and row.curve.sweep_id in sides), None)
+
+
+def _judge_together(
+    compared: Sequence[Comparison | Doubt], rows: Sequence[Row | None], table: Against | None
+) -> list[Comparison]:
+    """The comparisons with the verdict of their row, or with that among all of the table and of the answer."""
+    listed = collect_comparisons(table.rows) if table else []
+    other = [
+        comparison
+        for comparison, row in zip(compared, rows, strict=True)
+        if isinstance(comparison, Comparison) and row is None
+    ]
+    judged = iter(adjusted([*listed, *other])[len(listed) :])
+    return [
+        comparison if row else next(judged)
+        for comparison, row in zip(compared, rows, strict=True)
+        if isinstance(comparison, Comparison)
+    ]
+
+
+def _take_verdict(comparison: Comparison, row: Row, first: Curve) -> Comparison | Doubt:
+    """The comparison of the first side with another one with the verdict of the row that compares both."""
+    verdict = row.ratios[0].comparison if row.ratios and not row.refused else None
+    if verdict is None:
+        return Doubt.OTHER_DIFFERENCES
+    outcome = verdict.outcome
+    if row.curve.sweep_id != first.sweep_id:
+        outcome = INVERSE.get(outcome, outcome)
+    return replace(comparison, outcome=outcome, adjusted_p=verdict.adjusted_p)
+
+
+def _compare(
+    first: Curve, second: Curve, judging: Judging | None, listed: Row | None, *, is_cost: bool
+) -> Comparison | Doubt:
+    """Of their ceilings, or why these are not compared. Of rivals the first, which is the higher, may be a bound.
+
+    `listed` is the row of the table beside the answer that compares both.
+    """
     ceilings = [curve.ceiling for curve in (first, second) if curve.ceiling]
     unbracketed = [ceiling for ceiling in ceilings if ceiling.status is not Status.BRACKETED]
     if _have_one_load((first, second)):
@@ -217,7 +283,10 @@ def _compare(first: Curve, second: Curve, judging: Judging | None, *, is_cost: b
         ratio = row.ratios[0]
     if ratio and ratio.at and not _have_one_load((first, second)):  # At a common load, as the bound does not decide it.
         return Doubt.SHORT_LADDERS
-    return (ratio and ratio.comparison) or Doubt.OTHER_DIFFERENCES
+    comparison = ratio.comparison if ratio else None
+    if comparison and listed:
+        return _take_verdict(comparison, listed, first)
+    return comparison or Doubt.OTHER_DIFFERENCES
 
 
 def _have_one_load(curves: Sequence[Curve]) -> bool:

@@ -549,18 +549,19 @@ def judged(
     sides = sides_by_sweep(curves)
     profile = get_profile(team, curves)
     judging = Judging(sides, profile, floors, selection.kind_for(curves))
+    table = against(
+        curves,
+        judging,
+        equal,
+        baseline=selection.baseline,
+        vary=selection.vary,
+        anyway=selection.anyway,
+        address=lambda chosen: reverse("compare") + replace(selection, baseline=chosen).query(),
+    )
 
     return {
-        "answer": find_answer(curves, judging, get_labels),
-        "against": against(
-            curves,
-            judging,
-            equal,
-            baseline=selection.baseline,
-            vary=selection.vary,
-            anyway=selection.anyway,
-            address=lambda chosen: reverse("compare") + replace(selection, baseline=chosen).query(),
-        ),
+        "answer": find_answer(curves, judging, get_labels, table=table),
+        "against": table,
         "anyway_href": reverse("compare") + replace(selection, anyway=not selection.anyway).query(),
         "unpin_href": reverse("compare") + replace(selection, baseline=None).query(),
     }
