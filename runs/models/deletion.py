@@ -5,6 +5,7 @@ from typing import Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Value
 
 from benchsite.accounts.models import Row, Team, User
 from benchsite.accounts.tenancy import TeamManager
@@ -24,6 +25,9 @@ class Deletion(Row):
     runs = models.PositiveIntegerField(default=0)
     sha256 = models.CharField(max_length=64)  # of the rows
     digests = ArrayField(models.CharField(max_length=64), default=list)  # of the contents that the rows name
+    holds = ArrayField(models.UUIDField(), default=list, db_default=[])  # keys of its rows that others may point at
+    # Rows elsewhere that its rows cannot do without: [its table, their table, their key, "database “study”"].
+    needs = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     deleted_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     deleted_at = models.DateTimeField(auto_now_add=True)
     objects = TeamManager()

@@ -6,14 +6,15 @@ wrote them, and `restore` inserts them again. Contents of files stay until a del
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import SET_NULL, Model, Q, QuerySet
 from django.db.models.deletion import Collector, ProtectedError
 from django.db.models.functions import Now
 
@@ -25,8 +26,11 @@ from runs.models import (
     Artifact,
     Cluster,
     Database,
+    DataConfirmation,
     Deletion,
     Deployment,
+    LoadGenerator,
+    Machine,
     Matrix,
     MatrixEntry,
     Node,
@@ -39,10 +43,25 @@ from runs.models import (
 )
 from runs.models.deletion import RESTORABLE_FOR
 from runs.results import artifacts
-from runs.results.messages import PART, PARTS_TOO
+from runs.results.messages import (
+    CANNOT_BE_RESTORED,
+    COMES_TOO,
+    FORGET_LATER,
+    NAME_TAKEN,
+    NEED_GONE,
+    NEEDED_ROW,
+    PART,
+    PARTS_COME_TOO,
+    PARTS_TOO,
+)
 
 MAX_AT_ONCE: Final = 5_000  # runs
 _ROWS_AT_ONCE: Final = 200
+# What rows of benchmarks point at, and, of these, what a matrix is made of: its rows come back without the matrix.
+POINTED_AT: Final = (Machine, LoadGenerator, Cluster, Database, Workload, Matrix, Upload, Sweep, Run)
+PART_TABLES: Final = frozenset(
+    model._meta.db_table for model in (Machine, LoadGenerator, Cluster, Node, DataConfirmation, Database, Workload)
+)
 _NAMED: Final = 3  # of the rows that keep something
 
 
@@ -56,6 +75,40 @@ class RunPinned(DeletionRefused):
 
 class RestoreRefused(Exception):
     """Nothing was restored. The message says why and what to do."""
+
+
+class ForgetRefused(Exception):
+    """Nothing was forgotten: another deletion needs a row of it. The message names it."""
+
+
+class Need(NamedTuple):
+    """A row that stayed, or lies in another deletion, and without which a row of `source` cannot be."""
+
+    source: str  # table
+    table: str
+    key: str
+    text: str  # "the database “study”"
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """What restoring a deletion takes besides its own rows."""
+
+    whole: Sequence[Deletion]  # deletions that are restored along with it
+    parts: Sequence[Deletion]  # of matrices, whose databases, workloads and clusters are restored
+    lost: Sequence[str]  # rows that it needs and that nothing holds any more
+
+    @property
+    def text(self) -> str:
+        """Why it is impossible, or what comes along; empty: nothing."""
+        if self.lost:
+            return NEED_GONE.format(needs=enumerated(sorted(set(self.lost))))
+        sentences = []
+        if self.parts:
+            sentences.append(PARTS_COME_TOO.format(names=_enumerate_names(self.parts)))
+        if self.whole:
+            sentences.append(COMES_TOO.format(names=_enumerate_names(self.whole)))
+        return " ".join(sentences)
 
 
 class Selection(Collector):
@@ -175,6 +228,7 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             if len(runs) > 1:
                 name = f"{root} and {len(runs) - 1} more"
         digests = _collect_digests(selection)
+        needs = list(_find_needs(selection))
         content = artifacts.Compressing()
         for line in _dump(selection):
             content.write(line.encode() + b"\n")
@@ -192,6 +246,8 @@ def delete(selection: Selection, by: User | None, team: Team) -> Deletion | None
             runs=len(runs),
             sha256=content.digest,
             digests=sorted(digests),
+            holds=_list_held_keys(selection),
+            needs=needs,
             deleted_by=by,
         )
         audit.note(audit_kind, team=team, actor=by, subject=name, text=audit_text)
@@ -232,31 +288,134 @@ def explain_blocked(selection: Selection) -> dict[Any, DeletionRefused]:
 
 
 def restore(deletion: Deletion, by: User) -> list[str]:
-    """Insert the rows again, all or none; answers the keys of those of the deletion's kind.
+    """Insert the rows again, with those that they need of other deletions, all or none; answers the keys of those of
+    the deletion's kind.
 
     Raises RestoreRefused: a name is taken, or a row that they need is gone.
     """
     with transaction.atomic():
-        if not Deletion.objects.select_for_update().filter(pk=deletion.pk).exists():
+        # One at a time in a team: two that need the same rows of a third.
+        locked = {row.pk for row in Deletion.objects.select_for_update().filter(team=deletion.team_id).only("pk")}
+        if deletion.pk not in locked:
             return []  # Somebody else was first.
 
+        restoring = plan_restoring(deletion)
+        if restoring.lost:
+            raise RestoreRefused(CANNOT_BE_RESTORED.format(name=deletion.name, reason=restoring.text))
         keys = _read_keys(deletion)
+        whole = [deletion, *restoring.whole]
+        inserted: dict[str, list[str]] = defaultdict(list)
         try:
-            with artifacts.opened(deletion.sha256) as content:
-                _insert(line.decode() for line in content)
+            for row in restoring.parts:
+                _insert_deletion(row, inserted, PART_TABLES)
+            for row in whole:
+                _insert_deletion(row, inserted)
+            _clear_lost_references(inserted)
+            connection.check_constraints()
         except IntegrityError as error:
             _, _, detail = str(error).partition("DETAIL:")
-            raise RestoreRefused(
-                f"“{deletion.name}” cannot be restored: what it needs is gone, or its name is taken. "
-                f"PostgreSQL says: {detail.strip() or error}"
-            ) from error
+            reason = NAME_TAKEN.format(detail=detail.strip() or error)
+            raise RestoreRefused(CANNOT_BE_RESTORED.format(name=deletion.name, reason=reason)) from error
 
-        audit.note("deletion_restored", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
-        digests = {deletion.sha256}
-        deletion.delete()
+        for row in whole:
+            audit.note("deletion_restored", team=row.team, actor=by, subject=row.name, text=row.kind)
+            row.delete()
+        digests = {row.sha256 for row in whole}
         transaction.on_commit(lambda: forget_content(digests))
 
     return keys
+
+
+def plan_restoring(deletion: Deletion) -> Restoring:
+    """From which other deletions a deletion needs rows, directly or through these."""
+    whole: dict[Any, Deletion] = {}
+    parts: dict[Any, Deletion] = {}
+    lost: list[str] = []
+    held = {str(key) for key in deletion.holds}
+    needs = _make_needs(deletion)
+    while needs := [need for need in find_missing(needs) if need.key not in held]:
+        keys = {need.key for need in needs}
+        holders = list(
+            Deletion.objects.filter(team=deletion.team_id, holds__overlap=list(keys)).exclude(pk=deletion.pk)
+        )
+        available = {str(key) for holder in holders for key in holder.holds}
+        lost += [need.text for need in needs if need.key not in available]
+        held |= keys
+        needed_rows = {need.key for need in needs if need.table not in PART_TABLES}
+        needs = []
+        for holder in holders:
+            is_part = holder.kind == Matrix._meta.verbose_name and needed_rows.isdisjoint(map(str, holder.holds))
+            chosen, tables = (parts, PART_TABLES) if is_part else (whole, None)
+            if holder.pk not in whole:
+                chosen[holder.pk] = holder
+            if not is_part:
+                parts.pop(holder.pk, None)
+            needs += [need for need in _make_needs(holder) if tables is None or need.source in tables]
+
+    return Restoring(list(whole.values()), list(parts.values()), lost)
+
+
+def find_missing(needs: Iterable[Need]) -> list[Need]:
+    """Those whose row is in no table now."""
+    by_table: dict[str, list[Need]] = defaultdict(list)
+    for need in needs:
+        by_table[need.table].append(need)
+    missing = []
+    with connection.cursor() as cursor:
+        for table, group in by_table.items():
+            keys = [need.key for need in group]
+            cursor.execute(f'SELECT id::text FROM "{table}" WHERE id::text = ANY(%s)', [keys])
+            present = {key for (key,) in cursor}
+            missing += [need for need in group if need.key not in present]
+    return missing
+
+
+def describe_restoring(deletions: Sequence[Deletion]) -> dict[Any, Restoring]:
+    """Deletion -> what restoring it takes, of those that need a row that is not there."""
+    missing = {need.key for need in find_missing(chain.from_iterable(map(_make_needs, deletions)))}
+    return {
+        row.pk: plan_restoring(row) for row in deletions if missing.intersection(need.key for need in _make_needs(row))
+    }
+
+
+def _make_needs(deletion: Deletion) -> list[Need]:
+    return [Need(*need) for need in deletion.needs]
+
+
+def _enumerate_names(deletions: Iterable[Deletion]) -> str:
+    return enumerated([f"“{row.name}”" for row in deletions])
+
+
+def _list_held_keys(selection: Selection) -> list[Any]:
+    """Of the rows that other rows of benchmarks point at."""
+    return [row.pk for model in POINTED_AT for row in selection.data.get(model, ())]
+
+
+def _find_needs(selection: Selection) -> Iterator[Need]:
+    """Rows outside that the rows of a selection point at, other than by a reference that may become null."""
+    for model, rows in selection.data.items():
+        keys = [row.pk for row in rows]
+        for field in filter(_is_required, model._meta.concrete_fields):
+            target: Any = field.related_model
+            column = field.attname
+            referenced = model._base_manager.filter(pk__in=keys, **{f"{column}__isnull": False})
+            outside = set(referenced.values_list(column, flat=True)) - set(selection.keys(target))
+            for row in target._base_manager.filter(pk__in=outside).order_by("pk"):
+                text = NEEDED_ROW.format(kind=target._meta.verbose_name, name=row)
+                yield Need(model._meta.db_table, target._meta.db_table, str(row.pk), text)
+
+
+def _is_required(field: Any) -> bool:
+    return field.related_model in POINTED_AT and field.remote_field.on_delete is not SET_NULL
+
+
+def _is_clearable(field: Any) -> bool:
+    return field.related_model is not None and field.remote_field.on_delete is SET_NULL
+
+
+def list_users_in_trash(row: Model) -> str:
+    """The deletions, quoted, that need a row when they are restored; empty: none."""
+    return _enumerate_names(Deletion.objects.filter(needs__contains=[[str(row.pk)]]))
 
 
 def _read_keys(deletion: Deletion) -> list[str]:
@@ -271,19 +430,40 @@ def _read_keys(deletion: Deletion) -> list[str]:
 
 
 def forget(deletion: Deletion, by: User | None = None) -> None:
-    """From now on it cannot be restored. What its files held goes too, unless another row has the same content."""
+    """From now on it cannot be restored. What its files held goes too, unless another row has the same content.
+
+    Raises ForgetRefused: another deletion needs a row of it.
+    """
     digests = {deletion.sha256, *deletion.digests}
     with transaction.atomic():
+        dependents = _find_dependents(deletion)
+        if dependents:
+            raise ForgetRefused(FORGET_LATER.format(name=deletion.name, needing=_enumerate_names(dependents)))
         audit.note("deletion_forgotten", team=deletion.team, actor=by, subject=deletion.name, text=deletion.kind)
         deletion.delete()
         transaction.on_commit(lambda: forget_content(digests))
 
 
+def _find_dependents(deletion: Deletion) -> list[Deletion]:
+    """Deletions that cannot be restored without a row of this."""
+    held = {str(key) for key in deletion.holds}
+    others = Deletion.objects.select_for_update().filter(team=deletion.team_id).exclude(pk=deletion.pk)
+    dependents = []
+    for other in others:
+        needed = [need for need in _make_needs(other) if need.key in held]
+        if find_missing(needed):
+            dependents.append(other)
+    return dependents
+
+
 @all_teams()
 def forget_old_deletions() -> None:
-    """Those whose time to be restored is over."""
-    for deletion in Deletion.objects.filter(deleted_at__lt=Now() - RESTORABLE_FOR):
-        forget(deletion)
+    """Those whose time to be restored is over, the oldest first: a later one may hold what they need."""
+    for deletion in Deletion.objects.filter(deleted_at__lt=Now() - RESTORABLE_FOR).order_by("deleted_at"):
+        try:
+            forget(deletion)
+        except ForgetRefused:
+            continue  # Until the deletion that needs it is restored or forgotten.
 
 
 def forget_content(digests: set[str]) -> None:
@@ -357,8 +537,31 @@ def _remove(selection: Selection) -> None:
     connection.check_constraints()
 
 
-def _insert(lines: Iterator[str]) -> None:
-    """A column that was added since gets its default, one that was dropped is left out."""
+def _clear_lost_references(inserted: Mapping[str, Sequence[str]]) -> None:
+    """Of rows that were inserted, by table, those that may become null and whose row was removed meanwhile."""
+    with connection.cursor() as cursor:
+        for model in filter(lambda model: model._meta.db_table in inserted, apps.get_models(include_auto_created=True)):
+            for field in filter(_is_clearable, model._meta.concrete_fields):
+                target: Any = field.related_model
+                cursor.execute(
+                    f'UPDATE "{model._meta.db_table}" SET "{field.column}" = NULL '
+                    f'WHERE id::text = ANY(%s) AND "{field.column}" IS NOT NULL '
+                    f'AND "{field.column}" NOT IN (SELECT "{target._meta.pk.column}" FROM "{target._meta.db_table}")',
+                    [inserted[model._meta.db_table]],
+                )
+
+
+def _insert_deletion(deletion: Deletion, inserted: dict[str, list[str]], tables: frozenset[str] | None = None) -> None:
+    with artifacts.opened(deletion.sha256) as content:
+        lines = (line.decode() for line in content)
+        _insert((line for line in lines if tables is None or line.partition("\t")[0] in tables), inserted)
+
+
+def _insert(lines: Iterator[str], inserted: dict[str, list[str]]) -> None:
+    """Note the keys in `inserted`, by table.
+
+    A column that was added since gets its default, one that was dropped is left out, a row that is there stays.
+    """
     with connection.cursor() as cursor:
         for table, group in groupby((line.split("\t", 1) for line in lines), key=itemgetter(0)):
             texts = (text for _, text in group)
@@ -373,5 +576,6 @@ def _insert(lines: Iterator[str]) -> None:
                 columns = ", ".join(f'"{name}"' for name in json.loads(batch[0]) if name in present)
                 rows = f'json_populate_recordset(NULL::"{table}", %s::json)'
                 query = f'INSERT INTO "{table}" ({columns}) SELECT {columns} FROM {rows}'
+                query += " ON CONFLICT (id) DO NOTHING RETURNING id::text"
                 cursor.execute(query, [f"[{','.join(batch)}]"])
-    connection.check_constraints()
+                inserted[table] += [key for (key,) in cursor]

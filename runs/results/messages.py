@@ -32,6 +32,13 @@ FILES_REGROUPED = "this version takes the files of its upload for other runs; up
 
 PARTS_TOO = ", with {parts}"
 PART = "the {kind} {name}"
+NEEDED_ROW = "the {kind} “{name}”"
+CANNOT_BE_RESTORED = "“{name}” cannot be restored. {reason}"
+NEED_GONE = "It needs what was removed for ever: {needs}."
+NAME_TAKEN = "A name of it is taken: rename what has that name now, then restore it. {detail}"
+PARTS_COME_TOO = "What it uses of {names} comes back with it: databases, workloads and clusters."
+COMES_TOO = "It needs {names}, which is restored with it."
+FORGET_LATER = "“{name}” stays in the trash: {needing} needs it to be restored. Forget that first."
 
 # --- views/run.py ---
 

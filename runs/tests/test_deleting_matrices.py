@@ -1,6 +1,7 @@
 """Deleting a matrix with all that hangs on it, restoring it to the byte, and forgetting it."""
 
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.apps import apps
@@ -179,19 +180,63 @@ def test_a_name_that_is_taken_refuses_to_restore(team, user, measured):
     database = measured.entries.get().database
     deletion = delete(select_matrix(measured, find_exclusive_parts(measured)), user, team)
     Database.objects.create(team=team, name=database.name, cluster=make_world(team, name="new").cluster, system="redis")
-    with pytest.raises(RestoreRefused, match=r"its name is taken.*already exists"):
+    with pytest.raises(RestoreRefused, match=r"A name of it is taken.*already exists"):
         restore(deletion, user)
     assert Deletion.objects.exists()
     assert not Matrix.objects.filter(pk=measured.pk).exists()
 
 
-def test_what_it_needs_and_is_gone_refuses_to_restore(team, user, measured):
+def test_says_before_restoring_what_is_gone(team, user, admin, measured):
     database = measured.entries.get().database
     deletion = delete(select_matrix(measured), user, team)
     database.delete()
-    with pytest.raises(RestoreRefused, match="what it needs is gone"):
+    with pytest.raises(RestoreRefused, match="needs what was removed for ever: the database “study”"):
         restore(deletion, user)
     assert not Matrix.objects.filter(pk=measured.pk).exists()
+    page = get_text(admin.get("/deleted/"))
+    assert "removed for ever: the database “study”" in page and "not restorable" in page
+    assert f'name="restore" value="{deletion.pk}"' not in page
+
+
+@pytest.mark.parametrize("restored_first", [0, 1])
+@pytest.mark.parametrize("with_parts", list(product([False, True], repeat=2)))
+@pytest.mark.parametrize("deleted_first", [0, 1])
+def test_restores_shared_parts_in_every_order(team, user, measured, deleted_first, with_parts, restored_first):
+    """Two matrices of one database, cluster and workload; each may take along what nothing else uses then."""
+    entry = measured.entries.get()
+    workload = measured.workloads.get()
+    twin = make_matrix(team=team, name="twin", entries=[(entry.database, "always")], workloads=[workload])
+    make_run(make_sweep(matrix=twin, team=team, database=entry.database, workload=workload))
+    before = dump()
+    matrices = [measured, twin]
+    deletions = {}
+    for number, takes_parts in zip([deleted_first, 1 - deleted_first], with_parts, strict=True):
+        matrix = matrices[number]
+        parts = find_exclusive_parts(matrix) if takes_parts else []
+        deletions[number] = delete(select_matrix(matrix, parts), user, team)
+    for number in (restored_first, 1 - restored_first):
+        restore(deletions[number], user)
+        assert Matrix.objects.get(pk=matrices[number].pk).entries.get().database == entry.database
+    after = dump()
+    assert {table: rows for table, rows in after.items() if rows != before[table]} == {}
+
+
+def test_trash_keeps_what_a_restorable_matrix_needs(team, user, admin, measured):
+    entry = measured.entries.get()
+    twin = make_matrix(team=team, name="twin", entries=[(entry.database, "always")])
+    first = delete(select_matrix(twin), user, team)
+    page = get_text(admin.get(f"/matrices/{measured.pk}/delete/"))
+    assert "(used in the trash by “twin”" in page
+    second = delete(select_matrix(measured, find_exclusive_parts(measured)), user, team)
+    assert f"What it uses of “{second.name}” comes back with it" in get_text(admin.get("/deleted/"))
+    Deletion.objects.filter(pk=second.pk).update(deleted_at=now() - RESTORABLE_FOR - timedelta(minutes=1))
+    forget_old_deletions()
+    answer = get_text(admin.post("/deleted/", {"forget": str(second.pk)}, follow=True))
+    assert f"“{second.name}” stays in the trash: “twin” needs it" in answer
+    restore(first, user)
+    assert twin.entries.get().database == entry.database
+    forget_old_deletions()
+    assert not Deletion.objects.exists()
 
 
 def test_after_thirty_days_rows_and_contents_are_gone(

@@ -20,7 +20,7 @@ from benchsite.accounts.permissions import get_team, get_user, has_role, team_re
 from runs.identifiers import parse_uuid
 from runs.models import Artifact, Deletion, Matrix, Phase, Run, Schedule, Sweep, Upload
 from runs.results import deletion
-from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, RestoreRefused, Selection
+from runs.results.deletion import MAX_AT_ONCE, DeletionRefused, ForgetRefused, RestoreRefused, Selection
 from runs.results.pages.lists import get_page
 from runs.results.pages.run_list import HEAVY, RunFilter
 
@@ -100,7 +100,7 @@ def _delete_page(request: HttpRequest, selection: Selection, parts: Iterable[Mod
         "blockers": blocking,
         "refused": refused,
         "reports": import_string(settings.DELETION_MENTIONS)(selection.keys(Matrix), selection.keys(Sweep)),
-        "parts": [(part, part._meta.verbose_name) for part in parts],
+        "parts": [(part, part._meta.verbose_name, deletion.list_users_in_trash(part)) for part in parts],
         "counts": [
             (number, model._meta.verbose_name, model._meta.verbose_name_plural)
             for model in COUNTED
@@ -213,9 +213,10 @@ def deleted(request: HttpRequest) -> HttpResponse:
         if not has_role(request, Role.ADMIN):
             raise PermissionDenied
         return redirect(_restore_or_forget(request))
-    return render(
-        request, "runs/deleted.html", {"page": get_page(request, Deletion.objects.select_related("deleted_by"))}
-    )
+    page = get_page(request, Deletion.objects.select_related("deleted_by"))
+    restoring = deletion.describe_restoring(list(page))
+    rows = [(row, restoring.get(row.pk)) for row in page]
+    return render(request, "runs/deleted.html", {"page": page, "rows": rows})
 
 
 def _restore_or_forget(request: HttpRequest) -> str:
@@ -223,8 +224,12 @@ def _restore_or_forget(request: HttpRequest) -> str:
     key = parse_uuid(request.POST.get("restore") or request.POST.get("forget") or "")
     row = get_object_or_404(Deletion, pk=key)
     if "forget" in request.POST:
-        deletion.forget(row, get_user(request))
-        messages.success(request, f"“{row.name}” is gone for ever.")
+        try:
+            deletion.forget(row, get_user(request))
+        except ForgetRefused as refused:
+            messages.error(request, str(refused))
+        else:
+            messages.success(request, f"“{row.name}” is gone for ever.")
         return reverse("deleted")
 
     kind = row.kind
