@@ -153,6 +153,19 @@ def _read_percentiles(operation: ReadOperation) -> dict[str, _Limits]:
     return by_name
 
 
+def find_overruled_percentiles(operation: ReadOperation) -> list[str]:
+    """The names of the percentiles that the client prints outside of the buckets in which its own counts place them."""
+    buckets = select_buckets(operation)
+    width = operation.resolution_us or 0.0
+    names = []
+    for name in sorted(operation.percentiles_us, key=float):
+        value = operation.percentiles_us[name]
+        counted = _find_bucket(buckets, float(name))
+        if counted is not None and _intersect((value, value + width), counted) is None:
+            names.append(name)
+    return names
+
+
 def _compute_printed_limits(operation: ReadOperation, value: float) -> _Limits:
     """The limits of a printed percentile, within the extremes."""
     min_us, max_us = operation.min_us or 0.0, operation.max_us

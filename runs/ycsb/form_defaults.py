@@ -86,7 +86,7 @@ def read_hints(clients: Sequence[ReadRun]) -> Hints:
         target_ops_s=_total(targets) or None,
         records=_up_to(properties.get("recordcount", ""), MAX_RECORDS),
         letter=_letter(first.get("file", "")),
-        binding=first.get("db", ""),
+        binding=first.get("db", "mongodb" if "mongodb.url" in first else ""),
         connection={"db.url": first["db.url"]} if "db.url" in first else {},
         properties=properties,
     )

@@ -22,6 +22,13 @@ NEGATIVE_SIZE = "The archive is damaged: a member has a negative size."
 NO_ZIP_DIRECTORY = "The zip archive has no directory that can be read ({error}). Copy it again."
 OFFICE_DOCUMENT = "This is an office document. Save what is in it as plain text."
 
+# --- summary_run.py ---
+
+PERCENTILES_OVERRULED = (
+    "{operation}: {percentiles} as stated lie outside of the buckets that hold these percentiles: shown are the bounds "
+    "of the buckets."
+)
+
 # --- property_names.py ---
 
 FILE_OR_DEFAULT = "that of the workload file, or {default} by default"

@@ -9,19 +9,21 @@ is always the successful ones.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Final, Literal
 
+from benchsite.core import formatting
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
-from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.bounds import Bounds, added_buckets, find_overruled_percentiles, mean_bounds, percentile_bounds
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.contradictions import find_contradiction, status_coverage
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, OfClients, Phase, Window
+from runs.ycsb.messages import PERCENTILES_OVERRULED
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.operation import VERIFY, Bucket, LatencyKind, ReadOperation, rank_measurement
 from runs.ycsb.printed_series import series_of_clients
@@ -177,7 +179,7 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
         overlap=overlap,
         window=window,
         series=series,
-        notes=(*notes, *complaints),
+        notes=(*notes, *complaints, *dict.fromkeys(_list_overruled(counted))),
     )
 
 
@@ -344,6 +346,18 @@ def _compute_throughput(parts: Sequence[_Part], window: Window | None) -> tuple[
         return add_known_parts(part.goodput_ops_s for part in parts), "sum"
     done = sum(part.progress.done_in(window) * part.ok_share for part in parts if part.progress is not None)
     return done / window.length_s, "window"
+
+
+def _list_overruled(parts: Iterable[_Part]) -> Iterator[str]:
+    """A sentence for each operation of a client whose stated percentiles are not those of its own counts by bucket."""
+    for stated in chain.from_iterable(part.operations.values() for part in parts):
+        for operation in stated.latencies:
+            names = find_overruled_percentiles(operation)
+            percentiles = [f"p{name} {formatting.latency(operation.percentiles_us[name])}" for name in names]
+            if percentiles:
+                yield PERCENTILES_OVERRULED.format(
+                    operation=stated.name.operation, percentiles=formatting.enumerated(percentiles)
+                )
 
 
 def _summarise_operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:

@@ -15,6 +15,9 @@ _CLIENT: Final = re.compile(r"\b(?:com\.yahoo|site)\.ycsb\.Client\b")
 _JAR: Final = re.compile(r"[/\\;:]core-(\d+\.\d+(?:\.\d+)?)(?:-SNAPSHOT)?\.jar")
 _CLASSPATH: Final = re.compile(r"(\s-(?:cp|classpath)\s+)(\"[^\"]*\"|\S+)")
 _LIMIT: Final = re.compile(r"Maximum execution time specified as: (\d{1,12}) secs")
+# What MongoDB's binding prints once it is connected; up to 0.1.4 without "client".
+CONNECTED: Final = "connection created with mongodb"
+_CONNECTION: Final = re.compile(r"^mongo (?:client )?connection created with (mongodb(?:\+srv)?://\S+)")
 _MAX_COMMAND_LENGTH: Final = 20_000  # characters of a command that are kept
 
 # Options with a value, and the property that YCSB stores it as.
@@ -31,6 +34,7 @@ class Preamble:
         self.jar: str | None = None
         self.is_new_package = False  # site.ycsb, from 0.17 on
         self.limit_s: str | None = None
+        self.mongodb_url: str | None = None
 
     def __bool__(self) -> bool:
         return not (self.arguments is None and self.echo is None and self.banner is None)
@@ -44,10 +48,13 @@ class Preamble:
         self.is_new_package |= "site.ycsb.Client" in line
         self.echo = _CLASSPATH.sub(r"\1...", line.strip())[:_MAX_COMMAND_LENGTH]
 
-    def take_limit(self, line: str) -> None:
-        match = _LIMIT.search(line)
-        if match is not None:
-            self.limit_s = match[1]
+    def take_sentence(self, line: str) -> None:
+        """What a sentence of YCSB or of its binding tells of an option."""
+        limit, connection = _LIMIT.search(line), _CONNECTION.match(line)
+        if limit is not None:
+            self.limit_s = limit[1]
+        if connection is not None:
+            self.mongodb_url = connection[1][:_MAX_COMMAND_LENGTH]
 
     def fits(self, line: str) -> bool:
         """Whether a launcher's echo may be of the same client: it ends with the arguments that YCSB echoed."""
@@ -60,6 +67,7 @@ class Preamble:
         self.banner = self.banner or other.banner
         self.jar = self.jar or other.jar
         self.limit_s = self.limit_s or other.limit_s
+        self.mongodb_url = self.mongodb_url or other.mongodb_url
         self.is_new_package |= other.is_new_package
 
     @property
@@ -85,7 +93,9 @@ class Preamble:
         """Properties by -p and by the options that stand for one, without their secrets."""
         properties = {}
         if self.limit_s is not None:
-            properties = {"maxexecutiontime": self.limit_s}
+            properties["maxexecutiontime"] = self.limit_s
+        if self.mongodb_url is not None:
+            properties["mongodb.url"] = self.mongodb_url
         properties.update(_properties(self._words))
         return redacted(properties)
 

@@ -145,8 +145,8 @@ class Segments:
         if self._run.has_summary:
             self._next(number)
 
-    def limit(self, line: str) -> None:
-        self._run.preamble.take_limit(line)
+    def sentence(self, line: str) -> None:
+        self._run.preamble.take_sentence(line)
 
     def symptom(self, line: str) -> None:
         self._run.symptoms.take(line)

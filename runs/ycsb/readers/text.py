@@ -14,7 +14,7 @@ from runs.ycsb.metric import is_row, split_line
 from runs.ycsb.numbers import finite
 from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.mixed_clients import MARKS as HEADLINE_MARKS, Writers, has_front
-from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
+from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, CONNECTED, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, strip_digits
@@ -32,7 +32,13 @@ _STOCK_KEY: Final = re.compile(
 )
 # What else is looked at in a line that is neither status nor summary.
 _SHORTENED: Final = re.compile(re.escape(COMMAND_LINE) + r" -\.\.\.")  # PowerShell quotes it a second time
-_TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
+_TOLD: Final = (
+    b"YCSB Client ",
+    COMMAND_LINE.encode(),
+    b".ycsb.Client",
+    b"Maximum execution time specified",
+    CONNECTED.encode(),
+)
 _GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
 _MARKS: Final = (*_TOLD, *_GOES_ON, *HEADLINE_MARKS, *(word.encode() for word in WORDS))
 _MARKED: Final = re.compile(b"|".join(map(re.escape, _MARKS)))
@@ -234,7 +240,7 @@ class TextReader:
         elif is_echo(text):
             segments.echo(text, number)
         elif CONTINUED.match(line) is None or not segments.continued(line):
-            segments.limit(text)
+            segments.sentence(text)
             segments.symptom(text)
             self._keep(line, number)
 

@@ -5,7 +5,7 @@ import pytest
 
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.merged import Window
-from runs.ycsb.operation import ReadOperation, SeriesPoint
+from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.status import StatusLine, StatusOperation
 from runs.ycsb.summary_counts import SummaryClient
@@ -344,3 +344,13 @@ def test_printed_means_of_several_clients_need_counts():
     (series,) = of(row, row).series
     assert np.isnan(series.points["mean_us"]).all()
     assert np.isnan(series.points["rate_ops_s"]).all()
+
+
+def test_notes_a_stated_percentile_that_counts_contradict():
+    buckets = (Bucket(0.0, 1000.0, 90), Bucket(1000.0, 2000.0, 10))
+    agrees = of(run({"READ": operation(100, buckets=buckets, p99=1500.0)}))
+    contradicts = of(run({"READ": operation(100, buckets=buckets, p99=4000.0)}))
+    assert agrees.notes == ()
+    assert get_operation(contradicts, "READ").percentiles_us["99"] == Bounds(1000.0, 2000.0)
+    (note,) = contradicts.notes
+    assert note.startswith("READ: p99 4.00") and "outside of the buckets" in note
