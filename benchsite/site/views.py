@@ -30,7 +30,7 @@ from runs.queue import live, team_usage
 from runs.queue.pages.progress import Progress, annotate_state, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
 from runs.results.pages.run import estimate_run_progress
-from runs.results.pages.run_list import FAILED_OPEN, REJECTED_OPEN, link_runs
+from runs.results.pages.run_list import FAILED_OPEN, REJECTED_OPEN, UPLOADED_DEMO, link_runs
 from workers.conductor.queries import queue_lines
 from workers.generator.fleet import add_activity, get_fleet, health, troubled_first
 
@@ -136,9 +136,13 @@ def latest_result(team: Team) -> dict[str, object] | None:
 
 
 def latest_sweeps() -> tuple[Sweep, ...]:
-    """The sweeps that last got a point; those with one that counts come before the others."""
+    """The sweeps that last got a point; those with one that counts come before the others. Uploaded demos, such as
+    results of others, are none of them.
+    """
     newest: dict[UUID, None] = {}
-    points = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
+    points = Run.objects.exclude(UPLOADED_DEMO).filter(
+        phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False
+    )
     for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)

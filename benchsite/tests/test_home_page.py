@@ -157,6 +157,19 @@ def test_rejected_run_is_highest_only_with_override_reason(team):
     assert latest_sweeps()[0].highest == 9000.0
 
 
+def test_uploaded_demos_are_no_results_of_the_team(client_in, team):
+    sweeps = {}
+    for source in ("uploaded", "scheduled"):
+        for purpose in ("demo", "measured"):
+            sweep = sweeps[source, purpose] = make_sweep(team=team)
+            run = make_run(sweep, threads=2)
+            rejected = make_run(sweep, threads=4, verdict="reject")
+            Run.objects.filter(pk__in=[run.pk, rejected.pk]).update(source=source, purpose=purpose)
+
+    assert set(latest_sweeps()) == {sweep for key, sweep in sweeps.items() if key != ("uploaded", "demo")}
+    assert "3 rejected runs" in get_text(client_in.get(reverse("news")))
+
+
 def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
     finished = make_matrix(team=team, name="Finished study")
     for mode in ("off", "always"):

@@ -85,6 +85,8 @@ EXCLUDED = "excluded"
 # Failed or rejected, and nobody has run it again, accepted it or left it out.
 FAILED_OPEN = "failed-open"
 REJECTED_OPEN = "reject-open"
+# What others measured: nobody here can run it again.
+UPLOADED_DEMO = Q(source=Run.Source.UPLOADED, purpose=Purpose.DEMO)
 REJECTED = (Verdict.REJECT, REJECTED_OPEN)
 PERIODS = (("1", "last day"), ("14", "last 14 days"), ("90", "last 90 days"))
 
@@ -144,7 +146,7 @@ class RunFilter(ListFilter):
         if verdict == EXCLUDED:
             runs = runs.exclude(excluded_reason="")
         elif verdict == REJECTED_OPEN:
-            runs = runs.filter(is_rejection_open())
+            runs = runs.filter(is_rejection_open()).exclude(UPLOADED_DEMO)
         elif verdict:
             runs = runs.filter(verdict="" if verdict == "none" else verdict)
 
