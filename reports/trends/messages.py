@@ -31,6 +31,10 @@ UNDECIDED = "{measured} One session does not decide."
 UNCERTAIN = "too uncertain or too small to count"
 CHANGE_ACCEPTED = "{direction}, accepted"
 
+# --- verdicts/baseline_selection.py ---
+
+DUPLICATES_LEFT_OUT = "The same output was uploaded more than once: it is not compared with itself, as {runs}."
+
 # --- verdicts/sides.py ---
 
 RUNS_OF_WEEK = (

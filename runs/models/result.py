@@ -1,5 +1,7 @@
 """What came out of a run: measurement sets, per-second series, raw artifacts, findings, and a team's thresholds."""
 
+import math
+
 from django.db import models
 from django.db.models import Q, Value
 
@@ -75,6 +77,13 @@ class MeasurementSet(Row):
 
     def __str__(self) -> str:
         return f"{self.run} measurement set {self.number}"
+
+    @property
+    def is_less_than_stated(self) -> bool:
+        """Whether failed operations were taken from the throughput that the clients stated."""
+        if self.throughput_ops_s is None or self.throughput_sum_ops_s is None:
+            return False
+        return not math.isclose(self.throughput_ops_s, self.throughput_sum_ops_s)
 
 
 class Measurement(models.Model):

@@ -305,6 +305,8 @@ class Run(Row):
             ),
         ]
 
+    duplicate_of: "Run | None"  # What pages know of it beside its columns: the first run of the same output.
+
     @property
     def display_status(self) -> str:
         """The status for pages: "cancelling" from the request to cancel until the run ends."""

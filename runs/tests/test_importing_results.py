@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from benchsite.core import formatting
 from runs.models import Run, Sweep, Upload
+from runs.results.duplicates import find_earlier
 from runs.tests.factories import make_run, make_sweep, make_workload
 from runs.tests.importing import (
     DATA,
@@ -130,6 +131,14 @@ def test_doubtful_groups_are_not_ticked(client_in):
     assert [len(run["clients"]) for run in upload.recognised["runs"]] == [2, 1]
     assert [row["keep"].value() for row in page.context["form"].runs] == [False, True]
     assert get_text(page).count('badge--warn">doubtful') == 1
+    assert "<q>One run per file</q> above" in get_text(page)
+
+    filled = answers(upload)
+    del filled["run-0-keep"]
+    client_in.post(f"/import/{upload.pk}/", filled)
+    response = client_in.post(f"/import/{upload.pk}/rest/", follow=True)
+    rest = get_text(response)
+    assert "doubtful" in rest and "</q> above" not in rest and "import these files once more" in rest
 
 
 def test_published_load_of_two_clients_is_one_run(client_in):
@@ -356,8 +365,46 @@ def test_tests_that_a_person_names_alike_are_one_curve(client_in):
 def test_numbered_names_are_no_names_that_a_person_gave():
     workload = StatedWorkload(name="YCSB A", short_name="A", properties={})
     names = ("Redis", "Redis", "Redis 2", "Redis")
-    curves = [RunMetadata.model_construct(database=name, mode="always", workload=workload) for name in names]
+    fields = {"mode": "always", "workload": workload, "runs": []}
+    curves = [RunMetadata.model_construct(database=name, **fields) for name in names]
     assert [curve.database for curve in number_alike(curves)] == ["Redis", "Redis 3", "Redis 2", "Redis 4"]
+
+
+def test_loads_of_two_tests_have_two_names(client_in):
+    """No workload stands in the name of a load."""
+    load = summary().replace(b"-t\n", b"-load\n").replace(b"UPDATE", b"INSERT")
+    of_f = load.replace(b"workloada", b"workloadf")
+    of_mongodb = load.replace(b"RedisClient", b"MongoDbClient")
+    upload = bring(client_in, sent("a/x.txt", load), sent("f/x.txt", of_f), sent("m/x.txt", of_mongodb))
+    filled = get_initial(client_in.get(f"/import/{upload.pk}/").context["form"])
+    tests = {f"test-{number}-workload_name": f"Other {number}" for number in range(3)}
+
+    client_in.post(
+        f"/import/{upload.pk}/",
+        answers(upload) | filled | tests | {f"test-{n}-mode": "redis:unknown" for n in range(3)},
+    )
+
+    names = list(upload.runs.values_list("name", flat=True))
+    assert len(names) == len(set(names)) == 3
+
+
+def test_lists_name_the_files_of_runs(client_in):
+    upload = save(client_in, bring(client_in, sent("nightly-7.txt", summary())))
+    for address in (f"/import/{upload.pk}/", "/runs/"):
+        assert "nightly-7.txt</span>" in get_text(client_in.get(address))
+
+
+def test_tells_that_an_output_was_uploaded_before(client_in):
+    first = save(client_in, bring(client_in, sent("a.txt", summary()), sent("b.md", "notes"))).runs.get()
+    other = save(client_in, bring(client_in, sent("c.txt", summary(reads=50_001)))).runs.get()
+    upload = save(client_in, bring(client_in, sent("again.txt", summary())))
+    again = upload.runs.get()
+
+    assert find_earlier([first, other, again]) == {again: first}
+    for address in (f"/import/{upload.pk}/", f"/runs/{again.pk}/"):
+        assert f'the same output as <a href="/runs/{first.pk}/">' in get_text(client_in.get(address))
+    for run in (first, other):
+        assert "the same output as" not in get_text(client_in.get(f"/runs/{run.pk}/"))
 
 
 def test_mix_of_one_test_is_not_asked_of_another(client_in):
@@ -411,6 +458,33 @@ def test_proposes_systems_that_names_of_files_tell(client_in):
         "team_scylla_cassandra_a.txt": "", "redis_b.txt": "", "team_mariadb.txt": "mariadb:unknown",
     }  # fmt: skip
     assert not form["mode"].value()
+
+
+@pytest.mark.parametrize("client", [b"mongo connection", b"mongo client connection"])
+def test_proposes_the_system_of_a_connection(client_in, client):
+    """Of a file whose name says nothing and that has no command line."""
+    results = summary().partition(b"YCSB Client 0.17.0\n")[2]
+    upload = bring(
+        client_in, sent("a.txt", client + b" created with mongodb://alice:s3cret@10.66.3.31:28001\n" + results)
+    )
+    form = client_in.get(f"/import/{upload.pk}/").context["form"]
+    assert form["mode"].value() == "mongodb:unknown"
+    assert "s3cret" not in json.dumps(upload.recognised)
+
+
+def test_says_what_stated_numbers_were_not_taken(client_in):
+    """The import's page and the run's."""
+    failing = summary(reads=100, throughput=33590.9).replace(
+        b"Return=OK, 100\n", b"Return=OK, 4\n[READ], Return=ERROR, 96\n"
+    )
+    upload = bring(client_in, sent("a.txt", failing.partition(b"[UPDATE]")[0]))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
+    assert f"{formatting.throughput(33590.9)}</span> stated" in page
+    upload = bring(client_in, corpus("070"))
+    page = get_text(client_in.get(f"/import/{upload.pk}/"))
+    note = f"p99 {formatting.latency(4000)}"
+    run = save(client_in, upload, **{"run-0-phase": "load"}).runs.get()
+    assert note in page and note in get_text(client_in.get(f"/runs/{run.pk}/"))
 
 
 def test_results_of_others_are_proposed_as_a_demo(client_in):

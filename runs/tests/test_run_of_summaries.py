@@ -76,6 +76,25 @@ def test_bounds_are_called_bounds(client_in, run):
     assert "the sum of what the clients stated" in page
 
 
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"basis": "window", "throughput_ops_s": 900.0}, "successful operations in the window"),
+        ({"basis": "stated"}, "what the client stated"),
+        (
+            {"basis": "stated", "throughput_ops_s": 72.0},
+            "</span>, failed ones included",
+        ),
+        ({"basis": "stated", "throughput_sum_ops_s": None}, "counted, the client states none"),
+    ],
+)
+def test_says_what_a_throughput_is(client_in, run, numbers, words):
+    write_set(run, 1, summarised(**numbers), [])
+    page = " ".join(get_text(client_in.get(f"/runs/{run.pk}/")).split())
+    assert words in page
+    assert ("what the client stated" in page) == (words == "what the client stated")
+
+
 def test_they_are_stored_without_a_point(run):
     kept = write_set(run, 1, summarised(), [])
     (read,) = kept.measurements.all()

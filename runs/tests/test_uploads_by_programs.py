@@ -146,6 +146,18 @@ def test_repeating_a_request_stores_nothing_again(program):
     assert Run.objects.count() == 1
 
 
+def test_output_of_an_earlier_upload_is_no_baseline(program):
+    """Another output of the same test is one, and stays it."""
+    stated = {"query": "?judge=1", "purpose": "smoke"}
+    program.post(**stated)
+    answer = read_answer(program.post(**stated), 201)
+    (verdict,) = answer["against"]["verdicts"]
+    assert verdict["base"] is None and "is not compared with itself" in verdict["reasons"][-1]
+    program.post(("b.txt", summary(reads=50_100)), **stated)
+    (other,) = read_answer(program.post(**stated), 201)["against"]["verdicts"]
+    assert other["base"]["runs"] == [str(Run.objects.get(throughput_ops_s=10_010).pk)]
+
+
 def test_a_key_names_one_content(program):
     read_answer(program.post(key="k"), 201)
     assert read_answer(program.post(key="k", commit="abcdef1"), 422)["type"] == "/problems/key-reused"

@@ -1,6 +1,7 @@
 """The form that completes an import: what the files cannot know, and which of the runs in them to save."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from django import forms
@@ -27,7 +28,14 @@ from runs.uploads.messages import (
     RUNS_OF_OTHER_TESTS,
     WRITE_SYSTEM,
 )
-from runs.uploads.metadata import MAX_REPEAT, RunMetadata, StatedRun, StatedWorkload, describe_workload
+from runs.uploads.metadata import (
+    MAX_REPEAT,
+    RunMetadata,
+    StatedRun,
+    StatedWorkload,
+    describe_workload,
+    label_curve,
+)
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.uploads.run_grouping import RunSets, get_shares, list_shares
 from runs.ycsb.errors import PropertyError
@@ -451,21 +459,27 @@ class ImportForm(StatedTestForm):
 
 
 def number_alike(curves: Sequence[RunMetadata]) -> list[RunMetadata]:
-    """Curves with the names in figures of tests that are stated alike numbered: else they would share a history."""
-    stated = {_get_names(curve) for curve in curves}
-    numbered: dict[tuple[str, str, str], RunMetadata] = {}
+    """Curves with the names in figures of tests that would be called alike numbered: else they would share a history,
+    or nothing told their runs apart.
+    """
+    stated = set(chain.from_iterable(map(_list_names, curves)))
+    taken: set[str] = set()
+    numbered = []
     for curve in curves:
         named, number = curve, 1
-        while _get_names(named) in numbered or (number > 1 and _get_names(named) in stated):
+        while taken & _list_names(named) or (number > 1 and stated & _list_names(named)):
             number += 1
             name = f"{curve.database[: MAX_NAME_LENGTH - len(f' {number}')]} {number}"
             named = curve.model_copy(update={"database": name})
-        numbered[_get_names(named)] = named
-    return list(numbered.values())
+        taken |= _list_names(named)
+        numbered.append(named)
+    return numbered
 
 
-def _get_names(curve: RunMetadata) -> tuple[str, str, str]:
-    return curve.database, curve.mode, curve.workload.name
+def _list_names(curve: RunMetadata) -> set[str]:
+    """What the test's curves are called, and what tells its history apart."""
+    labels = {label_curve(curve, run.phase) for run in curve.runs}
+    return {*labels, f"{curve.database} {curve.mode} {curve.workload.name}"}
 
 
 def _clean_test(form: StatedTestForm, data: dict[str, Any]) -> None:

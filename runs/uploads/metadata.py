@@ -172,6 +172,12 @@ class RunMetadata(CommonMetadata, HostFacts):
         return ""
 
 
+def label_curve(metadata: RunMetadata, phase: str) -> str:
+    """The name of the curve of the test's runs of one phase. Loads have curves of their own."""
+    label = metadata.workload.short_name if phase == "measure" else "load"
+    return f"{metadata.database} {metadata.mode} {label}"
+
+
 def store_tests(tests: Sequence[RunMetadata]) -> dict[str, object]:
     """The runs of an upload, for `Upload.stated`: of several tests one after the other."""
     dumped = [metadata.model_dump(mode="json") for metadata in tests]

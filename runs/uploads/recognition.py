@@ -92,6 +92,7 @@ class FoundRun(TypedDict):
     exact: bool  # merged from histograms; else bounds of what summaries state
     intervals: bool  # whether a warm-up can be cut
     throughput_ops_s: float | None
+    stated_ops_s: NotRequired[float | None]  # by the clients, where this is less by failed operations
     basis: str
     window_s: float | None
     started_s: float | None
@@ -151,6 +152,7 @@ def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError,
         "exact": False,
         "intervals": False,
         "throughput_ops_s": None,
+        "stated_ops_s": None,
         "basis": "",
         "window_s": None,
         "started_s": None,
@@ -166,6 +168,8 @@ def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError,
 
     run["missing"] = [f"client {part.number}: {part.reason}" for part in merged.missing]
     run["throughput_ops_s"] = merged.throughput_ops_s
+    if merged.basis != "window" and merged.throughput_sum_ops_s != merged.throughput_ops_s:
+        run["stated_ops_s"] = merged.throughput_sum_ops_s
     if merged.window is not None:
         run["window_s"], run["started_s"] = merged.window.length_s, merged.window.from_s
     run["more_operations"] = max(len(merged.operations) - MAX_OPERATIONS, 0)

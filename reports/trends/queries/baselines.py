@@ -57,8 +57,9 @@ def find_repeats(run: Run) -> list[Run]:
     return list(rows.order_by("-finished_at", "-pk")[:MAX_REPEATS]) or [run]
 
 
-def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
-    """The runs that count of the newest other commit on the first of these branches that has one before all of `runs`.
+def runs_before(runs: Sequence[Run], branches: Sequence[str], without: Sequence[Run] = ()) -> list[Run]:
+    """The runs that count of the newest other commit on the first of these branches that has one before all of `runs`;
+    none of `without`.
 
     Preferably one on the same stated hardware. Three queries; none where the runs are of no test.
     """
@@ -73,7 +74,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
         .annotate(at=HISTORY_AT)
         .filter(COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches)
     )
-    rows = rows.exclude(pk__in=[run.pk for run in runs])
+    rows = rows.exclude(pk__in=[run.pk for run in (*runs, *without)])
     if first.commit:
         rows = rows.exclude(commit=first.commit)
     ranks = [When(branch=name, then=Value(i)) for i, name in enumerate(branches)]
@@ -94,12 +95,15 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
         return [newest]
 
     same = runs_with_sweep().filter(COUNTS, team=first.team_id, config_key=first.config_key)
-    same = same.filter(commit=newest.commit, branch=newest.branch)
+    same = same.filter(commit=newest.commit, branch=newest.branch).exclude(pk__in=[run.pk for run in without])
     return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
 
 
-def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
-    """The runs of a test that count from before this one, without their specs; none of these runs and their commits.
+def history_before(
+    run: Run, branches: Sequence[str], without: Sequence[Run], duplicates: Sequence[Run] = ()
+) -> list[Run]:
+    """The runs of a test that count from before this one, without their specs; none of these runs and their commits,
+    and none of the duplicates.
 
     The newest commit first, each at its own time, else at that of its first run: one that is measured again later
     stays where it was.
@@ -108,25 +112,25 @@ def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) ->
     if not run.config_key or run.finished_at is None:
         return []
 
-    rows = _runs_beside(run, branches, without).annotate(at=HISTORY_AT).filter(at__lte=run.history_at)
+    rows = _runs_beside(run, branches, without, duplicates).annotate(at=HISTORY_AT).filter(at__lte=run.history_at)
     runs = list(rows.order_by(*NEWEST)[:MAX_HISTORY])
     first_at = find_first_times(runs)
     return sorted(runs, key=lambda run: (first_at[run.commit or run.pk], run.finished_at, run.pk), reverse=True)
 
 
-def history_after(run: Run, without: Sequence[Run]) -> list[Run]:
+def history_after(run: Run, without: Sequence[Run], duplicates: Sequence[Run] = ()) -> list[Run]:
     """The next runs of its test and branch that count, as `history_before` has them. One query."""
     if not run.config_key or run.finished_at is None:
         return []
 
-    rows = _runs_beside(run, [run.branch], without).annotate(at=HISTORY_AT).filter(at__gte=run.history_at)
+    rows = _runs_beside(run, [run.branch], without, duplicates).annotate(at=HISTORY_AT).filter(at__gte=run.history_at)
     return list(reversed(rows.order_by("at", "finished_at", "pk")[:MAX_LATER]))
 
 
-def _runs_beside(run: Run, branches: Sequence[str], without: Sequence[Run]) -> QuerySet[Run]:
+def _runs_beside(run: Run, branches: Sequence[str], without: Sequence[Run], duplicates: Sequence[Run]) -> QuerySet[Run]:
     rows = Run.objects.only(*HISTORY_FIELDS)
     rows = rows.filter(COUNTS, team=run.team_id, config_key=run.config_key, branch__in=branches)
-    rows = rows.exclude(pk__in=[other.pk for other in without])
+    rows = rows.exclude(pk__in=[other.pk for other in (*without, *duplicates)])
     rows = rows.exclude(commit__in={other.commit for other in without} - {""})
     hardware = get_hardware(run)
     if hardware:

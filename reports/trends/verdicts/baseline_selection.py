@@ -3,12 +3,15 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import eq
 from typing import Final, cast
 
 from benchsite.accounts.models import Team
+from benchsite.core.formatting import listed
 from reports.models import Baseline
 from reports.trends.analysis.baseline_levels import Level
+from reports.trends.messages import DUPLICATES_LEFT_OUT
 from reports.trends.queries.baselines import (
     DEFAULT_BRANCHES,
     accepted_runs,
@@ -25,6 +28,9 @@ from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
 from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
 from runs.models import Run, Status
 from runs.queue.spec import RunSpec
+from runs.results.duplicates import find_duplicates
+
+MAX_NAMED: Final = 3  # duplicates
 
 RULE: Final = (
     "The newest commit on the default branch (main, else master, else trunk) that has a counted run of the same test "
@@ -44,6 +50,7 @@ class Against:
     side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
     thresholds: Mapping[str, float] = field(default_factory=dict)
     level: Level = Level.SIDE
+    duplicates: Sequence[Run] = ()  # of the same output as one of those that are judged: they are no history of it
 
 
 def verdict_of_run(
@@ -55,13 +62,24 @@ def verdict_of_run(
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
 
     new = find_repeats(run)
+    duplicates = tuple(dict.fromkeys(chain.from_iterable(find_duplicates(new).values())))
     if baseline:
         pinned = baseline_named(run.team, baseline)
         if pinned is None:
             raise BaselineUnknown(baseline)
         against = pinned_for(run, pinned)
     else:
-        against = by_rule(new, branch)
+        against = by_rule(new, branch, duplicates)
+    against = replace(against, duplicates=duplicates)
+    document = _judge_against(run, new, against, thresholds)
+    if not duplicates:
+        return document
+    return replace(document, reasons=(*document.reasons, DUPLICATES_LEFT_OUT.format(runs=_name(duplicates))))
+
+
+def _judge_against(
+    run: Run, new: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
+) -> VerdictDocument:
     if against.runs:
         return verdict_with_history(run.team, new, against, thresholds)
 
@@ -71,6 +89,10 @@ def verdict_of_run(
 
     reason = f"Not judged: there is nothing to judge against. {against.side.chosen}"
     return replace(document, verdict="inconclusive", reasons=(reason,), base=None)
+
+
+def _name(runs: Sequence[Run]) -> str:
+    return listed([f"“{run.name}”" for run in runs], MAX_NAMED)
 
 
 def verdict_with_history(
@@ -87,21 +109,21 @@ def verdict_with_history(
 
     accepted_ids = []
     if level.has_acceptances:
-        history = history_before(oldest_base, [newest_base.branch], sides)
+        history = history_before(oldest_base, [newest_base.branch], sides, against.duplicates)
         accepted_ids = accepted_runs(team.pk, newest.config_key)
     else:
-        history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides)
+        history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides, against.duplicates)
 
     since: list[Run] = []
     if level.has_sessions_since:
-        since = history_before(oldest, [newest.branch], sides)
+        since = history_before(oldest, [newest.branch], sides, against.duplicates)
     if level.is_fixed:
         since = select_after(since, counting_base)
 
     later: list[Run] = []
     # What follows an older commit than the base may be the base's own level.
     if level.is_followed and (not level.is_fixed or select_after(counting, counting_base)):
-        later = history_after(newest, [*sides, *history, *since])
+        later = history_after(newest, [*sides, *history, *since], against.duplicates)
     # Those of a lower level that was accepted confirm no loss before it.
     accepted_later = [index for index, run in enumerate(later) if run.pk in accepted_ids]
     if accepted_later:
@@ -147,15 +169,15 @@ def select_counting(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if not why_not(run)] or list(runs)
 
 
-def by_rule(new: Sequence[Run], branch: str) -> Against:
-    """The baseline by the rule; with a branch the newest earlier commit on that one."""
+def by_rule(new: Sequence[Run], branch: str, duplicates: Sequence[Run] = ()) -> Against:
+    """The baseline by the rule, without duplicates; with a branch the newest earlier commit on that one."""
     if branch:
         branches = [branch]
         rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
     else:
         branches = list(dict.fromkeys([*DEFAULT_BRANCHES, new[0].branch]))
         rule = RULE
-    runs = runs_before(select_counting(new), branches)
+    runs = runs_before(select_counting(new), branches, duplicates)
     if not runs:
         return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
 

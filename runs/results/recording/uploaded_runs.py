@@ -27,7 +27,7 @@ from runs.results.recording.rows import client_row, finding_rows, measurement_ro
 from runs.uploads import staging, upload_lifecycle
 from runs.uploads.file_pipeline import Progress, read_members
 from runs.uploads.judgement import build_spec, judge_by
-from runs.uploads.metadata import RunMetadata, StatedRun, read_tests
+from runs.uploads.metadata import RunMetadata, StatedRun, label_curve, read_tests
 from runs.uploads.reads import Reads, runs_in
 from runs.ycsb.command import split_command
 from runs.ycsb.errors import OutputError
@@ -308,9 +308,6 @@ def _find_sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRu
     if phase == Phase.MEASURE and metadata.sweep:
         return Sweep.objects.select_for_update().get(pk=metadata.sweep, team=upload.team_id, matrix=None)
 
-    label = "load"
-    if phase == Phase.MEASURE:
-        label = metadata.workload.short_name
     ladder = Matrix.Ladder.THREADS
     if any(run.stated.target_ops_s for run in runs):
         ladder = Matrix.Ladder.TARGET
@@ -319,7 +316,7 @@ def _find_sweep(upload: Upload, metadata: RunMetadata, runs: Sequence[UploadedRu
         team_id=upload.team_id,
         workload_id=metadata.workload.id or None,
         phase=phase,
-        name=f"{metadata.database} {metadata.mode} {label}",
+        name=label_curve(metadata, phase),
         system=metadata.system,
         mode=metadata.mode,
         purpose=metadata.purpose,

@@ -16,6 +16,7 @@ from runs.queue import lifecycle, live
 from runs.queue.pages.queue import queue, silent_parts
 from runs.results import annotations
 from runs.results.artifacts import chunks
+from runs.results.duplicates import find_earlier
 from runs.results.messages import WINDOW_TOO_SHORT
 from runs.results.pages.run import estimate_run_progress, get_clients, get_run_events, run_page
 from runs.results.recording.recut import RecutRefused, choose_set, recut
@@ -57,6 +58,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, object]:
         "tags": ", ".join(run.tags),
     }
     if ended:
+        run.duplicate_of = find_earlier([run]).get(run)
         return context | {"page": run_page(run), "too_short": is_too_short(run)}
 
     running = run.status == Status.RUNNING

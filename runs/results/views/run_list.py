@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -113,7 +114,7 @@ def runs_list(request: HttpRequest) -> HttpResponse:
     team = get_team(request)
     chosen = RunFilter(request.GET)
     runs = chosen.apply(team)
-    rows = with_rejections(runs).defer(*HEAVY).select_related("matrix")
+    rows = with_rejections(runs).defer(*HEAVY).select_related("matrix").annotate(files=F("spec__stated__files"))
     page = get_page(request, rows, PER_PAGE, by_keys=bool(chosen.words))
     offer_choices(chosen, team)
     rejections: Sequence[Any] = ()

@@ -1,11 +1,12 @@
 """Import: results that people bring along, recognised, completed and saved."""
 
 import uuid
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -15,7 +16,8 @@ from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from benchsite.core.responses import get_posted
-from runs.models import Upload
+from runs.models import Run, Upload
+from runs.results.duplicates import find_earlier
 from runs.results.pages.lists import get_page
 from runs.uploads import upload_lifecycle
 from runs.uploads.form_data import FolderParser
@@ -97,12 +99,22 @@ def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: G
     context = {
         "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
         "groupings": Upload.Grouping.choices,
-        "runs": row.runs.select_related("sweep").defer("spec").order_by("sweep__name", "sweep_id", "position"),
+        "runs": list_saved_runs(row),
         "unsaved": unsaved, "is_rest": any(run.get("is_saved") for run in row.recognised.get("runs", ())),
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
     is_refused = regroup.is_bound or (form is not None and form.is_bound)
     return render(request, "runs/imports/page.html", context, status=422 if is_refused else 200)
+
+
+def list_saved_runs(upload: Upload) -> Sequence[Run]:
+    """The runs of the upload by their curves, with the names of their `files` and the first run of the same output."""
+    rows = upload.runs.select_related("sweep").defer("spec").annotate(files=F("spec__stated__files"))
+    runs = list(rows.order_by("sweep__name", "sweep_id", "position"))
+    earlier = find_earlier(runs)
+    for run in runs:
+        run.duplicate_of = earlier.get(run)
+    return runs
 
 
 def completable(upload: Upload) -> bool:
