@@ -324,6 +324,26 @@ def test_settling_left_empty_is_that_of_the_purpose(client_in, plan, changes, se
     assert form.cleaned_data["settle_s"] == settle_s
 
 
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        ({"purpose": "measured"}, (60, 180)),
+        ({"purpose": "smoke"}, (5, 10)),
+        ({"purpose": "tuning"}, (30, 60)),
+        ({"purpose": "smoke", "min_measure_s": "20"}, (5, 20)),
+        ({"purpose": "smoke", "ladder": "target", "rungs": "100", "profile_preset": "burst"}, (60, 180)),
+    ],
+)
+def test_empty_seconds_are_those_of_the_purpose(client_in, plan, changes, seconds):
+    fresh = client_in.get(reverse("matrix-add")).context["form"].as_posted()
+    sent = {**plan, "warmup_s": fresh.get("warmup_s", ""), "min_measure_s": fresh.get("min_measure_s", ""), **changes}
+    response = client_in.post(reverse("matrix-preview"), sent)
+    cleaned = response.context["form"].cleaned_data
+    assert (cleaned["warmup_s"], cleaned["min_measure_s"]) == seconds
+    preview = response.context["foreseen"]["preview"]
+    assert preview.seconds >= preview.runs * sum(seconds)
+
+
 def test_waits_after_loads_stand_in_the_preview(client_in, plan):
     text = get_text(client_in.post(reverse("matrix-preview"), plan))
     assert "waits for a steady throughput" not in text

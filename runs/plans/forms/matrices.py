@@ -88,9 +88,14 @@ class DatabaseChoice:
 ALL = "all"  # in the place of a database's key
 SET_WINDOW = "set-min_measure_s"
 PRESSES = {"pick", "pick-workloads", SET_WINDOW}  # the names of buttons that fill in fields
-EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads", "max_measure_s")
+EMPTY_MEANS_DEFAULT = ("settle_s", "priming_s", "between_workloads", "max_measure_s", "warmup_s", "min_measure_s")
 ELSEWHERE = "elsewhere"
 SETTLE_S = 60  # of what is published, unless something else is typed
+# Of what is not published, in place of an empty field; V05 rejects no window of these purposes that is so long.
+SHORT_SECONDS: Final = {
+    "warmup_s": {Purpose.SMOKE.value: 5, Purpose.TUNING.value: 30},
+    "min_measure_s": {Purpose.SMOKE.value: 10, Purpose.TUNING.value: 60},
+}
 
 
 class MatrixForm(GeneratorsForm):
@@ -141,6 +146,11 @@ class MatrixForm(GeneratorsForm):
             self.fields[name].required = False
         self.fields["settle_s"].initial = None
         self.fields["settle_s"].help_text += f" Empty: {SETTLE_S} where the purpose is measured or soak."
+        for name, seconds in SHORT_SECONDS.items():
+            usual, self.fields[name].initial = self.fields[name].initial, None
+            self.fields[name].widget.attrs["placeholder"] = usual
+            short = "".join(f", {purpose} {length}" for purpose, length in seconds.items())
+            self.fields[name].help_text += f" Empty: {usual}{short}."
         self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
         self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
@@ -276,11 +286,21 @@ class MatrixForm(GeneratorsForm):
     def group_arrivals(self) -> Mapping[str, str]:
         return ARRIVALS
 
+    def _has_stated_window(self, cleaned: Mapping[str, Any]) -> bool:
+        """Whether something of the plan is stated in seconds of the window."""
+        return bool(cleaned.get("profile") or cleaned.get("profile_preset") or self.fault_rows)
+
+    def _choose_seconds(self, name: str, cleaned: Mapping[str, Any]) -> Any:
+        """In place of an empty field: short ones where the purpose publishes nothing."""
+        usual = PlanRequest.model_fields[name].default
+        if self._has_stated_window(cleaned):
+            return usual
+        return SHORT_SECONDS.get(name, {}).get(cleaned.get("purpose", ""), usual)
+
     def _choose_settling(self, cleaned: Mapping[str, Any]) -> int:
         """In place of an empty field: none where the window has to begin at a stated second."""
-        has_stated_window = cleaned.get("profile") or cleaned.get("profile_preset") or self.fault_rows
         flavours = {database.flavour for database, mode in self.modes if mode.value in cleaned.get("entries", ())}
-        if has_stated_window or GO_FLAVOUR in flavours:
+        if self._has_stated_window(cleaned) or GO_FLAVOUR in flavours:
             return 0
         return SETTLE_S if cleaned.get("purpose") in (Purpose.MEASURED, Purpose.SOAK) else 0
 
@@ -289,7 +309,7 @@ class MatrixForm(GeneratorsForm):
             cleaned["settle_s"] = self._choose_settling(cleaned)
         for name in EMPTY_MEANS_DEFAULT:
             if cleaned.get(name, 0) in (None, ""):
-                cleaned[name] = PlanRequest.model_fields[name].default
+                cleaned[name] = self._choose_seconds(name, cleaned)
         preset, profile = cleaned.get("profile_preset"), cleaned.get("profile")
         if preset and profile:
             self.add_error("profile_preset", "Choose a profile here, or list its points: not both.")
