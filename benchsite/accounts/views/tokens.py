@@ -68,21 +68,22 @@ def _render_page(request: HttpRequest, form: TokenForm, token: str, scopes: Coll
     context = {
         "form": form,
         "made": token,
-        "command": _build_upload(request, token) if Scope.RUNS_WRITE in scopes else "",
+        "command": _build_upload(request) if Scope.RUNS_WRITE in scopes else "",
         "alive": rows.exclude(ended),
         "ended": rows.filter(ended),
     }
     return render(request, "teams/tokens.html", context, status=form_status(form))
 
 
-def _build_upload(request: HttpRequest, token: str) -> str:
-    """One line for a shell that fetches the client and uploads a file."""
+def _build_upload(request: HttpRequest) -> str:
+    """A command for bash and zsh that asks for the token, so that no history has it, and uploads a file."""
     site = request.build_absolute_uri("/").rstrip("/")
     host = urlsplit(site).hostname
     without_tls = ""
     if not request.is_secure() and host not in ("127.0.0.1", "::1", "localhost"):
         without_tls = "--allow-http "
     return (
-        f"curl -fsSO {site}/static/benchsite-upload.py && "
-        f"BENCHSITE_URL={site} BENCHSITE_TOKEN={token} python3 benchsite-upload.py {without_tls}output.txt"
+        "printf 'Token: ' && read -rs BENCHSITE_TOKEN && export BENCHSITE_TOKEN &&\n"
+        f"curl -fsSO {site}/static/benchsite-upload.py &&\n"
+        f"BENCHSITE_URL={site} python3 benchsite-upload.py {without_tls}output.txt"
     )
