@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from benchsite.tests.browser import chromium, site
+from reports.tests.frozen import published
 
 __all__ = ["chromium", "site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
@@ -83,3 +84,12 @@ def test_fields_are_drawn_anew_after_a_press(site: SimpleNamespace):
     page.wait_for_timeout(SETTLING_MS)
     page.mouse.up()
     expect(page.get_by_label("Password")).to_have_value("word")
+
+
+def test_question_of_report_opens_in_sight(site: SimpleNamespace, team):
+    report = published(team)
+    page = site.open(viewport={"width": 1280, "height": 800})
+    page.goto(f"/reports/{report.pk}/")
+    for text, answer in (("Revoke …", "Revoke the link"), ("Delete the report …", "Delete “")):
+        page.get_by_text(text, exact=True).click()
+        expect(page.get_by_role("button", name=answer)).to_be_in_viewport(ratio=1)

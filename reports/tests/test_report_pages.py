@@ -180,6 +180,7 @@ def test_the_link_is_rotated_and_taken_back(client_in, team, user):
     assert first != second
     page = client_in.post(f"/reports/{report.pk}/link/", {"revoke": "1"}, follow=True).content.decode()
     assert "is revoked" in page and "Make a new link" in page and "nobody: the link is revoked" in page
+    assert "Save who may read it" not in page
     with pytest.raises(LinkRevoked):
         open_link(second.token)
 
