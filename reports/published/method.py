@@ -33,6 +33,7 @@ from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 UNKNOWN: Final = "not known"
+NONE: Final = "none"
 SEVERAL: Final = " / "
 IMAGE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,80}(?::[\w.-]{1,80})?")
 DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})$")
@@ -68,7 +69,13 @@ def _generator(name: str) -> Field:
 
 
 def _settings(path: str) -> Field:
-    return lambda run: safe_settings(spec_value(run.spec, path))
+    def list_settings(run: Submitted) -> str:
+        stored = spec_value(run.spec, path)
+        if not stored and "stated" not in run.spec:
+            return NONE
+        return safe_settings(stored)
+
+    return list_settings
 
 
 def _acknowledged(path: str) -> Field:
@@ -177,7 +184,7 @@ def environment_table(submitted: Mapping[UUID, Submitted], labels: Mapping[UUID,
     rows = []
     for name, field in FIELDS.items():
         values = [_read_field(run, field) for run in submitted.values()]
-        if any(value != UNKNOWN for value in values):
+        if any(value not in (UNKNOWN, NONE) for value in values):
             rows.append((name, *values))
     return Table(("", *(labels[sweep_id] for sweep_id in submitted)), tuple(rows))
 

@@ -18,6 +18,7 @@ from reports.published.queries.sources import source_runs
 from reports.tests.frozen import measured_matrix
 from runs.models import Measurement, Run, Sweep
 from runs.plans.files.plan_file import read_plan
+from runs.tests.factories import make_database, make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -83,7 +84,18 @@ def test_verdicts_name_algorithm_and_method_names_versions(team):
     assert content["method"]["algorithms"]["ratios and intervals"] == "log-Welch or blocked 13"
     environment = {row[0]: row[1:] for row in content["method"]["environment"]["rows"]}
     assert environment["version, as the server says"] == ["7.0.15"] * 3 and environment["records"] == [10_000] * 3
+    assert "settings of the database" not in environment
     assert content["demonstration"].startswith("Everything ran on one machine")
+
+
+def test_settings_that_a_database_lacks_are_none(team):
+    matrix = measured_matrix(team)
+    sweep = matrix.sweeps.first()
+    other = make_database(team=team, cluster=sweep.database.cluster, settings={"maxmemory": "1gb"})
+    make_run(make_sweep(matrix=matrix, database=other, workload=sweep.workload, mode="always"), threads=4)
+    rows = build(team, about(matrix), "T").content["method"]["environment"]["rows"]
+    values = {row[0]: row[1:] for row in rows}["settings of the database"]
+    assert values == ["none"] * 3 + ["maxmemory=1gb"]
 
 
 def test_report_states_every_finding_and_its_certainty(team):

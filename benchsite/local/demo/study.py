@@ -146,7 +146,7 @@ class StudyEntry(NamedTuple):
     settings: Mapping[str, str] = {}
 
 
-POSTGRESQL = StudyEntry("postgresql", "PostgreSQL", ("off", "on"), settings={"max_connections": "200"})
+POSTGRESQL = StudyEntry("postgresql", "PostgreSQL", ("off", "on"))
 ENTRIES = (POSTGRESQL, StudyEntry("redis", "Redis", ("always",)))
 ALL_ENTRIES = (StudyEntry("redis", "Redis", ("off", "everysec", "always")), POSTGRESQL)
 
