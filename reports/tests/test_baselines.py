@@ -126,6 +126,15 @@ def test_strangers_and_viewers_may_not(stranger, team, runs, user):
     assert "Unset" not in viewer.get(reverse("baselines")).content.decode()
 
 
+def test_run_that_does_not_count_has_no_verdict(client_in, team, runs):
+    """The method stands beside verdicts alone."""
+    new = commit_runs(runs[0].sweep, "cccc3333", 700.0, days_ago=1, verdict="reject")
+    address = reverse("run-against", args=[new[0].pk])
+    card = client_in.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "No verdict, because this run does not count." in card and "is rejected by its validity checks" in card
+    assert "Bonferroni" not in card and "badge--failed" not in card
+
+
 def test_run_page_loads_verdict_and_verdict_has_own_page(client_in, team, runs):
     new = commit_runs(runs[0].sweep, "cccc3333", 700.0, days_ago=1)
     html = client_in.get(reverse("run", args=[new[0].pk])).content.decode()

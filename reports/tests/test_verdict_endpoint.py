@@ -111,7 +111,7 @@ def test_where_no_new_run_counts_it_is_an_error(team, asked):
     answer = asked(new[0])
     assert (
         answer["verdict"] == "error"
-        and answer["reasons"][0] == "Error: no new run counts."
+        and answer["reasons"][0] == "No verdict: no new run counts."
         and len(answer["left_out"]) == 5
     )
     failed = make_run(sweep, threads=8, repeat=99, status="failed", commit="dddd4444")

@@ -221,9 +221,9 @@ def compute_verdict(
     base_side = build_side(old)
     if base:
         base_side = replace(base, runs=base_side.runs)
-    headline = "Error: there is no new run."
+    headline = "No verdict: there is no new run."
     if lacking:
-        headline = "Error: no new run counts."
+        headline = "No verdict: no new run counts."
     blank = VerdictDocument(
         "error",
         (headline, *lacking),
