@@ -316,6 +316,14 @@ def test_cancelled_matrix_without_points_offers_to_resume(client_in, sweep):
     assert f'button--primary" href="/compare/?matrix={sweep.matrix_id}' in get_text(client_in.get(url(sweep.matrix)))
 
 
+def test_report_can_be_begun_where_a_run_counts(client_in, sweep):
+    assert "Build a report" not in client_in.get(url(sweep.matrix)).content.decode()
+    make_run(sweep, threads=2)
+    assert "Build a report" in client_in.get(url(sweep.matrix)).content.decode()
+    viewer = sign_in_viewer(sweep.team)
+    assert "Build a report" not in viewer.get(url(sweep.matrix)).content.decode()
+
+
 def test_notes_are_kept(client_in, sweep):
     client_in.post(url(sweep.matrix, "notes/"), {"notes": "quiet host"})
     assert "quiet host" in get_text(client_in.get(url(sweep.matrix)))
