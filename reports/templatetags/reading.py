@@ -1,7 +1,7 @@
 """Filters of the templates of reports: curves, histories, verdicts against baselines, parts of frozen reports."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 from uuid import UUID
 
 from django import template
@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from benchsite.core import formatting
 from benchsite.templatetags.units import latency, latency_between
 from reports.compare.curves import Curve, Operation
+from reports.compare.figures.layout import cut
 from reports.compare.ladder_text import below_highest, ladder_says, threads_text
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.comparison_table import LatencyScale
@@ -27,8 +28,15 @@ register.filter("within_words", within_text)
 register.filter(number_text)
 register.filter(threads_text)
 register.filter("plain", formatting.written)
+MAX_MENU_NAME: Final = 40  # characters
 # The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.
-TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "failed"}
+TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "warn"}
+
+
+@register.filter
+def cut_name(name: str, rows: Collection[tuple[Any, str]]) -> str:
+    """The name for a menu, with the part in which it differs from the others of the rows (id, name)."""
+    return cut(name, MAX_MENU_NAME, [other for _, other in rows])
 
 
 @register.filter
@@ -81,7 +89,8 @@ def signed_change(said: HistoryChange) -> SafeString:
 @register.filter
 def against_badge(verdict: object) -> SafeString:
     """A verdict against a baseline as shape, word and colour."""
-    return format_html('<span class="badge badge--{}">{}</span>', TONES.get(str(verdict), "none"), str(verdict))
+    words = {"error": "no verdict"}.get(str(verdict), str(verdict))
+    return format_html('<span class="badge badge--{}">{}</span>', TONES.get(str(verdict), "none"), words)
 
 
 @register.filter

@@ -58,7 +58,8 @@ def test_nothing_is_extrapolated():
     assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
     assert fast.at[0].latency_us is None and fast.how == "the lowest rung already does 10.0k\u202fops/s"
     assert describe(comparison) == (
-        "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
+        "Latency at 5.00k\u202fops/s is known of 0 of 2 sides; 1 does more on the lowest rung already; "
+        "1 has not reached this load."
     )
 
 
@@ -68,10 +69,10 @@ def test_sentence_counts_sides_that_lack_the_median():
     only_p95 = replace(stated, latencies_us={"p95": stated.latencies_us["p95"]})
     side = curve(points=[point(threads, threads * 1000.0, operations=(only_p95,)) for threads in (1, 2, 4)])
     comparison = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
-    assert describe(comparison) == "At 2.00k\u202fops/s 1 side has a latency."
+    assert describe(comparison) == "Latency at 2.00k\u202fops/s is known of 1 of 1 side."
     assert comparison.sides[0].how == "measured at 2 threads"
     comparison = equal_load([side, ladder(1)], ["READ"], load_ops_s=2000.0, statistic="p50")
-    assert describe(comparison) == "At 2.00k\u202fops/s 2 sides have a latency, 1 of them no p50."
+    assert describe(comparison) == "Latency at 2.00k\u202fops/s is known of 2 of 2 sides, but not the p50 of 1."
 
 
 def test_the_falling_end_of_a_ladder_is_not_read():

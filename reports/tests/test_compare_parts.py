@@ -95,9 +95,28 @@ def test_loads_have_the_same_page(client_in, team):
 def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
     study(team)
     html = page(client_in)
-    assert "At equal load" in html and "2 sides have a latency" in html
+    assert "At equal load" in html and "is known of 2 of 2 sides" in html
     assert 'type="range"' in html and 'aria-label="The movable line"' in html
     assert re.search(r'data-src="/figures/latency/\?[^"]*load=', html)
+
+
+def test_default_load_is_no_condition_of_the_answer(client_in, team):
+    """The form sends it with a limit."""
+    study(team)
+    number = re.search(r'id="load-number"[^>]*value="([^"]+)"', page(client_in))[1]
+    answer = re.search(r'id="decision">\s*<p><b>([^<]+)', page(client_in, f"?v=1&load={number}&within=5"))[1]
+    assert " at most 5.00" in answer and "sustaining" not in answer
+    answer = re.search(r'id="decision">\s*<p><b>([^<]+)', page(client_in, "?v=1&load=123&within=5"))[1]
+    assert "sustaining at least 123" in answer
+
+
+def test_menus_show_how_long_names_differ(client_in, team):
+    study(team)
+    for number in (1, 2):
+        make_run(make_sweep(matrix=make_matrix(team=team, name=f"A study of every durability mode, 2026-12-0{number}")))
+    html = page(client_in, "?matrix=all")
+    names = re.findall(r"<option[^>]*>([^<]*2026-12-0.)</option>", html)
+    assert len(set(names)) == 2 and all(len(name) <= 40 for name in names)
 
 
 def test_the_moved_line_is_kept_by_every_form(client_in, team):

@@ -429,7 +429,7 @@ def build_context(
         "left_out": left_out(curves),
         **describe_studies(selection, curves),
         "max_loss": max_loss,
-        "decision": decide(curves, build_need(selection, curves), labels),
+        "decision": decide(curves, build_need(selection, curves, equal), labels),
         "of_one_plan": are_of_one_plan(curves),
         "planned": planned,
         "differences": unplanned,
@@ -524,14 +524,18 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
     return {"shown": visible, "hidden": len(curves) - visible, "all": all_sides, "few": few, "rows": rows}
 
 
-def build_need(selection: Selection, curves: Sequence[Curve]) -> Need:
+def build_need(selection: Selection, curves: Sequence[Curve], equal: EqualLoad | None) -> Need:
+    """The default load, which the form sends with a limit too, is no need."""
+    load_ops_s = selection.load_ops_s
+    if equal and equal.is_default:
+        load_ops_s = None
     return Need(
         operations=tuple(shown_operations(selection, curves)),
         statistic=selection.statistic,
         kind=selection.kind_for(curves),
         max_loss_s=selection.max_loss_s,
         limit_us=selection.limit_us,
-        load_ops_s=selection.load_ops_s,
+        load_ops_s=load_ops_s,
     )
 
 
