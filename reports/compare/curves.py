@@ -507,6 +507,16 @@ class Curve:
         return any(point.overridden for point in self.ceiling_points)
 
     @property
+    def is_unsustained(self) -> bool:
+        """Whether it has no ceiling because every rate of its open load dropped too much."""
+        return self.ceiling is None and any(point.offered_ops_s is not None for point in self.counted)
+
+    @property
+    def goodput_ops_s(self) -> float:
+        """The most that a counted point did; 0 without any."""
+        return max((point.throughput_ops_s.geomean for point in self.counted), default=0.0)
+
+    @property
     def ceiling_ops_s(self) -> float:
         """0 where there is no ceiling."""
         if not self.ceiling:
@@ -533,6 +543,8 @@ class Curve:
     @property
     def within_ceiling(self) -> tuple[Point, ...]:
         """The counted points that the ceiling covers: of targets, the sustained ones up to it; of threads, all."""
+        if self.is_unsustained:
+            return ()
         return tuple(point for point in self.counted if within_ceiling(point.as_rung(), self.ceiling))
 
     @cached_property

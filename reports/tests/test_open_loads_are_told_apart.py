@@ -4,12 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from reports.compare.figures.ceilings import build_bars
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.points import Drawn, build_hover_text
-from reports.compare.figures.theme import LIGHT, looks
+from reports.compare.figures.theme import LIGHT, get_labels, looks
+from reports.compare.pages.answer import find_answer
+from reports.compare.pages.answer_messages import sentence
+from reports.compare.pages.tables import sustained_table
 from reports.compare.queries.curves import _offered
 from reports.published.method import method_sentences
 from reports.tests.curves import curve, point
+from reports.tests.rendering import rendered
 
 
 @pytest.fixture
@@ -53,3 +58,17 @@ def test_the_method_states_the_rule_of_its_ceiling(make_curve, arrivals, rule):
 
     assert rule in text.replace("\u202f", " ")
     assert ("growing backlog" in text) == (not arrivals)
+
+
+def test_a_rate_that_dropped_more_is_no_ceiling(make_curve):
+    """What was done of it is stated as that, hollow, and ranked with nothing."""
+    overloaded = make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.5)
+    kept = make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.001)
+    bar = next(bar for bar in build_bars([kept, overloaded], LIGHT) if bar.side == str(overloaded.sweep_id))
+    headline = sentence(find_answer([overloaded], None, get_labels).findings[0])
+
+    assert (kept.ceiling_ops_s, overloaded.ceiling, overloaded.knee, overloaded.within_ceiling) == (970, None, None, ())
+    assert (bar.hollow, bar.value, bar.value_label) == (True, 970, "970, no target was sustained")
+    assert headline == "No rate of the open load was sustained; the most that was done is 970\u202fops/s."
+    assert "No target was sustained, so there is no ceiling" in rendered("sweep/ceiling_text", curve=overloaded)
+    assert "no target was sustained" in sustained_table([overloaded], {}).rows[0]

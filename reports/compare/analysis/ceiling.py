@@ -310,10 +310,11 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     A target is sustained when achieved / target >= 0.98, at most 0.1 % of the operations failed and no backlog grew.
     The ceiling is what the highest sustained target achieved; the bracket runs from it to the next target. A target
     that failed below a sustained one is a disturbance, which is noted. Nothing sustained: the highest throughput that
-    was reached at all. The ladder is too short while its last target is sustained, where the target above the ceiling
-    lacked threads, and where nobody knows whether it failed. Where the clients were at their limit on that target, the
-    ceiling is a lower bound too. None too where only rejected rungs are there. `unthrottled_ops_s` are runs without a
-    target, such as the probe of a search: one that did less than a target shows too that it is not sustained.
+    was reached at all; under open load, where what was dropped cost nothing, there is no ceiling. The ladder is too
+    short while its last target is sustained, where the target above the ceiling lacked threads, and where nobody knows
+    whether it failed. Where the clients were at their limit on that target, the ceiling is a lower bound too. None too
+    where only rejected rungs are there. `unthrottled_ops_s` are runs without a target, such as the probe of a search:
+    one that did less than a target shows too that it is not sustained.
     """
     ladder = _best_of_each_target(rungs)
     counted = [rung for rung in ladder if not rung.rejected]
@@ -322,6 +323,8 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
 
     judged = [judged_rung(rung) for rung in ladder]
     sustained = max((i + 1 for i, outcome in enumerate(judged) if outcome == "sustained"), default=0)
+    if not sustained and any(rung.offered_ops_s is not None for rung in ladder):
+        return None
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
     best = fastest
     if sustained:

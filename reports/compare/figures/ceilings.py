@@ -53,6 +53,7 @@ from reports.compare.messages import (
     INTERVALS,
     JUDGED_AT_LOOK,
     NO_POINT,
+    NONE_SUSTAINED,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
     UNDECIDED,
@@ -159,6 +160,8 @@ def describe_rank(rank: Rank | None) -> str | None:
 def _describe_ladder(curve: Curve) -> str:
     if curve.ceiling:
         return ladder_says(curve.ceiling)
+    if curve.is_unsustained:
+        return NONE_SUSTAINED
     if curve.points:
         return "no point counts"
     if curve.progress.succeeded:
@@ -368,7 +371,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     if ceiling:
         value = ceiling.throughput_ops_s
         value_label = bounded(ceiling, short(value))
-    elif measured and not curve.counted:
+    elif measured and (curve.is_unsustained or not curve.counted):
         value = max(point.throughput_ops_s.geomean for point in measured)
         value_label = f"{short(value)}, {value_label}"
     return Bar(
@@ -400,6 +403,8 @@ def ratio_label(share_of_best: float | None) -> str:
 
 def why_none(curve: Curve) -> str:
     """Why a sweep has no ceiling."""
+    if curve.is_unsustained:
+        return NONE_SUSTAINED
     if curve.points:
         if curve.counted:
             return "no throughput"

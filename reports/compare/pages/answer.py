@@ -37,6 +37,7 @@ class Code(StrEnum):
     NOTHING_COUNTS = "nothing counts"
     ONLY_STAND_INS = "only stand-ins"  # no server that was measured was the product
     ONLY_ACCEPTED = "only accepted"  # every ceiling has points that were rejected and that a person counts
+    UNSUSTAINED = "unsustained"  # every rate of an open load dropped too much; the most that was done
     COST = "cost"  # of the first side's promise, as a share of the second side's throughput
     SMALL_COST = "small cost"  # less than the threshold
     FASTER = "faster"  # the first side than the second, so many times
@@ -81,7 +82,7 @@ class Side:
 class Finding:
     code: Code
     sides: tuple[Side, ...] = ()
-    value: float = 0.0  # COST: a share; FASTER, SINGLE: a factor; KNEE: ops/s; NOTHING_COUNTS: rejected points
+    value: float = 0.0  # COST: a share; FASTER, SINGLE: a factor; KNEE, UNSUSTAINED: ops/s
     interval: tuple[float, float] | None = None  # COST: where it lies with 95 %
     loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
@@ -136,6 +137,9 @@ def find_answer(
             code = Code.ONLY_STAND_INS
         if any(curve.is_accepted for curve in curves):
             code = Code.ONLY_ACCEPTED
+        unsustained = max((curve.goodput_ops_s for curve in curves if curve.is_unsustained), default=0.0)
+        if unsustained:
+            return Answer((Finding(Code.UNSUSTAINED, value=unsustained),), (0, 0), ())
         return Answer((Finding(code, value=rejected),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
     findings = tuple(_findings(measured, judging, get_labels, table))[:MAX_FINDINGS]

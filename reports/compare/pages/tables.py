@@ -16,7 +16,7 @@ from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures.ceilings import Ranking, describe_rank
 from reports.compare.figures.latency import points_table
 from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
-from reports.compare.messages import NO_POINT
+from reports.compare.messages import NO_POINT, NONE_SUSTAINED
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
@@ -140,6 +140,8 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
 
 
 def _why_none(curve: Curve) -> str:
+    if curve.is_unsustained:
+        return NONE_SUSTAINED
     if curve.points:
         return "no point counts"
     if curve.progress.succeeded:
