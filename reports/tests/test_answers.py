@@ -305,6 +305,11 @@ EXAMPLES = {
         "Nothing counts: no server that was measured is the product.",
         "",
     ),
+    "overload": (
+        [curve(points=[point(8, 970.0, target_ops_s=1000, offered_ops_s=1000.0, dropped_share=0.5)], ladder="target")],
+        "No offered rate was kept up; the most that was done is 970 ops/s.",
+        "",
+    ),
     "nothing counts": (
         [curve(points=[point(2, 1000.0, standing=Standing.REJECTED)])],
         "Nothing counts: the checks rejected 1 point.",

@@ -69,6 +69,6 @@ def test_a_rate_that_dropped_more_is_no_ceiling(make_curve):
 
     assert (kept.ceiling_ops_s, overloaded.ceiling, overloaded.knee, overloaded.within_ceiling) == (970, None, None, ())
     assert (bar.hollow, bar.value, bar.value_label) == (True, 970, "970, no target was sustained")
-    assert headline == "No rate of the open load was sustained; the most that was done is 970\u202fops/s."
+    assert headline == "No offered rate was kept up; the most that was done is 970\u202fops/s."
     assert "No target was sustained, so there is no ceiling" in rendered("sweep/ceiling_text", curve=overloaded)
     assert "no target was sustained" in sustained_table([overloaded], {}).rows[0]

@@ -45,12 +45,14 @@ def start_lag(facts: RunFacts, profile: Profile) -> Outcome | None:
     lag_us = lag.percentile(99.0) or 0
     shift = compute_shift(lag, responses)
     response_us = _get_main_p99_us(responses)
+    severity, crossed = find_crossed_limit(lag, responses, profile)
     return Outcome(
-        judge_lag(lag, responses, profile),
+        severity,
         f"p99 {latency(lag_us)}, response p99 {latency(response_us)}, responses longer by {percent(shift)}",
         f"Though threads were free, operations began late, one of a hundred by {latency(lag_us)} or more: response "
         f"times are at least {percent(shift)} longer by the clients, not by the database.",
         "Run the clients on machines, or on cores, that nothing else uses, or offer less with each of them.",
+        limits=crossed,
         good="Operations began when they were due.",
     )
 
@@ -67,23 +69,34 @@ def _get_main_p99_us(responses: Sequence[Histogram]) -> int:
 
 
 def judge_lag(lag: Histogram, responses: Sequence[Histogram], profile: Profile) -> Severity:
+    """The severity alone."""
+    return find_crossed_limit(lag, responses, profile)[0]
+
+
+def find_crossed_limit(lag: Histogram, responses: Sequence[Histogram], profile: Profile) -> tuple[Severity, str]:
     """By how the client's own lateness shifts the mean, and by its 99th percentile.
 
     Waking a thread up takes tens of microseconds on an idle machine too, and a fast database answers in a hundred: what
     lies below a millisecond warns, unless it is a third of the response times. What is late by half a response leaves
     the database idle and then meets a queue, which grows by more than the lag where little capacity is spare.
+
+    With the limit that rejects; empty where none does.
     """
     shift = compute_shift(lag, responses)
     lag_us = lag.percentile(99.0) or 0
-    if lag_us > profile.lag_reject_s * 1e6 or shift > profile.lag_shift_reject:
-        return "reject"
+    if lag_us > profile.lag_reject_s * 1e6:
+        return "reject", "p99 over {lag_reject_s} rejects"
+    if shift > profile.lag_shift_reject:
+        return "reject", "responses longer by {lag_shift_reject} reject"
     mean_us = Histogram.merged(responses).mean or 0
     is_late = lag_us > profile.lag_least_s * 1e6
-    if is_late and (lag_us > profile.lag_reject * mean_us or shift > profile.lag_shift_warn):
-        return "reject"
+    if is_late and lag_us > profile.lag_reject * mean_us:
+        return "reject", "p99 over {lag_least_s} and over {lag_reject} of the mean response rejects"
+    if is_late and shift > profile.lag_shift_warn:
+        return "reject", "p99 over {lag_least_s} with responses longer by {lag_shift_warn} rejects"
     if shift > profile.lag_shift_warn or (is_late and lag_us > profile.lag_warn * _get_main_p99_us(responses)):
-        return "warn"
-    return "pass"
+        return "warn", ""
+    return "pass", ""
 
 
 @check("V37", "Arrivals counted", "offered = started + dropped, and started = measured", untrusted=True)

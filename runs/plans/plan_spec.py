@@ -494,7 +494,7 @@ class PlanRequest(PlanSpec):
             "max_measure_s": max(self.min_measure_s, self.max_measure_s),
             "resets": resets,
             "search": search,
-            "stops_early": self.stops_early and not self.search and not self.faults,
+            "stops_early": self.stops_early and not self.search and not self.faults and not self.arrivals,
             "faults": [fault.model_dump() for fault in self.faults],
             "builds": [build.model_dump() for build in self.builds],
             "groups": [group.model_dump() for group in self.groups],

@@ -91,6 +91,8 @@ def _quote(name: str) -> str:
 
 def _select(name: str, form: Form) -> str:
     column = f"r.{_quote(name)}"
+    if name == "threads":
+        column = f"NULLIF({column}, 0)"  # 0: not known
     if name == "tags" and form != "jsonl":
         column = f"array_to_string({column}, ', ')"
     if form == "csv" and name in TEXTS:

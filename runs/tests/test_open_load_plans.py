@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from runs.models import Matrix
 from runs.plans.forms.plan_fields import build_plan_fields
+from runs.plans.plan_spec import PlanRequest
 from runs.plans.profiles import PRESETS, ProfileError, find_overload, make_preset, parse_profile
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.recovery import find_return_s
@@ -43,6 +44,12 @@ def test_trials_of_a_search_are_offered_as_the_plan_says():
     assert runs["measure"].target_ops_s is None
     assert runs["measure"].spec["load"]["open"] == {"arrivals": "poisson", "patience_ms": 2.0, "profile": []}
     assert "open" not in runs["load"].spec["load"]
+
+
+def test_open_loads_never_stop_early():
+    """An overload steps over the ceiling on purpose."""
+    closed, overload = (PlanRequest(ladder="target", threads=8, **more) for more in ({}, {"arrivals": "poisson"}))
+    assert (closed.columns["stops_early"], overload.columns["stops_early"]) == (True, False)
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

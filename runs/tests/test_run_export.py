@@ -1,10 +1,12 @@
 """All runs in one answer: CSV and JSON that PostgreSQL writes."""
 
 import csv
+import datetime as dt
 import io
 import json
 
 import pytest
+from django.urls import reverse
 
 from benchsite.core.formatting import not_a_formula
 from runs.models import Run
@@ -65,6 +67,27 @@ def test_open_loads_have_what_was_offered_and_dropped(program, sweep):
 
     assert [(row["offered_ops_s"], row["dropped_share"]) for row in rows] == [("1000.5", "0.03"), ("", "")]
     assert [(line["offered_ops_s"], line["dropped_share"]) for line in lines] == [(1000.5, 0.03), (None, None)]
+
+
+def test_unknown_threads_are_empty(program, sweep):
+    make_run(sweep, threads=0, target_ops_s=1000)
+
+    assert read_csv(export(program)[1])[0]["threads"] == ""
+    assert json.loads(export(program, "?form=jsonl")[1])["threads"] is None
+
+
+def test_file_of_the_list_has_arrivals_and_leaves_unknown_out(client_in, sweep):
+    """The list names the loads that it leaves out, beside its files."""
+    committed_at = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
+    run = make_run(sweep, threads=0, target_ops_s=1000, commit="3f2a91c", committed_at=committed_at)
+    run.measurement_sets.update(arrivals={"offered_ops_s": 1000.5, "dropped_share": 0.03})
+
+    row = read_csv(client_in.get(reverse("runs-csv")).getvalue().decode())[0]
+    page = client_in.get(reverse("runs")).content.decode()
+
+    assert (row["threads"], row["offered_ops_s"], row["dropped_share"]) == ("", "1000.5", "0.03")
+    assert row["committed_at"].startswith("2026-03-02")
+    assert "without loads, in CSV and JSON too" in page and "?phase=any" in page
 
 
 def test_filters_as_the_list_does(program, sweep):

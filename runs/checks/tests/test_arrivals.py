@@ -62,6 +62,20 @@ def test_lateness_of_clients_is_not_the_database(lag_us, response_us, expected):
     assert severity("V36", offered(WHOLE, lag_us=lag_us, response_us=response_us)) == expected
 
 
+@pytest.mark.parametrize(
+    ("lag_us", "response_us", "limit"),
+    [
+        (30_000, 2_000_000, "p99 over 20.0 ms rejects"),
+        (90, 200, "responses longer by 50 % reject"),
+        (1990, 80_000, "longer responses by 3 %, or p99 over 10 % of theirs, warn"),
+    ],
+)
+def test_start_lag_states_the_limit_that_was_crossed(lag_us, response_us, limit):
+    run = offered(WHOLE, lag_us=lag_us, response_us=response_us)
+    finding = next(result for result in judge_run(run, MEASURED) if result.check_id == "V36")
+    assert finding.threshold.replace("\u202f", " ") == limit
+
+
 @pytest.mark.parametrize(("lag_us", "expected"), [(4000, "warn"), (6000, "reject")])
 def test_few_operations_that_are_late_shift_the_mean_little(lag_us, expected):
     """One of fifty is late by 4 ms, where responses take 10 ms: 1 %. By 6 ms it meets a queue."""

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -19,7 +19,7 @@ from benchsite.core.formatting import counted
 from benchsite.core.table import Columns, or_empty
 from runs.checks.short_windows import select_too_short
 from runs.identifiers import parse_uuid
-from runs.models import LatencyKind, Matrix, Run, Status
+from runs.models import LatencyKind, Matrix, MeasurementSet, Run, Status
 from runs.queue import lifecycle
 from runs.results import annotations
 from runs.results.messages import (
@@ -61,6 +61,11 @@ def _describe_rejections(run: Run) -> str:
     )
 
 
+def _read_arrivals(name: str, run: Run) -> Any:
+    """Of an open load; None of others."""
+    return (run.arrivals or {}).get(name)  # type: ignore[attr-defined]
+
+
 COLUMNS: Columns = {
     "id": "pk",
     "name": "name",
@@ -74,7 +79,7 @@ COLUMNS: Columns = {
     "workload": "workload_name",
     "phase": "phase",
     "purpose": "purpose",
-    "threads": "threads",
+    "threads": lambda run: run.threads or None,  # 0: not known
     "target_ops_s": "target_ops_s",
     "repeat": "repeat",
     "status": "status",
@@ -92,6 +97,9 @@ COLUMNS: Columns = {
     "commit": "commit",
     "branch": "branch",
     "test": "config_key",
+    "committed_at": "committed_at",
+    "offered_ops_s": partial(_read_arrivals, "offered_ops_s"),
+    "dropped_share": partial(_read_arrivals, "dropped_share"),
 }
 
 
@@ -144,7 +152,8 @@ def runs_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The list's filter as comma-separated values or JSON."""
     runs = RunFilter(request.GET).apply(get_team(request))[:MAX_ROWS_IN_CSV]
     rows = with_latencies(with_rejections(runs)).defer(*HEAVY).select_related("matrix", "sweep")
-    rows = rows.annotate(server_version=SERVER_VERSION)
+    current = MeasurementSet.objects.filter(run=OuterRef("pk"), is_current=True)
+    rows = rows.annotate(server_version=SERVER_VERSION, arrivals=Subquery(current.values("arrivals")))
     return export(form, "runs", {**COLUMNS, **_latency_columns(list_operations(runs))}, rows.iterator(2_000))
 
 
