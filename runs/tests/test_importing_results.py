@@ -4,6 +4,7 @@ import html
 import json
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
@@ -584,6 +585,12 @@ def test_names_what_is_missing_first(client_in):
     assert missing == [("mode", [0]), ("unstated_threads", [])]
     text = get_text(page)
     assert text.index("Still missing") < text.index('href="#id_test-0-mode"') < text.index("What was recognised")
+
+
+def test_reason_of_a_refused_file_is_shown_whole():
+    reason = "It states no result. " * 20 + "Its last words."
+    page = render_to_string("runs/imports/files.html", {"files": [{"name": "a.txt", "error": reason, "size": 1}]})
+    assert reason in page
 
 
 def test_refuses_other_workload_than_the_files_show(client_in):
