@@ -3,6 +3,7 @@
 import uuid
 from importlib import import_module
 
+import numpy as np
 import pytest
 from django.apps import apps
 from django.utils import timezone
@@ -12,8 +13,8 @@ from runs.models import Run, RunEvent
 from runs.queue import live
 from runs.queue.remedies import REMEDIES, remedy
 from runs.results import artifacts
-from runs.results.measures.host import OWN
-from runs.results.pages.run import LAST_LINES
+from runs.results.measures.host import OWN, HostSamples
+from runs.results.pages.run import LAST_LINES, _describe_host_use
 from runs.tests.factories import (
     finding,
     make_client_run,
@@ -21,6 +22,7 @@ from runs.tests.factories import (
     make_load_generator,
     make_measurement_set,
     make_run,
+    make_spec,
     make_sweep,
     measurement,
 )
@@ -202,6 +204,28 @@ def test_percentiles_stand_per_operation_and_kind(client_in, sweep):
     assert "30.6" in page  # p99 of the response times
 
 
+def test_tiles_of_targets_are_response_times(client_in, sweep):
+    rows = [measurement("READ", 1_000.0), measurement("READ", 9_000.0, kind="response"), measurement("UPDATE", 2_000.0)]
+    for target_ops_s, expected in ((500, ["response", "service"]), (None, ["service", "service"])):
+        response = client_in.get(url(make_run(sweep, measurements=rows, target_ops_s=target_ops_s)))
+        assert [line.latency_kind for line in response.context["page"]["tiles"]] == expected
+
+
+def test_arrivals_name_the_seconds_they_are_counted_in(client_in, sweep):
+    spec = make_spec(sweep, threads=8, target_ops_s=1_000, generators=())
+    spec["load"]["open"] = {"arrivals": "poisson", "patience_ms": 1, "profile": []}
+    run = make_run(sweep, target_ops_s=1_000, spec=spec)
+    percentiles_us = {"offered_percentiles_us": {"99": None}}
+    counts = {"offered": 5_000, "started": 2_000, "dropped": 3_000}
+    lags = {"client_lag_us": {"p99": 10}, "operations": {"READ": {**counts, **percentiles_us}}}
+    shares = {"offered_ops_s": 1_000.0, "dropped_share": 0.6, "dropped_interval": [0.58, 0.62]}
+    run.measurement_sets.update(arrivals={**counts, **shares, **lags})
+
+    page = " ".join(get_text(client_in.get(url(run))).split())
+
+    assert "over the 5 whole seconds of the window" in page
+
+
 def test_a_run_of_which_only_response_times_exist_shows_them(client_in, sweep):
     run = make_run(sweep, measurements=[measurement("READ", 9_000.0, kind="response", returns={"OK": 5})])
     page = get_text(client_in.get(url(run)))
@@ -212,6 +236,18 @@ def test_a_run_of_which_only_response_times_exist_shows_them(client_in, sweep):
 def test_it_says_how_many_clients_were_merged(client_in, sweep):
     page = get_text(client_in.get(url(make_run(sweep, clients=4, clients_merged=3))))
     assert "3 of 4" in page
+
+
+@pytest.mark.parametrize(("owners", "expected"), [(("servers_cores",), None), ((), 0.0)])
+def test_servers_that_ran_unseen_are_not_known(owners, expected):
+    """Their processes are not known, so their CPU time is that of others; a machine without servers has none."""
+    columns = {name: np.zeros(2) for name in OWN} | {"at_s": np.ones(2), "interval_s": np.ones(2)}
+    for name in ("other_cores", "steal_cores", "io_wait_cores", "core0_busy"):
+        columns[name] = np.zeros(2)
+
+    use = _describe_host_use(HostSamples(columns=columns, machine="db-1", owners=owners))
+
+    assert use["cpu_by_column"][:2] == [expected, 0.0]
 
 
 def test_shows_what_the_machines_did_in_the_window(client_in, sweep, artifact_folder):

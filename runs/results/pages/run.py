@@ -86,7 +86,9 @@ def run_page(run: Run) -> dict[str, object]:
         "cut": cut,
         "window": window_panel(run, sets, has_intervals=has_intervals),
         "measurements": measurements,
+        "tiles": _list_tiles(run, measurements),
         "arrivals": _list_arrivals(cut, measurements),
+        "arrival_seconds": _count_arrival_seconds(cut),
         "counted": counted,
         "groups": _list_groups(run, cut),
         "overload": overload,
@@ -115,6 +117,23 @@ def run_page(run: Run) -> dict[str, object]:
         "artifacts": artifacts,
         "tails": tails,
     }
+
+
+def _list_tiles(run: Run, measurements: Iterable[Measurement]) -> list[Measurement]:
+    """One measurement of each operation: with a target the response time, in which overload shows."""
+    tiles: dict[str, Measurement] = {}
+    for line in measurements:
+        if run.target_ops_s or line.operation not in tiles:
+            tiles[line.operation] = line
+    return list(tiles.values())
+
+
+def _count_arrival_seconds(cut: MeasurementSet | None) -> int | None:
+    """In how many whole seconds of the window arrivals were counted; None of closed loads."""
+    if cut is None or not cut.arrivals or not cut.arrivals["offered_ops_s"]:
+        return None
+    seconds: float = cut.arrivals["offered"] / cut.arrivals["offered_ops_s"]
+    return round(seconds)
 
 
 def _count_hidden_values(client: ClientRun) -> int:
@@ -178,6 +197,9 @@ def _describe_host_use(host: HostSamples) -> dict[str, object]:
     """The mean use of one machine within the window; CPU in cores; None: not sampled."""
     columns = host.columns
     means = {name: host.mean(name) for name in (*HOST_COLUMNS, "cpu_pressure", "disk_busy") if name in columns}
+    for owner in host.owners:
+        if means.get(owner) == 0:
+            del means[owner]  # They ran there: their processes are not known, and count as others.
     memory_bytes = None
     if "memory_available_bytes" in columns:
         memory_bytes = float(columns["memory_available_bytes"].min())
