@@ -36,6 +36,15 @@ def test_rejections_are_named_until_their_runs_are_repeated(client_in, rejected)
     assert 'id="rejections"' not in get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
 
 
+def test_runs_that_were_measured_again_are_counted_apart(client_in, rejected):
+    make_run(rejected.sweep, rerun_of=rejected, repeat=2, verdict="reject", findings=FINDINGS)
+
+    page = " ".join(get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id]))).split())
+
+    assert "V25 Other processes: 1 run." in page
+    assert "shows what it measured, and 1 that was rejected before and measured again." in page
+
+
 def test_rejected_points_are_measured_again_once(client_in, rejected):
     for _ in range(2):
         client_in.post(reverse("matrix-resume", args=[rejected.matrix_id]), {"rejected": "1"})

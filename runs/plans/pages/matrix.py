@@ -160,6 +160,7 @@ class MatrixPage(NamedTuple):
     skipped: int  # beyond the ceiling, and nobody has asked for them since
     saved_s: float
     rejected: int  # runs that do not count and were not run again
+    rejected_before: int  # others that were
     too_short: TooShort | None  # of these
     is_short: bool  # its windows are shorter than those that V05 passes of runs to publish
     has_points: bool  # a measured run succeeded
@@ -216,6 +217,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         skipped=len(skipped),
         saved_s=sum(run.expected_s for run in skipped),
         rejected=len(rejected),
+        rejected_before=sum(_is_rejected(run) for run in measured if run.pk in replaced),
         too_short=too_short,
         is_short=matrix.min_measure_s < get_thresholds(matrix.team_id, Purpose.MEASURED).duration_warn_s,
         has_points=any(run.status == Status.SUCCEEDED for run in measured),
