@@ -121,11 +121,20 @@ class Point:
     repeats: tuple[int, ...] = ()  # the number of each repeat, in the order of the values; empty: 1, 2, 3 and so on
     offered_ops_s: float | None = None  # of an open load: the arrivals of the window
     dropped_share: float | None = None  # of them
+    # Of what was offered, where a dropped operation never ends; absent: more than 1 % was dropped.
+    offered_p99_us: Mapping[str, float] = field(default_factory=dict)
     client_limited: bool = False  # V02 or V03 say of every repeat that the clients were at their limit
 
     @property
     def counts(self) -> bool:
         return self.standing is Standing.COUNTED
+
+    @property
+    def started_ops_s(self) -> float | None:
+        """Of an open load: what was offered and not dropped."""
+        if self.offered_ops_s is None:
+            return None
+        return self.offered_ops_s * (1 - (self.dropped_share or 0.0))
 
     @property
     def nearest_runs(self) -> list[uuid.UUID]:

@@ -196,6 +196,8 @@ def chosen_names(draft: Draft, material: Material, available: Container[str]) ->
         return [name for name in dict.fromkeys(draft.items) if name in available]
     latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
     usual = ("ceilings", *latencies, "table-against", "table-equal-load", "table-sustained")
+    if any(curve.setup.arrivals for curve in material.curves):
+        usual += ("table-points",)  # What was offered and dropped.
     return [name for name in usual if name in available]
 
 

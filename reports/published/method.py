@@ -42,6 +42,7 @@ LOADED: Final = {
     "reuse": "reused where it was loaded already",
     "existing": "there already, and never written by Benchsite",
 }
+ARRIVALS_SAY: Final = {"poisson": "as a Poisson process", "constant": "in equal gaps"}
 CEILING_RULE: Final = "ceiling by ladder 2"
 
 
@@ -100,6 +101,23 @@ def _describe_window(run: Submitted) -> str:
     return describe_window(window["min_measure_s"], window["warmup_s"], window.get("settle_s", 0))
 
 
+def _describe_arrivals(run: Submitted) -> str:
+    open_load = run.spec["load"].get("open")
+    if not open_load:
+        return ""
+    return ARRIVALS_SAY[open_load["arrivals"]]
+
+
+def _describe_patience(run: Submitted) -> str:
+    """When an arrival is dropped that no thread took."""
+    open_load = run.spec["load"].get("open")
+    if not open_load:
+        return ""
+    if open_load["patience_ms"] is None:
+        return "none is dropped"
+    return f"dropped after {formatting.exact(open_load['patience_ms'])} ms"
+
+
 def _list_properties(run: Submitted) -> str:
     """The workload as YCSB reads it; properties that Benchsite does not know stay away."""
     stated = run.spec["workload"]["properties"]
@@ -152,6 +170,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     "bytes of a record": "dataset.record_bytes",
     "requests to the hottest 1 % of the keys": lambda run: describe_key_share(run.spec, "hottest_percent"),
     "requests to the 10 hottest keys": lambda run: describe_key_share(run.spec, "hottest_ten"),
+    "operations of an open load arrive": _describe_arrivals,
+    "patience": _describe_patience,
     "measured": _describe_window,
     "purpose": "purpose",
     "nodes": lambda run: cluster_facts(run.spec).nodes,
@@ -206,7 +226,7 @@ def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None
         "kind": kind,
         "has_threads": bool(ladders - {"target"}),
         "has_targets": any(curve.ladder == "target" and not curve.setup.arrivals for curve in curves),
-        "has_open_loads": any(curve.setup.arrivals for curve in curves),
+        "open_loads": sorted({curve.setup.arrivals for curve in curves} - {""}),
         "min_gain": MIN_GAIN_PER_DOUBLING,
         "sustained": SUSTAINED,
         "max_dropped": MAX_DROPPED,

@@ -1,9 +1,11 @@
 """What was dropped of an open load stands in tables, at points and in the method; closed loads have no such columns."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from reports.compare.figures.captions import list_doubts
 from reports.compare.figures.ceilings import build_bars
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.points import Drawn, build_hover_text
@@ -12,8 +14,11 @@ from reports.compare.pages.answer import find_answer
 from reports.compare.pages.answer_messages import sentence
 from reports.compare.pages.tables import sustained_table
 from reports.compare.queries.curves import _offered
-from reports.published.method import method_sentences
-from reports.tests.curves import curve, point
+from reports.compare.selection import Selection
+from reports.published.builder import chosen_names
+from reports.published.drafts import Draft
+from reports.published.method import FIELDS, method_sentences
+from reports.tests.curves import curve, operation, point
 from reports.tests.rendering import rendered
 
 
@@ -33,7 +38,27 @@ def test_dropped_shares_stand_in_the_table(make_curve):
     row = dict(zip(table.columns, table.rows[0], strict=True))
 
     assert row["offered (ops/s)"] == 1_000.0
-    assert row["dropped (share)"] == 0.03
+    assert (row["started (ops/s)"], row["dropped (share)"]) == (970.0, 0.03)
+
+
+def test_tables_have_the_p99_of_what_was_offered(make_curve):
+    """A repeat of which more than 1 % was dropped has none."""
+    counted = {"offered": 10, "dropped": 0, "offered_ops_s": 1_000.0}
+    parts = [{"READ": {"offered_percentiles_us": {"99": p99_us}}} for p99_us in (400, 900, None)]
+    known, lost = (
+        _offered([{**counted, "operations": part} for part in some])["offered_p99_us"] for some in (parts[:2], parts)
+    )
+    side = make_curve("poisson 1 ms", operations=(operation("READ", 100, kind="response"),), offered_p99_us=known)
+
+    assert points_table([side]).rows[0][-1] == pytest.approx(600)
+    assert lost == {}
+
+
+def test_captions_say_that_latencies_lack_what_was_dropped(make_curve):
+    kept, dropped = (make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=share) for share in (0.001, 0.5))
+
+    assert "Dropped" not in dict(remark for remark in list_doubts([kept]) if remark[1])
+    assert "up to 50" in dict(list_doubts([dropped]))["Dropped"]
 
 
 def test_offered_rate_is_the_geometric_mean_of_repeats():
@@ -58,6 +83,7 @@ def test_the_method_states_the_rule_of_its_ceiling(make_curve, arrivals, rule):
 
     assert rule in text.replace("\u202f", " ")
     assert ("growing backlog" in text) == (not arrivals)
+    assert ("arrivals and patience: poisson 1 ms" in text.replace("\u202f", " ")) == bool(arrivals)
 
 
 def test_a_rate_that_dropped_more_is_no_ceiling(make_curve):
@@ -72,3 +98,15 @@ def test_a_rate_that_dropped_more_is_no_ceiling(make_curve):
     assert headline == "No offered rate was kept up; the most that was done is 970\u202fops/s."
     assert "No target was sustained, so there is no ceiling" in rendered("sweep/ceiling_text", curve=overloaded)
     assert "no target was sustained" in sustained_table([overloaded], {}).rows[0]
+
+
+@pytest.mark.parametrize(("arrivals", "expected"), [("poisson 1 ms", ["table-points"]), ("", [])])
+def test_reports_show_what_was_offered_unasked(make_curve, arrivals, expected):
+    material = SimpleNamespace(curves=[make_curve(arrivals)], selection=Selection())
+    assert chosen_names(Draft(), material, {"table-points"}) == expected
+
+
+def test_environment_has_arrivals_and_patience():
+    spec = {"load": {"open": {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}}}
+    fields = [FIELDS[name](SimpleNamespace(spec=spec)) for name in ("operations of an open load arrive", "patience")]
+    assert fields == ["as a Poisson process", "dropped after 1 ms"]

@@ -12,6 +12,7 @@ from reports.compare.messages import (
     COMPARE_SHAPES,
     CORES_DIVIDED,
     CPU_NOT_MEASURED,
+    DROPPED,
     EXCLUDED,
     GENERATORS_CPU,
     GENERATORS_ON_CLUSTER,
@@ -30,6 +31,7 @@ from reports.compare.messages import (
 )
 from runs.catalog.measured_losses import find_contradiction
 from runs.queue.messages import WINDOW
+from runs.results.measures.sustained_load import MAX_DROPPED
 
 Remark = tuple[str, str]  # a term, and a sentence with or without its full stop
 
@@ -168,6 +170,7 @@ def list_doubts(curves: Sequence[Curve]) -> list[Remark]:
         ("Clients", _clients(points) if _is_partial(points) else ""),
         ("Durability mode", "" if all(point.mode_verified for point in points) else _modes(points)),
         ("Left out", _left_out(points)),
+        ("Dropped", _dropped(points)),
     ]
     return [(term, _capitalise(text)) for term, text in remarks]
 
@@ -217,7 +220,8 @@ def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
 
 
 def _repeats(points: Sequence[Point]) -> str:
-    numbers = [point.throughput_ops_s.n for point in points if point.counts] or [0]
+    counted = [point for point in points if point.counts] or points
+    numbers = [point.throughput_ops_s.n for point in counted] or [0]
     if max(numbers) <= 1:
         return ONE_RUN_PER_POINT
     least, most = min(numbers), max(numbers)
@@ -274,6 +278,14 @@ def _left_out(points: Sequence[Point]) -> str:
     }
     parts = [f"{formatting.counted(number, 'run')} {outcome}" for outcome, number in numbers.items() if number]
     return " and ".join(parts)
+
+
+def _dropped(points: Sequence[Point]) -> str:
+    """How much of an open load is in no latency; empty where every point dropped as little as a sustained load."""
+    most = max((point.dropped_share or 0.0 for point in points), default=0.0)
+    if most <= MAX_DROPPED:
+        return ""
+    return DROPPED.format(share=formatting.percent(most))
 
 
 def stand_in_sentence(curves: Sequence[Curve]) -> str:

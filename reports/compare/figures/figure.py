@@ -148,7 +148,11 @@ RUNG: Final[Columns] = {
     "throughput (ops/s)": "point.throughput_ops_s.geomean",
 }
 # Of open loads alone.
-_ARRIVALS: Final[Columns] = {"offered (ops/s)": "point.offered_ops_s", "dropped (share)": "point.dropped_share"}
+_ARRIVALS: Final[Columns] = {
+    "offered (ops/s)": "point.offered_ops_s",
+    "started (ops/s)": lambda row: row.point.started_ops_s,
+    "dropped (share)": "point.dropped_share",
+}
 # What the checks and people say of a point.
 STANDING: Final[Columns] = {
     "verdict": "point.verdict",

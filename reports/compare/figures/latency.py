@@ -156,10 +156,21 @@ COLUMNS: Final[Columns] = {
 }
 
 
+def _get_offered_p99_us(row: Any) -> float | None:
+    if row.operation.kind != "response":
+        return None
+    p99_us: float | None = row.point.offered_p99_us.get(row.operation.operation)
+    return p99_us
+
+
+OFFERED: Final[Columns] = {"p99 of offered (µs)": _get_offered_p99_us}  # of open loads
+
+
 def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
     """A row per point and operation; some operations or one kind of latency only where they are named."""
+    arrivals = arrival_columns(curves)
     return tabulated(
-        {**COLUMNS, **arrival_columns(curves)},
+        {**COLUMNS, **arrivals, **(OFFERED if arrivals else {})},
         (
             SimpleNamespace(curve=curve, point=point, operation=operation)
             for curve in in_order(curves)

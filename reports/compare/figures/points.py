@@ -109,7 +109,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.geomean))
     if point.dropped_share:
-        lines.append(f"{formatting.percent(point.dropped_share)} dropped")
+        lines.append(f"{formatting.percent(point.dropped_share)} dropped, in no latency")
     row = None
     if operation:
         row = point.operation(operation, kind)

@@ -430,7 +430,7 @@ def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
     return f"{open_load['arrivals']} {patience} {profile}".strip()
 
 
-def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The offered rate and the dropped share over the repeats of an open load."""
     counted = [part for part in arrivals if part]
     offered = sum(part["offered"] for part in counted)
@@ -439,7 +439,19 @@ def _offered(arrivals: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
         "offered_ops_s": compute_geomean([part["offered_ops_s"] for part in counted]),
         "dropped_share": sum(part["dropped"] for part in counted) / offered,
+        "offered_p99_us": _offered_p99_us([part.get("operations", {}) for part in counted]),
     }
+
+
+def _offered_p99_us(repeats: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """By operation, its geometric mean; only where every repeat has one."""
+    means = {}
+    for operation in repeats[0]:
+        counts = [repeat.get(operation, {}) for repeat in repeats]
+        values = [count.get("offered_percentiles_us", {}).get("99") for count in counts]
+        if all(values):
+            means[operation] = compute_geomean(values)
+    return means
 
 
 def _left_out(repeat: Repeat) -> LeftOut:
