@@ -95,7 +95,7 @@ NO_POINT = "throughput or threads unknown"
 
 CEILINGS = "Ceiling of each sweep; lines are intervals"
 INTERVALS = "With repeats a line is the 95 % interval; with targets it ends at the next target, which failed"
-INTERVAL_CUT = "An interval that is not drawn to its end states it behind the value"
+INTERVAL_CUT = "An interval with an arrow goes on: where it ends stands behind the value"
 FACTOR_ALONE = "÷ is the factor of these runs alone"
 SINGLE_RUNS = "Single runs do not show which side is best: {factor}"
 AMONG_BEST_MEANS = "Among the best: not distinguishable from the best by repeats that exclude a loss over {loss} (95 %)"

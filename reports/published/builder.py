@@ -14,7 +14,7 @@ import tomli_w
 
 from benchsite.accounts.models import Team
 from reports.compare.figure_registry import build_figure
-from reports.compare.figures.captions import DEMONSTRATION, machine_sentence
+from reports.compare.figures.captions import describe_purpose, machine_sentence
 from reports.compare.pages.answer_messages import certainty, render_text, sentence
 from reports.compare.pages.charts import shown_operations
 from reports.compare.pages.tables import Item, collect_verdicts, list_published, list_tables
@@ -148,12 +148,7 @@ def _build(team: Team, draft: Draft, title: str) -> Built:
 
 def _build_demonstration(material: Material) -> str:
     """The sentences that every reader must know first."""
-    sentences = []
-    if any(not curve.publishable for curve in material.curves):
-        sentences.append(DEMONSTRATION)
-    machine = machine_sentence(material.curves)
-    if machine:
-        sentences.append(machine)
+    sentences = [text for text in (describe_purpose(material.curves), machine_sentence(material.curves)) if text]
     return " ".join(f"{sentence}." for sentence in sentences)
 
 

@@ -61,7 +61,8 @@ def test_details_have_each_term_once():
 
 def test_only_measured_and_soak_are_no_demonstration():
     assert collect_notes([curve(purpose="measured"), curve(purpose="soak")]) == ()
-    for purpose in ("smoke", "demo", "tuning"):
+    assert collect_notes([curve(), curve(purpose="tuning")]) == ("Tuning: not to be published",)
+    for purpose in ("smoke", "demo"):
         assert collect_notes([curve(), curve(purpose=purpose)]) == ("Demonstration: too short to publish",)
 
 

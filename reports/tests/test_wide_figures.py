@@ -18,6 +18,7 @@ from reports.compare.figures.loss import LossFigure
 from reports.compare.figures.overlay import choose_overlays, list_throughputs
 from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
 from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
+from reports.compare.figures.svg import render_svg
 from reports.compare.figures.theme import DARK, LIGHT, PAPER
 from reports.compare.messages import INTERVAL_CUT
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
@@ -185,7 +186,12 @@ def test_a_wide_interval_is_cut_and_its_end_is_stated():
     measured = point(2, 900.0, throughput_ops_s=Spread(900.0, 500.0, 1600.0, 2, (500.0, 1600.0)))
     figure = CeilingsFigure([curve(points=[measured])])
     drawn = figure.draw(FRAMES[0])
-    [bar] = drawn["data"]
+    bar, arrow = drawn["data"]
+    assert bar["error_x"]["width"] == 0
+    assert arrow["marker"]["symbol"] == "triangle-right"
+    assert arrow["x"] == [pytest.approx(2 * bar["x"][0], rel=1e-3)]
+    svg = render_svg(drawn, height_px=400, title="")
+    assert "<polygon" in svg and svg.count(f'stroke="{LIGHT.ink}" stroke-width="1.5"') == 1
     assert drawn["layout"]["xaxis"]["range"][1] < 5 * bar["x"][0]
     assert bar["error_x"]["array"][0] == pytest.approx(bar["x"][0], rel=1e-3)
     assert sum(", to " in note["text"] for note in drawn["layout"]["annotations"]) == 1

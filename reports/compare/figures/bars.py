@@ -34,6 +34,8 @@ CHARACTER_PX: Final = 6.2
 MAX_LABEL_SHARE: Final = 0.7  # of the drawing area
 MAX_NAME, MAX_LINE = 32, 48
 WIDTH = 0.36  # of bars, in rows
+CAP_PX: Final = 5  # of an interval, to each side
+ARROW_PX: Final = 10
 # An interval of two repeats may end at fifty times its value, and the bars would be slivers beside it.
 MAX_INTERVAL_END: Final = 2.0  # of the highest value
 
@@ -50,6 +52,7 @@ class Bar:
     hover: str
     low: float | None = None  # of an interval
     high: float | None = None
+    is_cut: bool = False  # the interval goes on beyond `high`
     note: str = ""  # behind the name, in a wide figure: "3.6x lower"
     hollow: bool = False  # there, but no part of the comparison
     side: str = ""  # the sweep that it is of
@@ -64,7 +67,7 @@ def cut_interval(bar: Bar, limit: float) -> Bar:
     """Up to `limit`, with the end that is not drawn behind the value."""
     if bar.high is None or bar.high <= limit:
         return bar
-    return replace(bar, high=limit, value_label=f"{bar.value_label}, to {short(bar.high)}")
+    return replace(bar, high=limit, is_cut=True, value_label=f"{bar.value_label}, to {short(bar.high)}")
 
 
 def by_value(bars: Sequence[Bar]) -> list[Bar]:
@@ -114,7 +117,8 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
     layout["annotations"] += (key := _key(bars, frame))
     layout["margin"]["b"] = 40 + len(key) * (34 if frame.narrow else 20)
     first = 10**begin if log else 0.0
-    return {"data": [_trace(bar, row, frame, first) for row, bar in enumerate(bars)], "layout": layout}
+    arrows = [_arrow(bar, row, frame) for row, bar in enumerate(bars) if bar.is_cut]
+    return {"data": [*(_trace(bar, row, frame, first) for row, bar in enumerate(bars)), *arrows], "layout": layout}
 
 
 def height_px(bars: int, notes: Sequence[str] = ()) -> int:
@@ -177,9 +181,23 @@ def _trace(bar: Bar, row: int, frame: Frame, first: float) -> Trace:
             "arrayminus": [rounded(bar.value - max(bar.low, first))],
             "color": frame.theme.ink,
             "thickness": 1.5,
-            "width": 5,
+            "width": 0 if bar.is_cut else CAP_PX,
         }
     return trace
+
+
+def _arrow(bar: Bar, row: int, frame: Frame) -> Trace:
+    """At the end of an interval that is cut: it has no cap, because it goes on."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [rounded(bar.high or 0.0)],
+        "y": [_middle(row)],
+        "marker": {"symbol": "triangle-right", "size": ARROW_PX, "color": frame.theme.ink, "line": {"width": 0}},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        "showlegend": False,
+    }
 
 
 def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
@@ -216,6 +234,6 @@ def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, An
         "y": _middle(row),
         "xanchor": "left",
         "yanchor": "middle",
-        "xshift": 4,
+        "xshift": 4 + (ARROW_PX if bar.is_cut else 0),
         **side,
     }

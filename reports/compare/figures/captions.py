@@ -47,6 +47,7 @@ MAX_STATED = 3  # sides that are named
 MAX_NOTES = 3
 MAX_WORDS = 35  # of a caption
 DEMONSTRATION = "Demonstration: too short to publish"
+TUNING = "Tuning: not to be published"
 
 
 def machine_sentence(curves: Sequence[Curve]) -> str:
@@ -89,12 +90,20 @@ def collect_notes(curves: Sequence[Curve]) -> tuple[str, ...]:
     return tuple(text for _, text in list_notes(curves)[:MAX_NOTES])
 
 
+def describe_purpose(curves: Sequence[Curve]) -> str:
+    """Why some of the curves are not to be published; empty where all are."""
+    purposes = {curve.purpose for curve in curves if not curve.publishable}
+    if purposes == {"tuning"}:
+        return TUNING
+    return DEMONSTRATION if purposes else ""
+
+
 def list_notes(curves: Sequence[Curve]) -> list[Remark]:
     """What changes the conclusion from all curves, that which changes it most first."""
     drawn = [curve for curve in curves if curve.points]
     stated = [curve.label for curve in drawn if curve.mode_stated]
     notes = [
-        ("Purpose", "" if all(curve.publishable for curve in curves) else DEMONSTRATION),
+        ("Purpose", describe_purpose(curves)),
         ("Stand-ins", stand_in_sentence(curves).rstrip(".")),
         ("Machines", machine_sentence(curves)),
         ("Loss", _contradictions(drawn)),

@@ -33,6 +33,7 @@ CORNERS: Final = {
     "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
     "diamond": ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
     "triangle-up": ((0, -1.25), (1.25, 1), (-1.25, 1)),
+    "triangle-right": ((1.25, 0), (-1, 1.25), (-1, -1.25)),
     "pentagon": ((0, -1), (0.95, -0.31), (0.59, 0.81), (-0.59, 0.81), (-0.95, -0.31)),
     "star": (
         (0, -1.4), (0.32, -0.43), (1.33, -0.43), (0.51, 0.17), (0.82, 1.13),
@@ -273,6 +274,11 @@ def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iter
         ends = [values.number(bound) for bound in (value - interval["arrayminus"][0], value + interval["array"][0])]
         low, high = (values.px(bound) if bound is not None else start for bound in ends)
         yield _line(*((low, y, high, y) if is_lying else (x, low, x, high)), interval["color"], width=1.5)
+        cap = float(interval.get("width", 0))
+        for at in (low, high) if cap else ():
+            begin_x, begin_y = (at, y - cap) if is_lying else (x - cap, at)
+            end_x, end_y = (at, y + cap) if is_lying else (x + cap, at)
+            yield _line(begin_x, begin_y, end_x, end_y, interval["color"], width=1.5)
 
 
 def _pattern(name: str, shape: str, colour: str) -> str:
