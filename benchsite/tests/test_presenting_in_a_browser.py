@@ -60,6 +60,15 @@ def test_it_gives_the_page_back_as_it_was(page):
     assert [url.replace("%3A", ":") for url in after] == [url.replace("%3A", ":") for url in before]
 
 
+def test_first_slide_has_its_warning_and_no_focus_box(page):
+    page.click("#more-actions > summary")
+    page.click("[data-present]")
+    page.wait_for_function("() => document.querySelector('.is-presented .main-svg .annotation')")
+    page.locator(".is-presented .main-svg", has_text="Demonstration").first.wait_for()
+    page.keyboard.press("Home")
+    assert page.evaluate("getComputedStyle(document.querySelector('.present__bar')).outlineStyle") == "none"
+
+
 def test_an_address_begins_with_a_figure(page, site):
     names = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.name)")
     page.goto("about:blank")

@@ -234,3 +234,12 @@ def test_a_frame_in_this_site_shows_one_figure(team, reader, live_server):
 
 
 assert playwright
+
+
+def test_control_of_slides_leaves_the_caption_free(team, reader, live_server):
+    page = reader(viewport={"width": 1280, "height": 800}).open(
+        f"{live_server.url}/r/{get_token(published(team))}#present"
+    )
+    page.wait_for_function("() => document.querySelector('.is-presented figcaption')?.textContent")
+    caption, bar = (page.locator(path).bounding_box() for path in (".is-presented figcaption", ".present__bar"))
+    assert caption["y"] + caption["height"] <= bar["y"]
