@@ -537,7 +537,7 @@ def _remove(selection: Selection) -> None:
     connection.check_constraints()
 
 
-def _clear_lost_references(inserted: Mapping[str, Sequence[str]]) -> None:
+def _clear_lost_references(inserted: Mapping[str, list[str]]) -> None:
     """Of rows that were inserted, by table, those that may become null and whose row was removed meanwhile."""
     with connection.cursor() as cursor:
         for model in filter(lambda model: model._meta.db_table in inserted, apps.get_models(include_auto_created=True)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from runs.models import Matrix, Run
+from runs.models import Cluster, Database, Matrix, MatrixEntry, Run
 from runs.plans.pages.matrix import matrix_page
 from runs.queue.pages.progress import get_progress
 from runs.queue.pages.queue import last_of_lanes, queue
@@ -370,3 +370,14 @@ def test_a_rejected_point_is_shown_but_is_no_highest(client_in, team):
     assert row.highest == 1_000
     assert "9.00k" in page.content.decode()
     assert "rejected, counted" in page.content.decode()
+
+
+def test_names_what_checks_tell_of_an_own_server(client_in, sweep, team):
+    make_run(sweep)
+    entry = MatrixEntry.objects.create(matrix=sweep.matrix, database=sweep.database, mode="off", position=9)
+    assert "Own servers" not in get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    Cluster.objects.filter(pk=entry.database.cluster_id).update(provisioner="external")
+    Database.objects.filter(pk=entry.database.pk).update(version="7.2.4", system="redis")
+    page = get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert "Redis 7.2.4" in page and "mode off: " in page
+    assert "interference (V25) is not assessed" in page

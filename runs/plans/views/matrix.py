@@ -1,5 +1,6 @@
 """The page of a submitted matrix: the grid filling in, and what can be done with it."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +13,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import get_user, team_required
 from benchsite.core.formatting import counted
+from runs.catalog import Mode, load_catalog
 from runs.checks.short_windows import find_min_window_s
-from runs.models import Matrix, Phase, Run, RunEvent, Status
+from runs.models import Matrix, Phase, Provisioner, Run, RunEvent, Status
 from runs.plans import PlanError, start_trial, submit
 from runs.plans.pages.matrix import matrix_page, read_version
 from runs.plans.pages.trial import get_newest_trial
@@ -36,7 +38,23 @@ def _matrix_or_404(pk: UUID) -> Matrix:
 
 @team_required("GET")
 def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return render(request, "runs/matrix.html", _context(request, _matrix_or_404(pk)))
+    matrix = _matrix_or_404(pk)
+    return render(request, "runs/matrix.html", _context(request, matrix) | {"own_servers": _list_own_servers(matrix)})
+
+
+def _list_own_servers(matrix: Matrix) -> list[dict[str, object]]:
+    """What their checks tell of the servers that Benchsite does not start: database, mode, processes that are known."""
+    servers: list[dict[str, object]] = []
+    entries = matrix.entries.filter(database__cluster__provisioner=Provisioner.EXTERNAL)
+    for entry in entries.select_related("database").prefetch_related("database__cluster__nodes"):
+        database = entry.database
+        system = load_catalog().systems.get(database.system)
+        modes: Mapping[str, Mode] = {}
+        if system:
+            modes = system.with_client(database.flavour).with_own_modes(database.own_modes).modes
+        programs = [node.program for node in database.cluster.nodes.all() if node.program]
+        servers.append({"database": database, "system": system, "mode": modes.get(entry.mode), "programs": programs})
+    return servers
 
 
 @team_required("GET")
