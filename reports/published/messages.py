@@ -25,6 +25,7 @@ IMPORTED = "Imported by {person} on {day:%Y-%m-%d}. This site did not verify its
 # --- method.py ---
 
 EXCLUDED = "left out by a person"
+COUNTED_BY_A_PERSON = "counts: the checks rejected it, a person accepted it"
 REJECTED = "rejected by the checks"
 THROUGHPUT_UNKNOWN = "nothing tells its throughput"
 POINT_DOES_NOT_COUNT = "its point does not count"

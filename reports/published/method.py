@@ -22,7 +22,7 @@ from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad
 from reports.compare.queries.sweep_facts import Submitted
 from reports.published.content import Source
-from reports.published.messages import EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED, THROUGHPUT_UNKNOWN
+from reports.published.messages import COUNTED_BY_A_PERSON, EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED, THROUGHPUT_UNKNOWN
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
 from runs.checks.facts import fact
@@ -288,7 +288,7 @@ def excluded_table(runs: Sequence[SourceRun], counted: Mapping[object, object]) 
         if run.row.pk not in counted:
             rows.append((run.row.name, *_explain_exclusion(run)))
         elif run.row.verdict == "reject" and run.row.verdict_override:
-            rows.append((run.row.name, "rejected, counts nevertheless", run.row.verdict_override))
+            rows.append((run.row.name, COUNTED_BY_A_PERSON, run.row.verdict_override))
     return Table(("run", "what became of it", "reason"), tuple(rows))
 
 

@@ -296,7 +296,7 @@ EXAMPLES = {
     ),
     "only accepted": (
         [accepted(side("Redis", "always", 1))],
-        "No headline: every ceiling has points that the checks rejected and a person accepted.",
+        "Nothing is compared: every ceiling has points that the checks rejected and a person accepted.",
         "",
     ),
     "nothing measured": ([curve(points=())], "No point was measured yet.", ""),

@@ -167,6 +167,10 @@ def test_share_section_offers_link_badge_image_and_frame(client_in, team, user):
     assert f"(http://testserver/api/v1/badges/reports/{token}.svg)](http://testserver/r/{token})" in share
     assert f"&lt;iframe src=&quot;http://testserver/r/{token}/embed" in share.replace('"http', "&quot;http")
     assert client_in.get(f"/r/{token}/embed").status_code == 200
+    report.revisions.get().pictures.create(name="ceilings", png=b"", width=1, height=1)
+    share = client_in.get(f"/reports/{report.pk}/").content.decode().partition('id="share"')[2]
+    assert "Image: Ceilings" in share and "[![Ceilings](http" in share
+    assert f"show the newest revision, and change with it; http://testserver/r/{token}@1" in " ".join(share.split())
     client_in.post(f"/reports/{report.pk}/access/", {"access": "private", "expires_on": ""})
     share = client_in.get(f"/reports/{report.pk}/").content.decode()
     assert "cannot show them while the report is private" in share and "iframe" not in share

@@ -20,7 +20,7 @@ from benchsite.accounts.permissions import get_team, get_user, has_role, team_re
 from benchsite.core.responses import form_status, get_posted
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values
 from reports.compare.views.figures import answer_to
-from reports.models import Report
+from reports.models import Report, ReportRevision
 from reports.published import forms as forms, links, publication, rights
 from reports.published.content import Content, digest
 from reports.published.drafts import parse_draft
@@ -84,8 +84,17 @@ def _render_report(request: HttpRequest, row: Report, form: forms.AccessForm | N
     if link:
         context["address"] = request.build_absolute_uri(f"/r/{link.token}")
     if link and revisions:
-        context["pictures"] = revisions[0].pictures.defer("png")
+        context["pictures"] = _title_pictures(revisions[0])
     return render(request, "reports/report/report.html", context, status=form_status(form))
+
+
+def _title_pictures(revision: ReportRevision) -> list[tuple[str, str]]:
+    """The names of a revision's pictures with the titles of their figures."""
+    names = list(revision.pictures.values_list("name", flat=True))
+    if not names:
+        return []
+    titles = {figure["name"]: figure["title"] for figure in publication.load_content(revision)["figures"]}
+    return [(name, titles.get(name, name)) for name in names]
 
 
 def _build_access_form(request: HttpRequest, row: Report, data: QueryDict | None = None) -> forms.AccessForm:
