@@ -1,6 +1,7 @@
 """The second page of Benchmark my server, without a server: its check has ended."""
 
 import time
+import uuid
 
 import msgspec
 import pytest
@@ -83,6 +84,16 @@ def test_check_of_another_release_is_none(team, address):
     stored["target"]["connections"] = [3, 100]
     cache.set(check_jobs._key(team, database.pk), stored)
     assert progress and check_jobs.read_check(team, database.pk) is None
+
+
+def test_failed_check_says_failed_and_frees_the_button(team, operator):
+    check = uuid.uuid4()
+    target = TargetChecks((TargetCheck("reachable", "reject", "Connection refused"),))
+    cache.set(check_jobs._key(team, check), msgspec.to_builtins(Progress(until=time.time(), step=1, target=target)))
+    panel = operator.get(reverse("server-check", args=[check]), headers={"HX-Request": "true"}).content.decode()
+    assert ">failed</span>" in panel and "reject" not in panel
+    button = panel.partition('id="check-server"')[2].partition("</button>")[0]
+    assert "hx-swap-oob" in button and "disabled" not in button
 
 
 def test_pages_describe_the_window_alike(operator, address):
