@@ -35,3 +35,17 @@ def test_folded_rows_name_no_column_of_buttons(site, team):
     assert table.locator("td[data-name=Network]").count() == 1
     assert table.locator("td:has(button)").count() == 1
     assert table.locator("td:has(button)[data-name]").count() == 0
+
+
+def test_telephone_shows_the_current_tab_and_folds_filters(site):
+    page = site.open(viewport={"width": 390, "height": 800})
+    page.goto(f"{site.url}{reverse('published')}", wait_until="networkidle")
+    box = page.locator(".tabs [aria-current]").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+    page.goto(f"{site.url}{reverse('runs')}", wait_until="networkidle")
+    assert not page.locator("form.filters").is_visible()
+    page.locator(".fold > summary").click()
+    assert page.locator("form.filters").is_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert not page.locator(".fold > summary").is_visible()
