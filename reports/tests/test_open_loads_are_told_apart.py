@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from django.urls import reverse
 
 from reports.compare.figures.captions import list_doubts
 from reports.compare.figures.ceilings import build_bars
@@ -20,6 +21,7 @@ from reports.published.drafts import Draft
 from reports.published.method import FIELDS, method_sentences
 from reports.tests.curves import curve, operation, point
 from reports.tests.rendering import rendered
+from runs.tests.factories import make_run, make_spec, make_sweep
 
 
 @pytest.fixture
@@ -110,3 +112,31 @@ def test_environment_has_arrivals_and_patience():
     spec = {"load": {"open": {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}}}
     fields = [FIELDS[name](SimpleNamespace(spec=spec)) for name in ("operations of an open load arrive", "patience")]
     assert fields == ["as a Poisson process", "dropped after 1 ms"]
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "page", ["compare", "sweep", "compare-headline", "figure-ceilings", "figure-latency", "why", "sizing"]
+)
+def test_pages_of_an_overload_state_no_ceiling(client_in, team, page):
+    sweep = make_sweep(team=team, ladder="target")
+    for target_ops_s in (15_000, 45_000):
+        spec = make_spec(sweep, threads=64, target_ops_s=target_ops_s, generators=())
+        spec["load"]["open"] = {"arrivals": "poisson", "patience_ms": 1.0, "profile": []}
+        run = make_run(sweep, threads=64, target_ops_s=target_ops_s, throughput=17_512, spec=spec, verdict="pass")
+        counts = {"offered": 5 * target_ops_s, "dropped": 2 * target_ops_s, "offered_ops_s": target_ops_s}
+        run.measurement_sets.update(arrivals={**counts, "dropped_share": 0.4})
+    args = {"sweep": [sweep.pk]}.get(page, [])
+    query = {"why": f"?a={sweep.pk}"}.get(page, f"?v=1&matrix={sweep.matrix_id}")
+
+    response = client_in.get(f"{reverse(page, args=args)}{query}", headers={"hx-request": "true"})
+    text = response.content.decode()
+
+    assert "100 % of the highest" not in text.replace("\u202f", " ")
+    if page in ("compare", "compare-headline"):
+        assert "No offered rate was kept up; the most that was done is 17.5k" in " ".join(text.split())
+    if page == "why":
+        assert "was sustained, so that it has no ceiling" in " ".join(text.split())
+    if page == "sweep":
+        assert "No target was sustained, so there is no ceiling" in " ".join(text.split())

@@ -323,6 +323,8 @@ def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> tuple[list[Side], 
 def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:
     run = run_at_ceiling(curve, team_id)
     problem = ""
-    if not run:
+    if curve.is_unsustained:
+        problem = f"No target of the sweep “{curve.name}” was sustained, so that it has no ceiling."
+    elif not run:
         problem = f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
     return Side(run, curve, problem)
