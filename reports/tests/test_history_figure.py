@@ -90,6 +90,13 @@ def test_latency_is_drawn_in_ms_and_its_rise_is_worse():
     assert worse["marker"]["color"] == LIGHT.series[1]
 
 
+@pytest.mark.parametrize(("lowest", "title", "mode"), [(810.0, ", not from 0", None), (400.0, "", "tozero")])
+def test_axis_begins_at_0_or_says_that_it_does_not(lowest, title, mode):
+    history = build_history(THROUGHPUT_METRIC, build_points(measured([1000.0] * 6 + [lowest] * 6)))
+    axis = HistoryFigure(history).draw(Frame(LIGHT))["layout"]["yaxis"]
+    assert (axis["title"]["text"], axis.get("rangemode")) == (f"throughput (ops/s){title}", mode)
+
+
 def test_a_decision_stays_when_its_run_is_left_out():
     values = np.repeat([1000.0, 800.0], 15).tolist()
     runs = measured(values)

@@ -37,6 +37,7 @@ from reports.trends.messages import CHANGE_ACCEPTED, UNCERTAIN
 COMMITS: Final = "commits"
 DATES: Final = "dates"
 AXES: Final = (COMMITS, DATES)
+MIN_SHARE_OF_CUT_AXIS: Final = 0.5  # the lowest value of the highest; an axis of others begins at 0
 MAX_MARKERS: Final = 400  # of more points only the line is drawn
 MAX_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
 MAX_TICKS: Final = 10
@@ -67,10 +68,14 @@ class HistoryFigure(Figure):
         layout["showlegend"] = True
         layout["margin"]["t"] += 30
         layout["margin"]["b"] = 96 if frame.narrow else 84
+        title, tickformat = "throughput (ops/s)", "~s"
         if history.metric.operation:
-            layout["yaxis"] = axis(frame, shortened(f"{history.metric.label} (ms)", 48), tickformat="~g")
-        else:
-            layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s")
+            title, tickformat = shortened(f"{history.metric.label} (ms)", 48), "~g"
+        # A small change needs an axis of its own, which would otherwise look like a fall to nothing.
+        is_cut = min(history.values, default=0) > MIN_SHARE_OF_CUT_AXIS * max(history.values, default=0)
+        layout["yaxis"] = axis(frame, title, tickformat=tickformat, rangemode="tozero")
+        if is_cut:
+            layout["yaxis"] = axis(frame, f"{title}, not from 0", tickformat=tickformat)
         # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
         layout["xaxis"] = axis(frame, self.along, showgrid=False, **self._build_ticks(frame))
