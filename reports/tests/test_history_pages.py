@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchsite.accounts.models import Role
+from benchsite.accounts.models import NoticeKind, Role, Webhook
 from benchsite.core.formatting import MINUS
 from reports.models import ChangePoint, History, HistoryNote
 from runs.models import Run
@@ -165,7 +165,7 @@ def test_page_query_count_does_not_depend_on_runs(client_in, sweep):
     get_page(client_in, key)
     with counted() as many:
         get_page(client_in, key)
-    assert few() == many() <= 10
+    assert few() == many() <= 11
 
 
 def test_the_figure_draws_levels_changes_and_what_else_changed(client_in, dropped):
@@ -224,7 +224,7 @@ def test_a_metric_and_a_branch_are_chosen_in_the_address(client_in, sweep):
     assert '<option value="READ service p99" selected>' in page
     assert "6 points" in page
     answer = get_figure(client_in, key, "?metric=READ+service+p99")
-    assert answer["figure"]["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
+    assert answer["figure"]["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms), not from 0"
 
 
 BAD_ADDRESSES = [
@@ -325,6 +325,14 @@ def test_a_decision_is_kept_shown_and_taken_back(client_in, dropped):
     assert not ChangePoint.objects.exists()
 
 
+def test_history_says_when_nobody_is_notified(client_in, team, dropped):
+    page = get_page(client_in, dropped)
+    assert "Nobody in the team is notified of changes." in page
+    assert f'<a href="{reverse("notifications")}">Notifications</a></span>' in page
+    Webhook.objects.create(team=team, name="chat", url="https://example.org", kinds=[NoticeKind.CHANGE_POINT])
+    assert "Nobody in the team is notified" not in get_page(client_in, dropped)
+
+
 def test_accepted_level_has_its_date_and_names_its_metrics(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
     assert "for throughput and all latencies" in get_page(client_in, dropped)
@@ -337,10 +345,20 @@ def test_accepted_level_has_its_date_and_names_its_metrics(client_in, dropped):
 
 def test_a_decision_belongs_to_its_metric(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
-    decide(client_in, dropped, run=run.pk, state="accepted", metric="READ service mean")
+    decide(client_in, dropped, run=run.pk, state="confirmed", metric="READ service mean")
     assert ChangePoint.objects.get().metric == "READ service mean"
     assert '<span class="muted">new</span>' in get_page(client_in, dropped)
-    assert "accepted" in get_page(client_in, dropped, "?metric=READ+service+mean")
+    assert "confirmed" in get_page(client_in, dropped, "?metric=READ+service+mean")
+
+
+@pytest.mark.parametrize("name", ["history-accept", "history-decide"])
+def test_a_loss_is_accepted_for_all_metrics_with_its_reason(client_in, dropped, name):
+    run = Run.objects.get(commit="0010beef")
+    assert get_page(client_in, dropped).count('Because <input name="note"') == 2, "of the button, and of Decide"
+    data = {"run": run.pk, "state": "accepted", "note": "safer by default", "metric": "READ service mean"}
+    page = get_text(client_in.post(reverse(name, args=[dropped]), data, follow=True))
+    assert "Accepted for throughput and all latencies" in page and "safer by default" in page
+    assert "safer by default" in get_page(client_in, dropped, "?metric=throughput")
 
 
 BAD_DECISIONS = [

@@ -90,6 +90,8 @@ def accept_level(run: Run, by: User, note: str) -> ChangePoint:
 
     # The newest is first. The run itself counts, so there is one.
     counting = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
+    decisions = ChangePoint.objects.filter(team=run.team, config_key=run.config_key, run__in=counting)
+    decisions.exclude(metric=EVERY_METRIC).delete()
     point, _ = ChangePoint.objects.update_or_create(
         team=run.team,
         config_key=run.config_key,

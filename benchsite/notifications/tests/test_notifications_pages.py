@@ -62,6 +62,7 @@ def test_an_unknown_kind_is_refused(client_in):
 
 
 def test_an_admin_makes_a_webhook_and_sees_its_secret_once(admins_browser):
+    assert "There are no webhooks." in admins_browser.get(PAGE).content.decode()
     made = admins_browser.post(
         "/team/webhooks/", {"name": "chat", "url": "http://127.0.0.1:9/hook", "kinds": [FINISHED]}
     )

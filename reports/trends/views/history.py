@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from benchsite.accounts.models import Role, Team, User
+from benchsite.accounts.models import NoticeKind, Role, Team, User
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import printable
+from benchsite.notifications.notices import asked_for
 from reports.compare.pages.charts import figure_link
 from reports.compare.views.figures import respond
 from reports.models import EVERY_METRIC, ChangePoint, History, HistoryNote
@@ -178,6 +179,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
+        "is_notified": row.team_id in asked_for(NoticeKind.CHANGE_POINT),
     }
     return render(request, "reports/history.html", context)
 
@@ -194,6 +196,9 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
 @team_required("POST", role=Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     """Records a person's decision about one change."""
+    if request.POST.get("state") == ChangePoint.State.ACCEPTED:
+        # One accepted commit is accepted for every metric, or CI stays red over the others.
+        return accept(request, config_key)
     row = get_object_or_404(History, config_key=config_key)
     query = query_in(request)
     try:
@@ -232,7 +237,7 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     else:
         messages.success(request, ACCEPTED_FOR_ALL.format(name=run.commit[:SHORT_COMMIT] or run.name))
 
-    return redirect(reverse("history-series", args=[config_key]) + "#changes")
+    return redirect(reverse("history-series", args=[config_key]) + query_in(request).encode() + "#changes")
 
 
 @team_required("POST", role=Role.RUNNER)
