@@ -49,3 +49,5 @@ def test_telephone_shows_the_current_tab_and_folds_filters(site):
     assert page.locator("form.filters").is_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
     assert not page.locator(".fold > summary").is_visible()
+    page.reload(wait_until="networkidle")
+    assert page.locator("form.filters").is_visible()

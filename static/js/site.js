@@ -20,18 +20,7 @@
     }
   }
 
-  // A telephone shows the current tab, and the filters of a list when they are asked for.
-  function fitTelephone() {
-    if (!matchMedia("(max-width: 600px)").matches) return;
-    for (const folded of document.querySelectorAll("details[data-folds]")) folded.open = false;
-    for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
-      const strip = tab.parentElement;
-      strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
-    }
-  }
-
   on("DOMContentLoaded", () => localTimes(document));
-  on("DOMContentLoaded", fitTelephone);
   on("htmx:afterSwap", () => localTimes(document));
 
   // A request of htmx that fails is visible until the next answer. What only reads is asked again, as what polls is.
