@@ -283,3 +283,9 @@ def test_caption_says_first_what_is_amiss():
 
     assert "At least: the ladder is too short" in figure.caption and "6 runs against a mock" in figure.caption
     assert {"Checks", "Marks"} < dict(figure.conditions).keys()
+
+
+def test_captions_count_the_repeats_of_points_that_do_not_count():
+    """A re-run that is rejected too is a second run of its point."""
+    rejected = point(8, 1000.0, throughput_ops_s=Spread(1000.0, 990.0, 1010.0, 2), standing=Standing.REJECTED)
+    assert "n = 2" in caption([curve(points=[rejected])]).replace("\u202f", " ")

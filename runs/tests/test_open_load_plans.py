@@ -190,3 +190,10 @@ def test_form_and_programs_refuse_bad_loads(team, user, client_in, changes, in_f
     assert not answer.json().get("can_be_submitted")
     assert in_answer in answer.json().get("detail", "") + json.dumps(answer.json(), ensure_ascii=False)
     assert Matrix.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_builder_says_what_rungs_of_targets_are(client_in):
+    page = client_in.get(reverse("matrix-add")).content.decode()
+    assert "The rungs are operations per second now" in page
+    assert "optional" not in page[page.index('for="id_threads"') :].split("</label>")[0]
