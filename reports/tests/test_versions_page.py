@@ -52,6 +52,17 @@ def test_last_week_against_this_week_states_ratio_and_interval(client_in, measur
     assert "this week against last week" in page
 
 
+def test_value_and_ratio_of_a_week_are_of_all_its_sessions(client_in, team):
+    test = make_test(team)
+    for number, level in enumerate([1000.0] * 7 + [970.0, 1000.0, 1000.0, 1000.0, 810.0, 810.0]):
+        commit_runs(test, f"aaaa{number:04}", level, days_ago=13.5 - number, repeats=1)
+    _, ((_, document),) = get_rows(client_in, base="last-week", new="this-week")
+    metric = document.metrics[0]
+    assert (metric.new_sessions, metric.base_sessions) == (6, 7)
+    assert (metric.new, metric.base) == (metric.new_measured, metric.base_measured)
+    assert metric.ratio == pytest.approx(metric.new / metric.base)
+
+
 def test_weeks_are_those_of_the_commits_where_known(client_in, measured):
     """All of it was uploaded today."""
     for run in Run.objects.filter(branch="main"):

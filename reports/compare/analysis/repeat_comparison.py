@@ -250,8 +250,11 @@ def compare_sessions(
     higher_is_better: bool,
     threshold: float,
     spread: SessionSpread | None,
+    is_period: bool = False,
 ) -> Comparison:
     """The verdict of sessions, each with its runs and newest first; nothing that is handed in raises.
+
+    The first sessions up to a look are compared; of a period, whose end no result decides, all of them.
 
     `history` are sessions of the same test, `spread` is that of the machines: they say how sessions vary.
     """
@@ -261,6 +264,8 @@ def compare_sessions(
 
     sign = 1 if higher_is_better else -1
     used, _ = look(len(new))
+    if is_period:
+        used = len(new)
     means = _log_means(new, sign)[-used:]
     own = _log_means(base, sign)
     older = find_level(_log_means(history, sign))

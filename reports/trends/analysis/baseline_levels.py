@@ -40,6 +40,7 @@ class Level(StrEnum):
     """What new sessions are compared with."""
 
     SIDE = "side"  # the base alone, now
+    PERIOD = "period"  # the same, for the new sessions of a period: all of them, not those up to a look
     BRANCH = "branch"  # that of the same branch, followed to the new sessions
     COMMIT = "commit"  # that which the base is at, fixed
     OTHER_BRANCH = "other branch"  # the one that another branch has at present
@@ -53,7 +54,7 @@ class Level(StrEnum):
     @property
     def is_followed(self) -> bool:
         """Sessions after the new ones may confirm a loss."""
-        return self is not Level.SIDE
+        return self not in (Level.SIDE, Level.PERIOD)
 
     @property
     def has_acceptances(self) -> bool:

@@ -177,8 +177,8 @@ def judge(
         metric_spread = None
         if metric.statistic != "p99":
             metric_spread = spread
-        if level is Level.SIDE:
-            comparisons.append(_compare(metric, threshold, metric_spread))
+        if not level.is_followed:
+            comparisons.append(_compare(metric, threshold, metric_spread, level))
         else:
             make_tracker = partial(LevelTracker, threshold, 1 / (len(metrics) * tests), metric_spread)
             comparisons.append(_follow(metric, make_tracker(), level))
@@ -188,7 +188,7 @@ def judge(
 
     if not environment.comparable:
         comparisons = [not_comparable(comparison, environment.stops) for comparison in comparisons]
-    elif level is Level.SIDE:
+    elif not level.is_followed:
         _, error_share = look(len(metrics[0].new))
         comparisons = adjusted(comparisons, tests / error_share)
 
@@ -217,7 +217,7 @@ def judge(
     )
 
 
-def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> Comparison:
+def _compare(metric: Metric, threshold: float, spread: SessionSpread | None, level: Level) -> Comparison:
     if metric.blocks:
         return compare_values(
             metric.new[0],
@@ -233,6 +233,7 @@ def _compare(metric: Metric, threshold: float, spread: SessionSpread | None) -> 
         higher_is_better=metric.higher_is_better,
         threshold=threshold,
         spread=spread,
+        is_period=level is Level.PERIOD,
     )
 
 

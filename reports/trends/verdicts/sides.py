@@ -75,7 +75,7 @@ def named(team: Team, text: str) -> Against:
         since = until - WEEK
         since_text, until_text = (f"{instant:%Y-%m-%d %H:%M}" for instant in (since, until))
         chosen = RUNS_OF_WEEK.format(since=since_text, until=until_text)
-        return _require_runs(runs_of_days(team, since, until), chosen)
+        return replace(_require_runs(runs_of_days(team, since, until), chosen), level=Level.PERIOD)
 
     ids = _parse_ids(text)
     if ids:
@@ -147,6 +147,10 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     else:
         pairs = [(list(new_named.runs), list(base_named.runs))]
 
+    if new_named.level is Level.PERIOD:
+        base_named = replace(base_named, level=Level.PERIOD)
+    elif base_named.level is Level.PERIOD:
+        base_named = replace(base_named, level=Level.SIDE)
     verdicts = [_judge(team, new_runs, base_runs, base_named, thresholds) for new_runs, base_runs in pairs]
     if not any(document.environment.comparable for document in verdicts):
         differs = chain.from_iterable(document.environment.differs for document in verdicts)

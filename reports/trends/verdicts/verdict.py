@@ -378,6 +378,9 @@ def _select_sessions(
     """The sessions of both sides that the comparison is made of."""
     if metric.blocks:
         return metric.new, metric.base
+    if not level.is_followed:
+        # A look uses the first sessions; both are newest first.
+        return metric.new[-comparison.n_a :], metric.base[: comparison.n_b]
     base = [*metric.base, *metric.history]
     sessions = [*metric.new, *metric.since, *base]
     new = sessions[: comparison.n_a]
