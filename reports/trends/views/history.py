@@ -194,7 +194,7 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
 
 
 @team_required("POST", role=Role.RUNNER)
-def decide(request: HttpRequest, config_key: str) -> HttpResponse:
+def decide(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """Records a person's decision about one change."""
     if request.POST.get("state") == ChangePoint.State.ACCEPTED:
         # One accepted commit is accepted for every metric, or CI stays red over the others.
