@@ -142,10 +142,11 @@ def test_level_of_a_commit_stands_below_its_value(client_in, lost):
 
 
 def test_versions_state_a_loss_that_was_accepted(client_in, user, lost):
-    accept_level(Run.objects.get(commit="aaaa0012"), user, "")
+    accept_level(Run.objects.get(commit="aaaa0012"), user, "safer by default")
     for new in ("aaaa0012", "aaaa0013"):
         response, ((_, document),) = get_rows(client_in, base="aaaa0011", new=new)
         assert document.verdict == "pass" and document.headline in get_text(response)
+        assert f"accepted by {user}: safer by default" in " ".join(get_text(response).split())
         assert document.headline.startswith("Pass, loss accepted: throughput 19 % lower")
         assert document.metrics[0].reason.endswith("begins with aaaa0012 was accepted.")
     commit_runs(lost, "aaaa0014", 650.0, days_ago=0.2, repeats=2)

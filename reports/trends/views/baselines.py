@@ -12,7 +12,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from reports.compare.figures.layout import cut
 from reports.compare.figures.theme import SHORT_COMMIT
-from reports.models import BadgeLink, Baseline, History
+from reports.models import EVERY_METRIC, BadgeLink, Baseline, ChangePoint, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.trends.messages import REPEATS_OF_RUN, RUNS_OF_SWEEP
@@ -133,6 +133,12 @@ def versions(request: HttpRequest) -> HttpResponseBase:
 
     rows = History.objects.filter(config_key__in=[document.test for document in documents])
     tests = {row.config_key: row for row in rows}
+    accepted_tests = [
+        document.test for document in documents if document.metrics and document.metrics[0].state == "accepted"
+    ]
+    acceptances = ChangePoint.objects.filter(
+        config_key__in=accepted_tests, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
+    )
     headings = [text[:SHORT_COMMIT] if text in newest_first else describe_side(text) for text in (base, new)]
     context = {
         "base": base,
@@ -141,6 +147,7 @@ def versions(request: HttpRequest) -> HttpResponseBase:
         "problem": problem,
         "answer": answer,
         "rows": [(tests.get(document.test), document) for document in documents],
+        "acceptances": acceptances.select_related("run", "changed_by"),
         "commits": commits,
         "branches": sorted({row["branch"] for row in commits} - {""}),
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
