@@ -132,5 +132,8 @@ def test_side_whose_repeats_say_little_is_undecided():
     first, wide, lower = rank_sides([TIGHT, [60.0, 140.0], [0.5 * value for value in TIGHT]])
     assert first.is_undecided and wide.is_undecided and not lower.is_undecided and lower.is_member is False
     assert wide.repeats > 100 and rank_sides([TIGHT, [0.5 * value for value in TIGHT]])[0].is_among_best
+    first, single = rank_sides([TIGHT, [99.0]])
+    assert first.is_undecided and first.repeats and single.is_member is None
+    assert rank_sides([TIGHT, [50.0]])[0].is_among_best
     first, hopeless = rank_sides([TIGHT, [1.0, 10_000.0]])
     assert hopeless.is_undecided and hopeless.repeats is None

@@ -102,6 +102,7 @@ AMONG_BEST_MEANS = "Among the best: not distinguishable from the best by repeats
 UNDECIDED_BESIDE = "{sentence}; undecided: they do not exclude it"
 UNDECIDED = "undecided: {repeats} repeats may decide"
 UNDECIDED_NOISY = "undecided: the repeats vary too much"
+UNDECIDED_SHORT = "undecided: another ladder is too short"
 UNDECIDED_MEANS = "Undecided: the repeats neither tell sides apart nor exclude a loss over {loss}"
 JUDGED_AT_LOOK = "judged after {after} of {most} repeats, at the level of this look"
 OF_SINGLE_RUNS = "{sentence}. Of single runs and ladders whose end is open {factor}"

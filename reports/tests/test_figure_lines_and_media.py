@@ -118,14 +118,15 @@ def repeated(threads, ops_s, n=3, spread=0.01):
 
 
 def test_marks_sides_indistinguishable_from_best_of_class():
+    bent = [repeated(1, 500.0), repeated(2, 1000.0), repeated(4, 800.0)]
     curves = [
         curve("A", "off", durability=MEMORY, durability_class="memory", points=[repeated(2, 9000.0)]),
         curve("A", "always", durability=DISK, durability_class="disk", points=[repeated(2, 3000.0)]),
-        curve("B", "on", durability=DISK, durability_class="disk", points=[repeated(2, 1000.0)]),
+        curve("B", "on", durability=DISK, durability_class="disk", points=bent),
     ]
     bars = {bar.detail: bar for bar in build_bars(curves, LIGHT)}
     assert bars["always"].note == "among the best of its class, short ladder"
-    assert bars["on"].note == "short ladder"  # No factor: the highest may lie higher too.
+    assert bars["on"].note == "≥ 9.0\N{MULTIPLICATION SIGN} lower"  # The highest may lie higher.
     assert "among the best of those whose writes wait for: disk" in bars["always"].hover
 
 
@@ -141,7 +142,7 @@ def test_a_single_run_claims_no_order():
 @pytest.mark.parametrize(
     ("noise", "lower_ops_s", "notes", "sentence"),
     [
-        (0.2, 1000.0, ["undecided: 46 repeats may decide"] * 2, "Undecided: the repeats neither tell sides apart nor"),
+        (0.2, 1000.0, ["undecided: 66 repeats may decide"] * 2, "Undecided: the repeats neither tell sides apart nor"),
         (0.01, 1095.0, ["among the best"] * 2, "Among the best: not distinguishable from the best"),
         (
             0.005, 1000.0, ["best", "1.10\N{MULTIPLICATION SIGN} lower"],
@@ -177,11 +178,11 @@ def test_wide_side_is_undecided_beside_those_shown_alike():
 
 
 def test_short_ladder_is_never_excluded_by_its_value():
-    """Its ceiling lies higher, so the factor is a limit and the other side is not called best."""
+    """Its ceiling lies higher, so the factor is a limit and the other side is neither best nor among the best."""
     short = curve("A", points=[repeated(2, 500.0), repeated(4, 900.0)])
     long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
     notes = [bar.note for bar in build_bars([short, long], LIGHT)]
-    assert notes == ["among the best", "≤ 1.7\N{MULTIPLICATION SIGN} lower, short ladder"]
+    assert notes == ["undecided: another ladder is too short", "≤ 1.7\N{MULTIPLICATION SIGN} lower, short ladder"]
     assert find_best([short, long]) == {short.sweep_id: None, long.sweep_id: True}
 
 

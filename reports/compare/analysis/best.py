@@ -92,18 +92,23 @@ def rank_sides(
             members.append(True if side.df and side.mean >= unknown else None)
 
     is_alone = members.count(False) == len(members) - 1
+    near = unknown - math.log1p(-MAX_LOSS)  # Below it, a side without repeats may lie so far above.
     return [
-        _rank(side, order, alpha / 2, is_alone=is_alone) if is_member else Rank(is_member)
+        _rank(side, order, alpha / 2, is_alone=is_alone, is_near=side.mean < near) if is_member else Rank(is_member)
         for side, is_member in zip(judged, members, strict=True)
     ]
 
 
-def _rank(side: _Side, sides: Sequence[_Side], alpha: float, *, is_alone: bool) -> Rank:
-    """Of a member of the set; `sides` are those with a variance, it among them."""
+def _rank(side: _Side, sides: Sequence[_Side], alpha: float, *, is_alone: bool, is_near: bool) -> Rank:
+    """Of a member of the set; `sides` are those with a variance, it among them. `is_near`: one without repeats is not
+    clearly lower.
+    """
     others = [other for other in sides if other is not side]
     rivals = [other for other in others if _may_exceed(other, side, len(others), alpha)]
-    if is_alone or not rivals:
+    if is_alone or not (rivals or is_near):
         return Rank(True, is_shown=True)
+    if not rivals:
+        return Rank(True, repeats=repeats_needed(math.sqrt(side.variance), MAX_LOSS))
     variance = max((side.variance + rival.variance) / 2 for rival in rivals)
     needed = repeats_needed(math.sqrt(variance), MAX_LOSS)
     if needed is None:

@@ -60,6 +60,7 @@ from reports.compare.messages import (
     UNDECIDED_BESIDE,
     UNDECIDED_MEANS,
     UNDECIDED_NOISY,
+    UNDECIDED_SHORT,
 )
 
 NOT_THE_PRODUCT = "not the product: a stand-in"
@@ -247,7 +248,10 @@ class Ranking:
             is_alone = [other.is_member for other in self.ranks.values()].count(False) == len(self.ranks) - 1
             return BEST if is_alone else AMONG_BEST
         if rank.is_undecided:
-            return UNDECIDED.format(repeats=rank.repeats) if rank.repeats else UNDECIDED_NOISY
+            if rank.repeats:
+                return UNDECIDED.format(repeats=rank.repeats)
+            is_open = None in [other.is_member for other in self.ranks.values()]
+            return UNDECIDED_SHORT if is_open else UNDECIDED_NOISY
         if not lower or curve.has_other_repeats_than(self.highest):
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
@@ -285,9 +289,12 @@ def rank_curves(curves: Sequence[Curve]) -> dict[UUID, Rank]:
         sides.append(repeats[:1] if look and not look.after else repeats)
         noises.append(ceiling.noise)
     highest = max((curve.ceiling_ops_s for curve in curves), default=0.0)
+    ranks = rank_sides(sides, alpha, noises=noises)
+    ranked = list(zip(curves, ranks, strict=True))
+    open_sides = [rank.is_member is False and _may_reach(curve, highest) for curve, rank in ranked]
     return {
-        curve.sweep_id: Rank(None) if rank.is_member is False and _may_reach(curve, highest) else rank
-        for curve, rank in zip(curves, rank_sides(sides, alpha, noises=noises), strict=True)
+        curve.sweep_id: Rank(None) if is_open else replace(rank, is_shown=rank.is_shown and not any(open_sides))
+        for (curve, rank), is_open in zip(ranked, open_sides, strict=True)
     }
 
 
@@ -371,7 +378,10 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None
     if ceiling:
         value = ceiling.throughput_ops_s
         value_label = bounded(ceiling, short(value))
-    elif measured and (curve.is_unsustained or not curve.counted):
+    elif curve.is_unsustained:
+        value = curve.goodput_ops_s
+        value_label = f"{short(value)}, {value_label}"
+    elif measured and not curve.counted:
         value = max(point.throughput_ops_s.geomean for point in measured)
         value_label = f"{short(value)}, {value_label}"
     return Bar(

@@ -138,7 +138,7 @@ def find_answer(
         if any(curve.is_accepted for curve in curves):
             code = Code.ONLY_ACCEPTED
         unsustained = max((curve.goodput_ops_s for curve in curves if curve.is_unsustained), default=0.0)
-        if unsustained:
+        if unsustained and code is not Code.ONLY_ACCEPTED:
             return Answer((Finding(Code.UNSUSTAINED, value=unsustained),), (0, 0), ())
         return Answer((Finding(code, value=rejected),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]

@@ -63,7 +63,7 @@ from reports.trends.messages import (
 )
 
 ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
-VERSION: Final = 5  # changes with any rule that could change a verdict
+VERSION: Final = 6  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric
@@ -189,7 +189,9 @@ def judge(
     if not environment.comparable:
         comparisons = [not_comparable(comparison, environment.stops) for comparison in comparisons]
     elif not level.is_followed:
-        _, error_share = look(len(metrics[0].new))
+        error_share = 1.0  # No result decides when a period ends.
+        if level is not Level.PERIOD:
+            _, error_share = look(len(metrics[0].new))
         comparisons = adjusted(comparisons, tests / error_share)
 
     judged = tuple(map(_judge_metric, judged_metrics, comparisons))

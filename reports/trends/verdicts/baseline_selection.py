@@ -62,7 +62,9 @@ def verdict_of_run(
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
 
     new = find_repeats(run)
-    duplicates = tuple(dict.fromkeys(chain.from_iterable(find_duplicates(new).values())))
+    copies = find_duplicates(new)
+    duplicates = tuple(dict.fromkeys(chain.from_iterable(copies.values())))
+    new = _count_outputs_once(run, new, copies)
     if baseline:
         pinned = baseline_named(run.team, baseline)
         if pinned is None:
@@ -70,11 +72,21 @@ def verdict_of_run(
         against = pinned_for(run, pinned)
     else:
         against = by_rule(new, branch, duplicates)
-    against = replace(against, duplicates=duplicates)
+    others = tuple(base for base in against.runs if base not in duplicates)
+    against = replace(against, runs=others, duplicates=duplicates)
     document = _judge_against(run, new, against, thresholds)
     if not duplicates:
         return document
     return replace(document, reasons=(*document.reasons, DUPLICATES_LEFT_OUT.format(runs=_name(duplicates))))
+
+
+def _count_outputs_once(run: Run, new: Sequence[Run], copies: Mapping[Run, Sequence[Run]]) -> list[Run]:
+    """Of runs with one output the one that is judged, or the first in the list."""
+    counted = [run]
+    for other in new:
+        if other != run and not any(copy in counted for copy in copies.get(other, ())):
+            counted.append(other)
+    return [other for other in new if other in counted]
 
 
 def _judge_against(

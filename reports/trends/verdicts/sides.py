@@ -147,7 +147,7 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     else:
         pairs = [(list(new_named.runs), list(base_named.runs))]
 
-    if new_named.level is Level.PERIOD:
+    if new_named.level is Level.PERIOD and base_named.level in (Level.SIDE, Level.PERIOD):
         base_named = replace(base_named, level=Level.PERIOD)
     elif base_named.level is Level.PERIOD:
         base_named = replace(base_named, level=Level.SIDE)
