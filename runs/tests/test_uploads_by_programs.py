@@ -158,6 +158,15 @@ def test_output_of_an_earlier_upload_is_no_baseline(program):
     assert other["base"]["runs"] == [str(Run.objects.get(throughput_ops_s=10_010).pk)]
 
 
+def test_output_sent_twice_for_a_commit_confirms_nothing(program):
+    stated = {"query": "?judge=1", "purpose": "smoke", "commit": "abcdef1"}
+    program.post(**stated, session="one")
+    program.post(("b.txt", summary(reads=50_100)), **stated, session="two")
+    answer = read_answer(program.post(**stated, session="three"), 201)
+    (verdict,) = answer["against"]["verdicts"]
+    assert len(verdict["new"]["runs"]) == 2 and answer["runs"][0]["id"] in verdict["new"]["runs"]
+
+
 def test_a_key_names_one_content(program):
     read_answer(program.post(key="k"), 201)
     assert read_answer(program.post(key="k", commit="abcdef1"), 422)["type"] == "/problems/key-reused"
