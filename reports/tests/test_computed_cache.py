@@ -16,6 +16,7 @@ from reports.models import StoredCurve
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
 from runs.results import annotations
+from runs.results.deletion import delete, restore, select_matrix
 from runs.tests.factories import (
     make_measurement_set,
     make_run,
@@ -115,6 +116,18 @@ def test_stored_curves_follow_every_change(change, sweep, user):
     after = curves([sweep]), outlines([sweep])
     assert after == computed_anew(sweep)
     assert StoredCurve.objects.count() == 1
+
+
+def test_matrix_with_a_stored_curve_is_restored(sweep, user, settings, tmp_path):
+    own = {**settings.STORAGES["artifacts"], "OPTIONS": {"location": tmp_path / "artifacts"}}
+    settings.STORAGES = {**settings.STORAGES, "artifacts": own}
+    curves([sweep])
+    deletion = delete(select_matrix(sweep.matrix), user, sweep.team)
+
+    restore(deletion, user)
+
+    assert Sweep.objects.filter(pk=sweep.pk).exists()
+    assert curves([sweep]) == computed_anew(sweep)[0]
 
 
 def test_stored_curve_goes_with_its_sweep(sweep):

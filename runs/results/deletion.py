@@ -17,6 +17,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import SET_NULL, Model, Q, QuerySet
 from django.db.models.deletion import Collector, ProtectedError
 from django.db.models.functions import Now
+from psycopg.errors import UniqueViolation
 
 from benchsite.accounts import audit
 from benchsite.accounts.models import Team, User
@@ -53,6 +54,7 @@ from runs.results.messages import (
     PART,
     PARTS_COME_TOO,
     PARTS_TOO,
+    ROW_GONE,
 )
 
 MAX_AT_ONCE: Final = 5_000  # runs
@@ -314,7 +316,8 @@ def restore(deletion: Deletion, by: User) -> list[str]:
             connection.check_constraints()
         except IntegrityError as error:
             _, _, detail = str(error).partition("DETAIL:")
-            reason = NAME_TAKEN.format(detail=detail.strip() or error)
+            is_taken = isinstance(error.__cause__, UniqueViolation)
+            reason = (NAME_TAKEN if is_taken else ROW_GONE).format(detail=detail.strip() or error)
             raise RestoreRefused(CANNOT_BE_RESTORED.format(name=deletion.name, reason=reason)) from error
 
         for row in whole:
@@ -562,6 +565,8 @@ def _insert(lines: Iterator[str], inserted: dict[str, list[str]]) -> None:
 
     A column that was added since gets its default, one that was dropped is left out, a row that is there stays.
     """
+    models = apps.get_models(include_auto_created=True)
+    keys = {model._meta.db_table: model._meta.pk.column for model in models}
     with connection.cursor() as cursor:
         for table, group in groupby((line.split("\t", 1) for line in lines), key=itemgetter(0)):
             texts = (text for _, text in group)
@@ -571,11 +576,12 @@ def _insert(lines: Iterator[str], inserted: dict[str, list[str]]) -> None:
                     cursor.execute(query, [value, row])
                 continue
             present = {column.name for column in connection.introspection.get_table_description(cursor, table)}
+            key = keys[table]
             for batch in _batches(texts):
                 # All rows of a table were dumped with the same columns.
                 columns = ", ".join(f'"{name}"' for name in json.loads(batch[0]) if name in present)
                 rows = f'json_populate_recordset(NULL::"{table}", %s::json)'
                 query = f'INSERT INTO "{table}" ({columns}) SELECT {columns} FROM {rows}'
-                query += " ON CONFLICT (id) DO NOTHING RETURNING id::text"
+                query += f' ON CONFLICT ("{key}") DO NOTHING RETURNING "{key}"::text'
                 cursor.execute(query, [f"[{','.join(batch)}]"])
-                inserted[table] += [key for (key,) in cursor]
+                inserted[table] += [row for (row,) in cursor]

@@ -478,7 +478,9 @@ def number_alike(curves: Sequence[RunMetadata]) -> list[RunMetadata]:
 
 def _list_names(curve: RunMetadata) -> set[str]:
     """What the test's curves are called, and what tells its history apart."""
-    labels = {label_curve(curve, run.phase) for run in curve.runs}
+    # The curve of a load beside measured runs has no workload in its name: loads of two tests may be called alike.
+    phases = {run.phase for run in curve.runs}
+    labels = {label_curve(curve, phase) for phase in phases - {Phase.LOAD} or phases}
     return {*labels, f"{curve.database} {curve.mode} {curve.workload.name}"}
 
 

@@ -385,7 +385,10 @@ class Conductor:
             self._wait(lambda: self._are_ready(len(clients)), READY_POLL_S, deadline, "to connect")
             lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
             self.run.refresh_from_db(fields=["starts_at"])
-            self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
+            left_s = 0.0
+        else:
+            left_s = (self.run.starts_at - database_now()).total_seconds()
+        self._expected_end = time.monotonic() + left_s + (clients[0].order["duration_s"] or 0)
         self._sample_servers()
         self._apply_faults()
         if self.run.phase == Phase.MEASURE:
