@@ -19,11 +19,11 @@ def find_min_window_s(team: Team | uuid.UUID, purpose: str) -> int:
 
 
 def select_too_short(runs: QuerySet[Run], team: Team | uuid.UUID) -> QuerySet[Run]:
-    """The rejected ones among the runs whose planned window is shorter than that, but those that count by a reason."""
+    """The rejected ones among the runs whose window never is as long, but those that count by a reason."""
     is_short = Q(pk__in=[])
     for purpose in PROFILES:
         if least_s := find_min_window_s(team, purpose):
-            is_short |= Q(purpose=purpose, spec__window__min_measure_s__lt=least_s)
+            is_short |= Q(purpose=purpose, spec__window__max_measure_s__lt=least_s)
     measured = runs.filter(phase=Phase.MEASURE, source=Run.Source.SCHEDULED, excluded_reason="")
     return measured.filter(is_short, verdict=Verdict.REJECT, verdict_override="")
 
