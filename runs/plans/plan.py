@@ -304,7 +304,7 @@ def _find_group_workloads(matrix: Matrix) -> dict[str, PlannedWorkload]:
 def _find_measured_ops_s(
     matrix: Matrix, databases: Sequence[Database], workloads: Iterable[Workload]
 ) -> dict[tuple[str, ...], dict[int, float]]:
-    if matrix.warmup_s + matrix.min_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
+    if matrix.warmup_s + matrix.max_measure_s < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
         return {}
     rows = (
         Run.objects.filter(

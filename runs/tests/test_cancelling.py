@@ -75,10 +75,10 @@ def test_list_counts_what_succeeded_not_what_ended(client_in, cancelled):
 def test_polls_while_it_is_cancelling(client_in, cancelled):
     cancelled.runs.filter(status="succeeded").update(phase="load")
     url = reverse("matrix-live", args=[cancelled.pk])
-    assert "hx-trigger" in get_text(client_in.get(url, headers={"HX-Request": "true"}))
+    assert "every 2s" in get_text(client_in.get(url, headers={"HX-Request": "true"}))
     end(cancelled)
     page = get_text(client_in.get(url, {"seen": "cancelling"}, headers={"HX-Request": "true"}))
-    assert "hx-trigger" not in page
+    assert "every 2s" not in page
     assert "failed" in statuses(page)
     assert '<section class="panel" id="matrix-loads" hx-swap-oob="true">' in page
 
