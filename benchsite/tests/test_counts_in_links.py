@@ -69,20 +69,20 @@ def test_home_counts_the_runs_that_its_link_lists(client_in, fates, kind):
 
 def test_matrix_page_counts_the_runs_that_its_links_list(client_in, fates):
     response = client_in.get(reverse("matrix", args=[fates.pk]))
-    page, shown = get_text(response), response.context["page"]
+    page, matrix_page = get_text(response), response.context["page"]
     ((address, number),) = LINK.findall(page)
-    assert count_rows(client_in, address) == int(number) == len(shown.failures)
+    assert count_rows(client_in, address) == int(number) == len(matrix_page.failures)
     (address,) = re.findall(r'<a href="(/runs/\?[^"]+)">Rejected</a>', page)
-    (rejection,) = shown.rejections
-    assert count_rows(client_in, address) == shown.rejected == rejection["runs"]
-    assert f"{shown.rejected} runs do not count" in " ".join(page.split())
+    (rejection,) = matrix_page.rejections
+    assert count_rows(client_in, address) == matrix_page.rejected == rejection["runs"]
+    assert f"{matrix_page.rejected} runs do not count" in " ".join(page.split())
 
 
 def test_matrix_measures_as_many_again_as_it_counts(client_in, fates):
-    shown = client_in.get(reverse("matrix", args=[fates.pk])).context["page"]
+    matrix_page = client_in.get(reverse("matrix", args=[fates.pk])).context["page"]
     fates.runs.filter(status="queued").delete()
     rejected = client_in.get(reverse("matrix", args=[fates.pk])).context["page"].rejected
-    assert rejected == shown.rejected + 1, "the repeat that was waiting is gone"
+    assert rejected == matrix_page.rejected + 1, "the repeat that was waiting is gone"
     page = get_text(client_in.post(reverse("matrix-resume", args=[fates.pk]), {"rejected": "1"}, follow=True))
     assert f"Queued: {rejected} measured runs" in page
 

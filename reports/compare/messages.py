@@ -47,7 +47,7 @@ UNSUSTAINED = "no target was sustained"
 LAST_THAT_WAS_SUSTAINED = "{origin}, the last that was sustained"
 LOWER_RUNG_ABOVE = "{origin}, but the lower rung of {rungs} is above the limit"
 REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
-REPEATS_WITHOUT_LATENCY = "only {known} of {repeats} repeats have a latency at this load"
+REPEATS_WITHOUT_LATENCY = "only {measured} of {repeats} repeats have a latency at this load"
 
 # --- pages/exclusions.py ---
 

@@ -9,7 +9,7 @@ import pytest
 from benchsite.core.table import Table
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import LeftOut, Standing
-from reports.compare.figures.ceilings import CeilingsFigure, best_sentence, build_bars, find_best
+from reports.compare.figures.ceilings import CeilingsFigure, best_sentence, build_bars, rank_curves
 from reports.compare.figures.export_size import scaled
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
@@ -183,7 +183,8 @@ def test_short_ladder_is_never_excluded_by_its_value():
     long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
     notes = [bar.note for bar in build_bars([short, long], LIGHT)]
     assert notes == ["undecided: another ladder is too short", "≤ 1.7\N{MULTIPLICATION SIGN} lower, short ladder"]
-    assert find_best([short, long]) == {short.sweep_id: None, long.sweep_id: True}
+    ranks = rank_curves([short, long])
+    assert (ranks[short.sweep_id].is_member, ranks[long.sweep_id].is_member) == (None, True)
 
 
 def test_narrow_names_of_rungs_stay_off_line_and_axis():

@@ -18,7 +18,7 @@ from reports.compare.analysis.looks import ALPHA, Look, levels
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
 from reports.compare.curves import Standing
-from reports.compare.figures.ceilings import best_sentence, build_bars, find_best
+from reports.compare.figures.ceilings import best_sentence, build_bars, rank_curves
 from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.compare.pages.tables import collect_verdicts
@@ -156,29 +156,32 @@ def test_p_of_a_look_is_adjusted_among_its_table():
     assert crowd[0].outcome is Outcome.INCONCLUSIVE and crowd[0].adjusted_p == pytest.approx(401 * comparison.p)
 
 
+def list_members(sides):
+    return [rank.is_member for rank in rank_curves(sides).values()]
+
+
 def test_best_set_waits_for_the_look_of_its_plan():
     sides = [side(1.15, 8), side(1, 8, seed=2)]
-    best = find_best(sides)
-    assert best == find_best([replace(side, points=side.first_repeats(5).points) for side in sides])
+    assert rank_curves(sides) == rank_curves([replace(side, points=side.first_repeats(5).points) for side in sides])
     values = [side.first_repeats(5).ceiling.repeats_ops_s for side in sides]
     level = Look(LOOKS, 5).level
-    assert list(best.values()) == best_set(values, level) == [True, False]
+    assert list_members(sides) == best_set(values, level) == [True, False]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
 
 
 def test_side_that_lost_repeats_does_not_hold_the_set_back():
     sides = [side(1.15, 5), side(1, 5, seed=2), side(1.14, 4, seed=3)]
-    assert list(find_best(sides).values()) == [True, False, True]
+    assert list_members(sides) == [True, False, True]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
 
 
 def test_no_side_is_best_before_the_first_look():
     sides = [side(2, 2), side(1, 2, seed=2)]
-    assert list(find_best(sides).values()) == [None, None]
+    assert list_members(sides) == [None, None]
     assert best_sentence(sides).startswith("2 of 3 repeats: no verdict before the first look. ")
     assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", build_bars(sides, LIGHT)[1].note)
     others = [replace(side, matrix_id=uuid.uuid4()) for side in sides]
-    assert list(find_best(others).values()) == [True, False], "sides of different plans have no look"
+    assert list_members(others) == [True, False], "sides of different plans have no look"
 
 
 def test_table_and_report_name_the_look():

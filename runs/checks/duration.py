@@ -38,7 +38,7 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.total_operations < profile.operations_least:
         complaints.append(f"it did {grouped(facts.total_operations)} operations")
     if facts.total_operations < facts.operations_asked:
-        complaints.append(OPERATIONS_NOT_DONE.format(asked=grouped(facts.operations_asked)))
+        complaints.append(OPERATIONS_NOT_DONE.format(operations=grouped(facts.operations_asked)))
     complaints += _unsure_percentiles(facts, profile)
     severity: Severity = "pass"
     if complaints:

@@ -36,7 +36,7 @@ TIMES_UNKNOWN = "The clients' run times, or the counts and means of their operat
 # --- duration.py ---
 
 NO_UPPER_BOUND = "{percentile} has no upper bound from {values} values"
-OPERATIONS_NOT_DONE = "its longest time was over before the {asked} operations that the plan asks for"
+OPERATIONS_NOT_DONE = "its longest time was over before the {operations} operations that the plan asks for"
 
 # --- environment.py ---
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
-from django.db.models import SET_NULL, Model, Q, QuerySet
+from django.db.models import SET_NULL, Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.deletion import Collector, ProtectedError
 from django.db.models.functions import Now
 from psycopg.errors import UniqueViolation
@@ -296,9 +296,7 @@ def restore(deletion: Deletion, by: User) -> list[str]:
     Raises RestoreRefused: a name is taken, or a row that they need is gone.
     """
     with transaction.atomic():
-        # One at a time in a team: two that need the same rows of a third.
-        locked = {row.pk for row in Deletion.objects.select_for_update().filter(team=deletion.team_id).only("pk")}
-        if deletion.pk not in locked:
+        if not _lock_trash(deletion):
             return []  # Somebody else was first.
 
         restoring = plan_restoring(deletion)
@@ -329,21 +327,27 @@ def restore(deletion: Deletion, by: User) -> list[str]:
     return keys
 
 
+def _lock_trash(deletion: Deletion) -> bool:
+    """Lock all deletions of the team, since two may need the same rows of a third; False: this one is gone."""
+    rows = Deletion.objects.select_for_update().filter(team=deletion.team_id).order_by("pk").only("pk")
+    return deletion.pk in [row.pk for row in rows]
+
+
 def plan_restoring(deletion: Deletion) -> Restoring:
     """From which other deletions a deletion needs rows, directly or through these."""
     whole: dict[Any, Deletion] = {}
     parts: dict[Any, Deletion] = {}
     lost: list[str] = []
-    held = {str(key) for key in deletion.holds}
+    covered = {str(key) for key in deletion.holds}
     needs = _make_needs(deletion)
-    while needs := [need for need in find_missing(needs) if need.key not in held]:
+    while needs := [need for need in find_missing(needs) if need.key not in covered]:
         keys = {need.key for need in needs}
         holders = list(
             Deletion.objects.filter(team=deletion.team_id, holds__overlap=list(keys)).exclude(pk=deletion.pk)
         )
         available = {str(key) for holder in holders for key in holder.holds}
         lost += [need.text for need in needs if need.key not in available]
-        held |= keys
+        covered |= keys
         needed_rows = {need.key for need in needs if need.table not in PART_TABLES}
         needs = []
         for holder in holders:
@@ -359,17 +363,16 @@ def plan_restoring(deletion: Deletion) -> Restoring:
 
 
 def find_missing(needs: Iterable[Need]) -> list[Need]:
-    """Those whose row is in no table now."""
+    """Those whose row is not there now."""
     by_table: dict[str, list[Need]] = defaultdict(list)
     for need in needs:
         by_table[need.table].append(need)
     missing = []
-    with connection.cursor() as cursor:
-        for table, group in by_table.items():
-            keys = [need.key for need in group]
-            cursor.execute(f'SELECT id::text FROM "{table}" WHERE id::text = ANY(%s)', [keys])
-            present = {key for (key,) in cursor}
-            missing += [need for need in group if need.key not in present]
+    for model in POINTED_AT:
+        group = by_table[model._meta.db_table]
+        rows = model._base_manager.filter(pk__in=[need.key for need in group])
+        present = {str(key) for key in rows.values_list("pk", flat=True)}
+        missing += [need for need in group if need.key not in present]
     return missing
 
 
@@ -439,6 +442,8 @@ def forget(deletion: Deletion, by: User | None = None) -> None:
     """
     digests = {deletion.sha256, *deletion.digests}
     with transaction.atomic():
+        if not _lock_trash(deletion):
+            return  # Somebody else was first.
         dependents = _find_dependents(deletion)
         if dependents:
             raise ForgetRefused(FORGET_LATER.format(name=deletion.name, needing=_enumerate_names(dependents)))
@@ -449,14 +454,11 @@ def forget(deletion: Deletion, by: User | None = None) -> None:
 
 def _find_dependents(deletion: Deletion) -> list[Deletion]:
     """Deletions that cannot be restored without a row of this."""
-    held = {str(key) for key in deletion.holds}
-    others = Deletion.objects.select_for_update().filter(team=deletion.team_id).exclude(pk=deletion.pk)
-    dependents = []
-    for other in others:
-        needed = [need for need in _make_needs(other) if need.key in held]
-        if find_missing(needed):
-            dependents.append(other)
-    return dependents
+    own_keys = {str(key) for key in deletion.holds}
+    others = list(Deletion.objects.filter(team=deletion.team_id).exclude(pk=deletion.pk))
+    needs = chain.from_iterable(map(_make_needs, others))
+    missing = {need.key for need in find_missing(need for need in needs if need.key in own_keys)}
+    return [other for other in others if any(need.key in missing for need in _make_needs(other))]
 
 
 @all_teams()
@@ -542,16 +544,12 @@ def _remove(selection: Selection) -> None:
 
 def _clear_lost_references(inserted: Mapping[str, list[str]]) -> None:
     """Of rows that were inserted, by table, those that may become null and whose row was removed meanwhile."""
-    with connection.cursor() as cursor:
-        for model in filter(lambda model: model._meta.db_table in inserted, apps.get_models(include_auto_created=True)):
-            for field in filter(_is_clearable, model._meta.concrete_fields):
-                target: Any = field.related_model
-                cursor.execute(
-                    f'UPDATE "{model._meta.db_table}" SET "{field.column}" = NULL '
-                    f'WHERE id::text = ANY(%s) AND "{field.column}" IS NOT NULL '
-                    f'AND "{field.column}" NOT IN (SELECT "{target._meta.pk.column}" FROM "{target._meta.db_table}")',
-                    [inserted[model._meta.db_table]],
-                )
+    for model in filter(lambda model: model._meta.db_table in inserted, apps.get_models(include_auto_created=True)):
+        rows = model._base_manager.filter(pk__in=inserted[model._meta.db_table])
+        for field in filter(_is_clearable, model._meta.concrete_fields):
+            target: Any = field.related_model
+            there = target._base_manager.filter(pk=OuterRef(field.attname))
+            rows.filter(~Exists(there), **{f"{field.attname}__isnull": False}).update(**{field.attname: None})
 
 
 def _insert_deletion(deletion: Deletion, inserted: dict[str, list[str]], tables: frozenset[str] | None = None) -> None:

@@ -266,11 +266,6 @@ class Ranking:
         return f"{bound}{lower}"
 
 
-def find_best(curves: Sequence[Curve]) -> dict[UUID, bool | None]:
-    """Of curves with ceilings, by sweep, whether each cannot be told from the best, as `rank_curves`."""
-    return {sweep_id: rank.is_member for sweep_id, rank in rank_curves(curves).items()}
-
-
 def rank_curves(curves: Sequence[Curve]) -> dict[UUID, Rank]:
     """Of curves with ceilings, by sweep, how each stands to the best; not known where no repeats show it, or where it
     is lower but its ladder does not show that it does no more than the highest.

@@ -365,7 +365,7 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
     latencies = tuple(value for value in values if value is not None)
     if len(latencies) < len(values):
-        return Latencies((), REPEATS_WITHOUT_LATENCY.format(known=len(latencies), repeats=len(values)))
+        return Latencies((), REPEATS_WITHOUT_LATENCY.format(measured=len(latencies), repeats=len(values)))
 
     return Latencies(_centred(latencies, reading.latency_us), "", error, noise_at(passes, load_ops_s))
 

@@ -244,10 +244,10 @@ def judge(
     """The run's findings, by the team's thresholds of its purpose; `groups` are `GroupResult`."""
     spec = cast(RunSpec, run.spec)
     thresholds = get_thresholds(run.team_id, spec["purpose"])
-    known = build_run_context(run, spec, clients, thresholds)
-    known = replace(known, groups=read_group_facts(groups))
+    context = build_run_context(run, spec, clients, thresholds)
+    context = replace(context, groups=read_group_facts(groups))
     workload = spec["workload"]["properties"]
-    return collect_findings(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
+    return collect_findings(spec, thresholds, merged, series, context, workload=workload, rows=rows, asked_s=asked_s)
 
 
 def judge_groups(run: Run, collected: Collected) -> list[GroupResult]:
@@ -262,14 +262,14 @@ def _judge_group(run: Run, collected: CollectedGroup) -> list[CheckResult]:
 
     spec = collected.spec
     thresholds = get_thresholds(run.team_id, spec["purpose"])
-    known = build_run_context(run, spec, collected.clients, thresholds)
-    known = replace(known, low_latency_us=None, probe=None, inserted_records=None, operations_asked=0)
+    context = build_run_context(run, spec, collected.clients, thresholds)
+    context = replace(context, low_latency_us=None, probe=None, inserted_records=None, operations_asked=0)
     findings = collect_findings(
         spec,
         thresholds,
         collected.merged,
         collected.series,
-        known,
+        context,
         workload=spec["workload"]["properties"],
         asked_s=spec["window"]["min_measure_s"],
     )
