@@ -402,6 +402,17 @@ def test_databases_are_compared_where_they_promise_the_same():
     assert sentence(answered.findings[2]).startswith("The latency of Redis · always rises steeply beyond ")
 
 
+def test_long_names_lose_what_all_sides_share_first():
+    sides = tuple(
+        Side(database, "no-commitlog", f"{database} · no-commitlog", 1_590.0, True, uuid4())
+        for database in ("cassandra x2, RF 2", "cassandra x3, RF 2", "cassandra x4, RF 2")
+    )
+
+    text = sentence(Finding(Code.VALUES, sides, workload="tt14 BA"))
+
+    assert text.startswith("…x2, RF 2 did at least 1.59k") and "…x3, RF 2 at least" in text
+
+
 def test_workloads_are_not_ranked_against_each_other():
     answered = answer(side("Redis", "always", 3, workload="A"), side("PostgreSQL", "on", 1, workload="E"))
 

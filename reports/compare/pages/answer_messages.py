@@ -10,8 +10,10 @@ from django.template.loader import render_to_string
 from reports.compare.pages.answer import Answer, Code, Finding
 
 MAX_WORDS: Final = 20
+MAX_NAME_WORDS: Final = 9
 # How many values a sentence lists and how many words a name has in it: fewer from step to step.
-STEPS: Final = ((3, 9), (2, 9), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
+STEPS: Final = ((3, MAX_NAME_WORDS), (2, MAX_NAME_WORDS), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
+SEPARATOR: Final = " · "
 
 
 def plain_text(template: str, **context: object) -> str:
@@ -56,6 +58,8 @@ def count_words(text: str) -> int:
 
 def shorten(names: Sequence[str], words: int) -> list[str]:
     """Names of at most so many words, from the first word on that differs; unchanged where they become alike."""
+    if words < MAX_NAME_WORDS:
+        names = _drop_common_parts(names)
     split = [name.split() for name in names]
     columns = enumerate(zip(*split, strict=False))
     common = next((number for number, words_at in columns if len(set(words_at)) > 1), 0)
@@ -63,6 +67,16 @@ def shorten(names: Sequence[str], words: int) -> list[str]:
     if len(set(shortened)) < len(set(names)):
         return list(names)
     return shortened
+
+
+def _drop_common_parts(names: Sequence[str]) -> Sequence[str]:
+    """Names without the parts that all of several have; unchanged where nothing would be left of one."""
+    split = [name.split(SEPARATOR) for name in names]
+    if len(split) < 2:
+        return names
+    common = set(split[0]).intersection(*split[1:])
+    shortened = [SEPARATOR.join(part for part in parts if part not in common) for parts in split]
+    return shortened if all(shortened) else names
 
 
 def _cut(parts: Sequence[str], begin: int, words: int) -> str:
