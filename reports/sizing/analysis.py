@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 HEADROOM = 0.7  # of the measured throughput that is used, so that a node's loss or a peak is survived
@@ -37,52 +36,35 @@ def _positive(value: float | None) -> bool:
 
 
 Resource = Literal["throughput", "storage", "copies"]
+Bound = Literal["", "at most", "open"]  # what is known of a number of nodes; "open": they may be more or fewer
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What is asked for. Sizes are in GB, of one copy; `node_gb` None: nobody asks about storage."""
+def count_nodes(
+    for_throughput: int, *, data_gb: float = 0.0, copies: int = 1, node_gb: float | None = None, fill: float = FILL
+) -> dict[Resource, int]:
+    """The nodes that each resource alone needs: ceil(D · copies / (c · f)) for storage, copies.
 
-    throughput_ops_s: float
-    data_gb: float = 0.0
-    copies: int = 1
-    node_gb: float | None = None
-    headroom: float = HEADROOM
-    fill: float = FILL
-
-
-def nodes_needed(need: Need, node_ops_s: float) -> dict[Resource, int] | None:
-    """The nodes that each resource alone needs with linear scaling; x is one node's throughput, and None where it is 0.
-
-    ceil(X / (x · h)), ceil(D · copies / (c · f)), copies: the greatest of them is the number of nodes.
+    The greatest of them is the number of nodes. Sizes are of one copy; `node_gb` None: nobody asks about storage.
     """
-    if not node_ops_s > 0:
-        return None
-    return compute_nodes(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
-
-
-def compute_nodes(need: Need, for_throughput: int) -> dict[Resource, int]:
-    """The nodes that each resource alone needs, given those that the throughput takes."""
     parts: dict[Resource, int] = {"throughput": for_throughput}
-    if need.node_gb and need.node_gb > 0:
-        parts["storage"] = _up(need.data_gb * need.copies / (need.node_gb * need.fill))
-    parts["copies"] = need.copies
+    if node_gb:
+        parts["storage"] = _up(data_gb * copies / (node_gb * fill))
+    parts["copies"] = copies
     return parts
 
 
-@dataclass(frozen=True, slots=True)
-class ByMeasurement:
-    """How many nodes a throughput takes by what clusters of several sizes reached."""
-
-    nodes: int
-    extrapolated: bool  # beyond the largest cluster that was measured
-    bound: Literal["", "at most", "open"] = ""  # what is known of the nodes; "open": they may be more or fewer
+def scale_linearly(required_ops_s: float, node_ops_s: float) -> int | None:
+    """ceil(X / x), x the throughput of one node; None where it is 0."""
+    if node_ops_s <= 0:
+        return None
+    return _up(required_ops_s / node_ops_s)
 
 
 def nodes_by_measurement(
     throughputs: Mapping[int, float], required_ops_s: float, lower_bounds: Collection[int] = ()
-) -> ByMeasurement | None:
-    """The fewest nodes for a throughput, from nodes -> ops/s of at least two sizes.
+) -> tuple[int, bool, Bound] | None:
+    """The fewest nodes for a throughput, from nodes -> ops/s of at least two sizes; whether they are beyond the largest
+    that was measured, and what is known of them.
 
     Between two measured sizes throughput is taken as a straight line, below the smallest as its share per node, beyond
     the largest with the gain per node of the last step. None with fewer sizes, and where the last step gained nothing
@@ -99,10 +81,8 @@ def nodes_by_measurement(
     for nodes in sizes:
         if required_ops_s <= throughputs[nodes]:
             share = (required_ops_s - reached) / (throughputs[nodes] - reached)
-            bound: Literal["", "at most"] = ""
-            if {at, nodes} & {*lower_bounds}:
-                bound = "at most"
-            return ByMeasurement(max(_up(at + share * (nodes - at)), 1), False, bound)
+            is_bound = bool({at, nodes} & {*lower_bounds})
+            return max(_up(at + share * (nodes - at)), 1), False, "at most" if is_bound else ""
         # A size that brought less than a smaller one is no step towards more.
         if throughputs[nodes] > reached:
             at, reached = nodes, throughputs[nodes]
@@ -114,11 +94,8 @@ def nodes_by_measurement(
 
     beyond = _up(last + (required_ops_s - throughputs[last]) / gain)
     if before in lower_bounds:
-        return ByMeasurement(beyond, True, "open")
-    if last in lower_bounds:
-        return ByMeasurement(beyond, True, "at most")
-
-    return ByMeasurement(beyond, True, "")
+        return beyond, True, "open"
+    return beyond, True, "at most" if last in lower_bounds else ""
 
 
 def _up(value: float) -> int:

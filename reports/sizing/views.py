@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
@@ -22,16 +22,16 @@ from reports.compare.pages.equal_load import most_within, within_text
 from reports.compare.pages.ladder import load_text
 from reports.compare.queries.reduced_loads import STOPPED, Conditions, ReducedLoad, get_conditions, read_reduced_loads
 from reports.sizing.analysis import (
-    Need,
+    Bound,
     Resource,
     binding_ratio,
-    compute_nodes,
+    count_nodes,
     dollars_per_million,
     nodes_by_measurement,
-    nodes_needed,
     operations_per_dollar,
     per_node,
     product_as_published,
+    scale_linearly,
 )
 from reports.sizing.forms import EVENTS, QuestionForm
 from reports.sizing.queries import candidates, measured_workloads
@@ -44,7 +44,6 @@ MORE_DATA = 2.0
 SIGNS: Final = {"": "", "at most": "≤ ", "open": "≈ "}
 Question = Mapping[str, Any]  # `QuestionForm.cleaned_data`
 Refusal = dict[str, Any]
-Bound = Literal["", "at most", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +69,13 @@ class Reached:
     @property
     def safe(self) -> ReducedLoad | None:
         """The condition under which it did least; None where it did no less than without."""
-        lowest = min(self.reduced, key=lambda load: load.throughput_ops_s, default=None)
-        if lowest and lowest.throughput_ops_s < self.throughput_ops_s:
-            return lowest
-        return None
+        lower = [load for load in self.reduced if load.throughput_ops_s < self.throughput_ops_s]
+        return min(lower, key=lambda load: load.throughput_ops_s, default=None)
 
     @property
     def safe_ops_s(self) -> float:
         """The safe load, by which nodes are counted."""
-        if self.safe:
-            return self.safe.throughput_ops_s
-        return self.throughput_ops_s
+        return self.safe.throughput_ops_s if self.safe else self.throughput_ops_s
 
     @property
     def sign(self) -> str:
@@ -326,9 +321,7 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
     if question["within"] is None:
         if ceiling is None:
             return _refuse(curve, "no_operation")
-        name = "its ceiling"
-        if ceiling_label([ceiling]) == MEASURED_ONCE:
-            name = "the highest measured"
+        name = "the highest measured" if ceiling_label([ceiling]) == MEASURED_ONCE else "its ceiling"
         load = f"{name}, at {load_text(ceiling)}"
         return Reached(curve, nodes, ceiling.throughput_ops_s, how=load, operation="", at_least=bound_reason(ceiling))
 
@@ -350,9 +343,7 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         lowest = worst.between[0]
         return _refuse(curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=lowest)
 
-    at_least = ""
-    if worst.at_least and ceiling:
-        at_least = bound_reason(ceiling)
+    at_least = bound_reason(ceiling) if worst.at_least and ceiling else ""
     return Reached(curve, nodes, worst.throughput_ops_s, how=within_text(worst), operation=name, at_least=at_least)
 
 
@@ -363,37 +354,29 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | Refusal:
     exceeded = [size.exceeded for size in sizes.values() if size.exceeded]
     largest = replace(sizes[max(sizes)], exceeded=exceeded[0] if exceeded else None)
     curve, setup = largest.curve, largest.curve.setup
-    # The need of one result: as many copies as were measured where the question names no number.
-    node_gb = None
-    if question["data"]:
-        node_gb = question["node"]
-    need = Need(
-        throughput_ops_s=question["throughput"],
-        data_gb=question["data"] or 0.0,
-        copies=question["copies"] or setup.replication_factor or 1,
-        node_gb=node_gb,
-        headroom=question["headroom"],
-        fill=question["fill"],
-    )
-    bound: Bound = ""
-    if largest.safe_sign:
-        bound = "at most"
+    required_ops_s = question["throughput"] / question["headroom"]
+    bound: Bound = "at most" if largest.safe_sign else ""
     extrapolated = False
     if len(sizes) == 1:
-        parts = nodes_needed(need, largest.safe_ops_s / largest.nodes)
+        nodes = scale_linearly(required_ops_s, largest.safe_ops_s / largest.nodes)
+        if nodes is None:
+            return _refuse(curve, "nothing_within")
     else:
         measured = {nodes: reading.safe_ops_s for nodes, reading in sizes.items()}
         short = [nodes for nodes, reading in sizes.items() if reading.safe_sign]
-        by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
+        by_measurement = nodes_by_measurement(measured, required_ops_s, short)
         if by_measurement is None:
             return _refuse(curve, "no_more_by_nodes", sizes=list(sizes), largest=largest)
-        parts = compute_nodes(need, by_measurement.nodes)
-        bound = by_measurement.bound
-        extrapolated = by_measurement.extrapolated
+        nodes, extrapolated, bound = by_measurement
 
-    if parts is None:
-        return _refuse(curve, "nothing_within")
-
+    # As many copies as were measured where the question names no number.
+    parts = count_nodes(
+        nodes,
+        data_gb=question["data"] or 0.0,
+        copies=question["copies"] or setup.replication_factor or 1,
+        node_gb=question["data"] and question["node"],
+        fill=question["fill"],
+    )
     price = question["price"]
     if price is None and setup.price_per_hour:
         price = setup.price_per_hour / largest.nodes

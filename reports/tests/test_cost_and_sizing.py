@@ -5,15 +5,15 @@ import math
 import pytest
 
 from reports.sizing.analysis import (
-    ByMeasurement,
-    Need,
+    HEADROOM,
     binding_ratio,
+    count_nodes,
     dollars_per_million,
     nodes_by_measurement,
-    nodes_needed,
     operations_per_dollar,
     per_node,
     product_as_published,
+    scale_linearly,
 )
 
 
@@ -38,22 +38,23 @@ def test_without_nodes_or_throughput_nothing_is_said():
 
 
 def test_the_worked_sizing():
-    parts = nodes_needed(Need(1_000_000, data_gb=4000, copies=2, node_gb=3200), 820_000 / 3)
-    assert parts == {"throughput": 6, "storage": 4, "copies": 2}
+    nodes = scale_linearly(1_000_000 / HEADROOM, 820_000 / 3)
+    assert count_nodes(nodes, data_gb=4000, copies=2, node_gb=3200) == {"throughput": 6, "storage": 4, "copies": 2}
 
 
 def test_storage_and_copies_can_bind():
-    parts = nodes_needed(Need(100_000, data_gb=8000, copies=2, node_gb=3200), 273_333)
+    parts = count_nodes(1, data_gb=8000, copies=2, node_gb=3200)
     assert max(parts.values()) == parts["storage"] > parts["throughput"]
-    assert nodes_needed(Need(1000, copies=3), 273_333) == {"throughput": 1, "copies": 3}
-    assert nodes_needed(Need(1000), 0.0) is None
+    assert count_nodes(1, copies=3) == {"throughput": 1, "copies": 3}
+
+
+def test_nodes_that_do_nothing_are_no_number():
+    assert scale_linearly(1000.0, 0.0) is None
 
 
 def test_a_whole_quotient_is_not_rounded_up():
-    assert (
-        nodes_needed(Need(2100), 1000)["throughput"] == 3
-    )  # 2100 / (1000 * 0.7) is 3.0000000000000004 in floating point
-    assert nodes_needed(Need(2101), 1000)["throughput"] == 4
+    assert scale_linearly(3000.0000000000005, 1000.0) == 3
+    assert scale_linearly(2101 / 0.7, 1000.0) == 4
 
 
 def test_the_product_of_the_study_of_2017_is_no_ratio_of_nodes():
@@ -66,13 +67,13 @@ def test_the_product_of_the_study_of_2017_is_no_ratio_of_nodes():
 
 def test_measured_sizes_say_how_many_nodes():
     sizes = {4: 400.0, 8: 600.0}
-    assert nodes_by_measurement(sizes, 400) == ByMeasurement(4, False)
-    assert nodes_by_measurement(sizes, 401) == ByMeasurement(5, False)
-    assert nodes_by_measurement(sizes, 100) == ByMeasurement(1, False)
-    assert nodes_by_measurement(sizes, 700) == ByMeasurement(10, True)
+    assert nodes_by_measurement(sizes, 400) == (4, False, "")
+    assert nodes_by_measurement(sizes, 401) == (5, False, "")
+    assert nodes_by_measurement(sizes, 100) == (1, False, "")
+    assert nodes_by_measurement(sizes, 700) == (10, True, "")
 
 
 def test_where_more_nodes_brought_nothing_more_are_no_answer():
     assert nodes_by_measurement({4: 400.0, 8: 390.0}, 450) is None
-    assert nodes_by_measurement({4: 400.0, 6: 390.0, 8: 500.0}, 450) == ByMeasurement(6, False)
+    assert nodes_by_measurement({4: 400.0, 6: 390.0, 8: 500.0}, 450) == (6, False, "")
     assert nodes_by_measurement({4: 400.0}, 100) is None
