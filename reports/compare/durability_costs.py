@@ -1,7 +1,6 @@
 """What durability costs: each ceiling against the one of the weakest promise of its database. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -10,29 +9,6 @@ from reports.compare.analysis.ratios import bound_sign
 from reports.compare.curves import Curve, durability_key, in_order
 
 MAX_MODE: Final = 20  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class DurabilityCost:
-    """A ceiling as a ratio to that of a weaker promise. `sign` None: both are lower bounds, so it may be anything."""
-
-    curve: Curve
-    weakest: Curve
-    sign: str | None
-
-    @property
-    def ratio(self) -> float:
-        return self.curve.ceiling_ops_s / self.weakest.ceiling_ops_s
-
-    @property
-    def text(self) -> str:
-        """ "≥ 0.52x of everysec"; empty where the ratio may be anything, or is not that of the values."""
-        if self.sign is None or self.curve.has_other_repeats_than(self.weakest):
-            return ""
-        ceilings = (self.curve.ceiling, self.weakest.ceiling)
-        is_single = any(ceiling and len(ceiling.repeats_ops_s) < 2 for ceiling in ceilings)
-        single = " (n = 1)" if is_single and not self.sign else ""
-        return f"{self.sign}{times(self.ratio)} of {self.weakest.mode[:MAX_MODE]}{single}"
 
 
 def list_trades(curves: Sequence[Curve]) -> list[tuple[list[Curve], list[Curve]]]:
@@ -55,12 +31,30 @@ def _select_best(curves: Sequence[Curve]) -> list[Curve]:
     return [best[key] for key in sorted(best, reverse=True)]
 
 
-def durability_costs(curves: Sequence[Curve]) -> dict[UUID, DurabilityCost]:
-    """By sweep; of the modes that promise more than the weakest of their database."""
-    costs = {}
+def find_weakest_modes(curves: Sequence[Curve]) -> dict[UUID, Curve]:
+    """By sweep of the modes that promise more than the weakest of their database, the best sweep of that."""
+    weakest_modes = {}
     for (weakest, *_), modes in list_trades(curves):
         for curve in modes:
             if durability_key(curve.durability) != durability_key(weakest.durability):
-                sign = bound_sign(curve.is_lower_bound, weakest.is_lower_bound)
-                costs[curve.sweep_id] = DurabilityCost(curve, weakest, sign)
-    return costs
+                weakest_modes[curve.sweep_id] = weakest
+    return weakest_modes
+
+
+def get_cost(curve: Curve, weakest: Curve) -> tuple[float, str | None]:
+    """The ceiling as a ratio to that of the weaker promise, and the sign before it.
+
+    The sign is None where the ratio may be anything, or is not that of the values.
+    """
+    sign = bound_sign(curve.is_lower_bound, weakest.is_lower_bound)
+    return curve.ceiling_ops_s / weakest.ceiling_ops_s, None if curve.has_other_repeats_than(weakest) else sign
+
+
+def describe_cost(curve: Curve, weakest: Curve) -> str:
+    """ "≥ 0.52x of everysec"; empty without a sign."""
+    ratio, sign = get_cost(curve, weakest)
+    if sign is None:
+        return ""
+    is_single = any(side.ceiling and len(side.ceiling.repeats_ops_s) < 2 for side in (curve, weakest))
+    single = " (n = 1)" if is_single and not sign else ""
+    return f"{sign}{times(ratio)} of {weakest.mode[:MAX_MODE]}{single}"

@@ -1,7 +1,6 @@
 """The figures of a comparison by the names in their addresses: which curves, and what of them, each draws."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -9,15 +8,16 @@ from reports.compare.curves import Curve
 from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.figure import CurvesFigure
 from reports.compare.figures.latency import LatencyFigure
+from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.loss import LossFigure
 from reports.compare.figures.overlay import list_rates, list_throughputs
-from reports.compare.figures.percentiles import CEILING, RUNG, SweepsPercentilesFigure
+from reports.compare.figures.percentiles import SweepsPercentilesFigure
 from reports.compare.figures.scalability import ScalabilityFigure
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
 from reports.compare.queries.series import series_at_ceilings
 from reports.compare.selection import Selection
 
-# Of a figure beside the state of its page: "with", "zoom", "at", "mix".
+# Of a figure beside the state of its page: "with", "mix".
 Options = Mapping[str, str]
 # Drawn sides, all of the comparison, the state of its page, and those options.
 Maker = Callable[[Sequence[Curve], Sequence[Curve], Selection, Options], CurvesFigure]
@@ -37,19 +37,16 @@ def throughputs(
 
 
 def latency(curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options) -> CurvesFigure:
-    """Latency against throughput of the chosen operation, READ where none is.
-
-    `with` names a second one, drawn dotted; `zoom=1` goes up to the knees only.
-    """
+    """Latency against throughput of the chosen operation, READ where none is; `with` names a second, dotted one."""
     # An operation as YCSB names it; empty for what can be none.
-    name = options.get("with", "").upper()[:MAX_OPERATION]
-    second = ""
-    if all(c.isalnum() or c in "-_" for c in name):
-        second = name
-    choice = replace(
-        selection.choice(selection.operation or "READ", curves),
-        second=second,
-        zoom=options.get("zoom") == "1",
+    second = options.get("with", "").upper()[:MAX_OPERATION]
+    choice = Choice(
+        operation=selection.operation or "READ",
+        statistic=selection.statistic,
+        kind=selection.kind_for(curves),
+        scale=selection.scale,
+        highlight=selection.highlight,
+        second=second if all(c.isalnum() or c in "-_" for c in second) else "",
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
     )
@@ -60,15 +57,11 @@ def latency(curves: Sequence[Curve], among: Sequence[Curve], selection: Selectio
 def percentiles(
     curves: Sequence[Curve], among: Sequence[Curve], selection: Selection, options: Options
 ) -> CurvesFigure:
-    """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
-    at = CEILING
-    if options.get("at") == RUNG:
-        at = RUNG
+    """One operation of every sweep: at its ceiling, or up to `load` where it is named."""
     return SweepsPercentilesFigure(
         curves,
         operation=selection.operation or "READ",
         kind=selection.kind_for(curves),
-        at=at,
         load_ops_s=selection.load_ops_s,
         highlight=selection.highlight,
     )

@@ -24,6 +24,7 @@ from reports.compare.messages import (
     LADDER_TOO_SHORT,
     LAST_SUSTAINED,
     NEXT_TARGET_UNKNOWN,
+    NO_POINT,
     NONE_SUSTAINED,
     SEARCHED_LIMIT,
     SOME_CEILINGS_OR_MORE,
@@ -38,6 +39,7 @@ LADDER_SAYS = {
     Ladder.FIRST: "the first rung is as high as any",
     Ladder.OPEN: "the repeats do not show where it ends",
 }
+NOT_THE_PRODUCT = "not the product: a stand-in"
 MEASURED_ONCE = "highest measured"  # of single runs: nothing confirms it
 SINGLE = "in one run"
 
@@ -110,9 +112,7 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
 
     every = len(ceilings)
-    whole = "both ceilings"
-    if every != 2:
-        whole = f"all {every} ceilings"
+    whole = f"all {every} ceilings" if every != 2 else "both ceilings"
 
     return [
         f"{says} ({whole if len(names) == every > 1 else formatting.listed(names, MAX_NAMES)})"
@@ -123,9 +123,7 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
 def threads_text(threads: Sequence[int]) -> str:
     """ "8, 16 and 32 threads"."""
     *others, last = map(str, threads)
-    listed = last
-    if others:
-        listed = f"{', '.join(others)} and {last}"
+    listed = f"{', '.join(others)} and {last}" if others else last
     return f"{listed} thread{'' if listed == '1' else 's'}"
 
 
@@ -135,9 +133,7 @@ def ladder_says(ceiling: Ceiling) -> str:
         once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
         return f"at least: {bound_reason(ceiling)}{once}"
     if ceiling.bracket:
-        says = NONE_SUSTAINED
-        if ceiling.target_ops_s:
-            says = "a target failed"
+        says = "a target failed" if ceiling.target_ops_s else NONE_SUSTAINED
         if ceiling.is_confirmed or not ceiling.target_ops_s:
             return says
         return f"unconfirmed: {says}, {SINGLE}"
@@ -147,15 +143,37 @@ def ladder_says(ceiling: Ceiling) -> str:
     return f"{MEASURED_ONCE} (n = {max(len(ceiling.repeats_ops_s), 1)})"
 
 
+def why_none(curve: Curve) -> str:
+    """Why a sweep has no ceiling."""
+    if curve.is_unsustained:
+        return NONE_SUSTAINED
+    if curve.counted:
+        return "no throughput"
+    if curve.points:
+        return NOT_THE_PRODUCT if curve.is_stand_in else "no point counts"
+    if curve.progress.going:
+        return "measuring"
+    if curve.progress.succeeded:
+        return NO_POINT
+    if curve.progress.runs:
+        return "did not complete"
+    return "no data"
+
+
+def describe_ladder(curve: Curve) -> str:
+    """The status of its ceiling, or why it has none."""
+    if curve.ceiling:
+        return ladder_says(curve.ceiling)
+    return why_none(curve)
+
+
 def bracket_says(ceiling: Ceiling) -> str:
     """ "target 75.0k, 100k failed": the last target that was sustained, and the next; empty of threads."""
     if not ceiling.bracket:
         return ""
 
     low, high = ceiling.bracket
-    sustained = "no target"
-    if low:
-        sustained = f"target {formatting.short(low)}"
+    sustained = f"target {formatting.short(low)}" if low else "no target"
     if high is None:
         return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
 

@@ -116,7 +116,6 @@ SIDES_SHOWN = "{drawn} of {sides} sides are shown"
 
 # --- figures/latency.py ---
 
-ZOOMED = "Zoomed up to the latency of the knees"
 LOAD_FAR_BEYOND = "The load of {load} lies far beyond every curve and is not drawn"
 
 # --- figures/overlay.py ---
@@ -148,10 +147,9 @@ NO_KNOWN_LOSS = "No sweep has both a ceiling and a durability mode with a known 
 PERCENTILES_OF_WINDOW = "Percentiles of the measured window, not averaged over clients"
 NO_LATENCY_STORED = "No latency of this run is stored."
 UP_TO_LOAD = "Each sweep at its highest rung up to {load}"
-AT_SHARED_RUNG = "All at the highest rung that every sweep measured: {load}"
 AT_OWN_CEILINGS = "Each sweep at its own ceiling: the loads differ"
 MEANS_OF_REPEATS = "Each percentile is the geometric mean of its repeats'; their histograms are not pooled"
-NO_SHARED_RUNG = "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
+NO_CEILING_TO_DRAW = "No sweep has a ceiling, so there is no rung whose percentiles could be drawn."
 NOTHING_UP_TO_LOAD = "No sweep was measured at {load} or less. Choose a higher load."
 
 # --- figures/points.py ---

@@ -247,11 +247,9 @@ DOUBTFUL = [
 FIGURES = {
     "ceilings": CeilingsFigure(DOUBTFUL, published=list_throughputs(choose_overlays(("thumbtack-2013",)))),
     "ladder": LadderFigure(DOUBTFUL),
-    "latency": LatencyFigure(
-        DOUBTFUL, Choice(load_ops_s=1e6, zoom=True), list_throughputs(choose_overlays(("thumbtack-2013",)))
-    ),
+    "latency": LatencyFigure(DOUBTFUL, Choice(load_ops_s=1e6), list_throughputs(choose_overlays(("thumbtack-2013",)))),
     "loss": LossFigure(DOUBTFUL),
-    "percentiles of a run": PercentilesFigure.of("run", DOUBTFUL[0].points[0]),
+    "percentiles of a run": PercentilesFigure("run", DOUBTFUL[0].points[0]),
     "percentiles": SweepsPercentilesFigure(DOUBTFUL),
     "scalability": ScalabilityFigure(DOUBTFUL),
     "sweeps over time": SweepsOverTimeFigure(DOUBTFUL, {}, operation="READ"),

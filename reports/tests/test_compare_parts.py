@@ -219,7 +219,7 @@ def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
     first = re.findall(r'data-src="([^"?]+)', page(client_in))
     assert first == ["/figures/ceilings/", "/figures/latency/"]
     later = re.findall(r'data-src="([^"]+)"', client_in.get(reverse("compare-pictures"), headers=HTMX).content.decode())
-    assert any("with=UPDATE" in url for url in later) and any("zoom=1" in url for url in later)
+    assert any("with=UPDATE" in url for url in later) and any("/percentiles/" in url for url in later)
     for url in later:
         assert client_in.get(url.replace("&amp;", "&")).status_code == 200, url
 

@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 import pytest
 
 from reports.compare.analysis.points import Spread, spread
-from reports.compare.curves import Progress, Setup, Standing
+from reports.compare.curves import Operation, Progress, Setup, Standing
 from reports.compare.figures.ceilings import CeilingsFigure, build_bars
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.layout import Frame
-from reports.compare.figures.percentiles import Distribution, PercentilesFigure
+from reports.compare.figures.percentiles import PercentilesFigure
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
 from reports.compare.figures.theme import DARK, LIGHT, get_labels, looks
 from reports.compare.messages import NO_POINT
@@ -41,15 +41,16 @@ def over_time(length=5, **changes):
     return OverTime(**{**values, **changes})
 
 
-def distribution(**changes):
-    values = {
-        "operation": "READ",
-        "kind": "service",
-        "count": 100_000,
-        "steps": ((0.5, 800.0), (0.9, 1500.0), (0.99, 3000.0), (0.999, 9000.0), (0.9999, 20000.0)),
-        "max_us": 50_000.0,
-    }
-    return Distribution(**{**values, **changes})
+PERCENTILES = {"p50": 800.0, "p90": 1500.0, "p99": 3000.0, "p999": 9000.0, "p9999": 20000.0, "max": 50_000.0}
+
+
+def percentiles(*operations):
+    return PercentilesFigure("percentiles", point(2, 100.0, operations=operations))
+
+
+def measured(name="READ", kind="service", ok=100_000, latencies_us=PERCENTILES, **changes):
+    spreads = {statistic: one(latency_us) for statistic, latency_us in latencies_us.items()}
+    return Operation(name, kind, ok, 0, spreads, **changes)
 
 
 def every_figure(curves, frame):
@@ -106,11 +107,9 @@ def test_it_makes_valid_figures_of_one_run(frame):
         RunSeriesFigure("series", series, Window(1.0, 4.0, 500)).draw(frame),
         RunSeriesFigure("series", [], Window()).draw(frame),
         RunSeriesFigure("series", [over_time(1)], Window()).draw(frame),
-        PercentilesFigure("percentiles", [distribution(), distribution(operation="UPDATE", kind="response")]).draw(
-            frame
-        ),
-        PercentilesFigure("percentiles", []).draw(frame),
-        PercentilesFigure("percentiles", [distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
+        percentiles(measured(), measured("UPDATE", "response")).draw(frame),
+        PercentilesFigure("percentiles", None).draw(frame),
+        percentiles(measured(ok=1, latencies_us={"p50": 10.0, "max": 10.0})).draw(frame),
     ]
     for figure in figures:
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
@@ -182,8 +181,6 @@ def test_knee_of_targets_is_marked_at_its_rung():
 
     assert side.knee.reached and side.knee.throughput_ops_s < 4000.0
     assert [trace["x"] for trace in figure["data"] if trace["name"].endswith(", knee")] == [[4000.0]]
-    zoomed = LatencyFigure([side], Choice(zoom=True)).draw(FRAMES[0])["layout"]
-    assert "zoomed up to the knees" in zoomed["yaxis"]["title"]["text"]
 
 
 def test_folded_entry_of_the_legend_hides_whole_curves():
@@ -259,9 +256,7 @@ def test_names_cannot_speak_html():
         assert "<b onclick" not in text and "onclick" in text
         assert "&lt;b onclick" in text and "A &amp; B" in text
     series = RunSeriesFigure("series", [over_time(operation=HOSTILE)], Window()).draw(FRAMES[0])
-    assert "<b onclick" not in json.dumps(
-        [series, PercentilesFigure("percentiles", [distribution(operation=HOSTILE)]).draw(FRAMES[0])]
-    )
+    assert "<b onclick" not in json.dumps([series, percentiles(measured(HOSTILE)).draw(FRAMES[0])])
 
 
 def test_colour_means_the_database_and_dash_with_marker_the_mode():
@@ -358,7 +353,7 @@ def test_a_long_series_is_thinned_without_losing_its_dip():
 
 
 def test_percentiles_beyond_what_was_counted_are_not_shown():
-    (trace,) = PercentilesFigure("percentiles", [distribution(count=200)]).draw(FRAMES[0])["data"]
+    (trace,) = percentiles(measured(ok=200)).draw(FRAMES[0])["data"]
     assert trace["x"][-1] == pytest.approx(math.log10(201), abs=1e-4)
     assert len(trace["x"]) == 4  # p50, p90, p99 and the greatest: 200 operations have no p99.9
     assert trace["y"][-1] == 50.0
@@ -372,16 +367,19 @@ def test_equal_values_and_modes_without_a_record_are_drawn():
 
 
 def test_percentile_known_as_bounds_is_a_bar_without_line():
-    bounded = distribution(steps=((0.5, 800.0),), bounds=((0.99, 10_000.0, 100_000.0), (0.999, 100_000.0, None)))
-    points, bars = PercentilesFigure("percentiles", [bounded]).draw(FRAMES[0])["data"]
+    bounds_us = {"p99": (10_000.0, 100_000.0), "p999": (100_000.0, None)}
+    bounded = percentiles(measured(latencies_us={"p50": 800.0, "max": 50_000.0}, bounds_us=bounds_us))
+
+    points, bars = bounded.draw(FRAMES[0])["data"]
+
     assert points["mode"] == "markers"
     assert bars["y"] == [10.0, 100.0, None, 100.0, 100.0, None]
     assert "10.0\N{EN DASH}100" in bars["text"][0]
     assert "bounds, histograms missing" in bars["text"][0]
-    rows = PercentilesFigure("percentiles", [bounded]).table.rows
-    assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in rows
+    assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in bounded.table.rows
 
 
 def test_percentiles_without_counts_are_shown_as_stated():
-    (trace,) = PercentilesFigure("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
+    stated = {name: latency_us for name, latency_us in PERCENTILES.items() if name != "max"}
+    (trace,) = percentiles(measured(ok=None, latencies_us=stated)).draw(FRAMES[0])["data"]
     assert len(trace["x"]) == 5

@@ -7,7 +7,14 @@ from reports.compare.figure_registry import build_figure
 from reports.compare.figures.ceilings import published_bars
 from reports.compare.figures.latency import LatencyFigure
 from reports.compare.figures.latency_points import Choice
-from reports.compare.figures.overlay import NAMED, choose_overlays, list_rates, list_throughputs, published_missing
+from reports.compare.figures.overlay import (
+    NAMED,
+    choices,
+    choose_overlays,
+    list_rates,
+    list_throughputs,
+    published_missing,
+)
 from reports.compare.figures.sweeps_over_time import SweepsOverTimeFigure
 from reports.compare.figures.theme import LIGHT
 from reports.compare.pages.charts import ceilings_picture, picture_link
@@ -82,12 +89,20 @@ def test_published_bars_stand_by_their_value():
     assert len(set(values)) > 2 and values == sorted(values, reverse=True)
 
 
+def test_every_overlay_has_a_place_on_a_logarithmic_axis():
+    slugs = [slug for slug, _ in choices()]
+    published = list_throughputs([*choose_overlays(slugs), *choose_overlays(slugs, "load")])
+    assert len(published) > 10
+    assert all(0 < result.throughput_ops_s < math.inf for result in published)
+    assert all(0 < result.latency_us < math.inf for result in published if result.latency_us is not None)
+
+
 def test_the_figure_grows_with_the_published_bars():
     alone, beside = (
         picture_link(ceilings_picture(Selection(published=published)), [curve()])
         for published in ((), ("thumbtack-2013",))
     )
-    assert alone.height_px == 0 and beside.height_px > 300
+    assert alone["height_px"] == 0 and beside["height_px"] > 300
 
 
 def test_only_numbers_of_the_mix_are_laid_over():

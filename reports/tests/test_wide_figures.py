@@ -10,13 +10,13 @@ import pytest
 from benchsite.core.formatting import TIMES
 from reports.compare.analysis.points import Spread
 from reports.compare.curves import Setup, Standing
-from reports.compare.durability_costs import durability_costs, list_trades
+from reports.compare.durability_costs import find_weakest_modes, get_cost, list_trades
 from reports.compare.figures.ceilings import CeilingsFigure
 from reports.compare.figures.ladder import LadderFigure
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.loss import LossFigure
 from reports.compare.figures.overlay import choose_overlays, list_throughputs
-from reports.compare.figures.percentiles import RUNG, SweepsPercentilesFigure, choose
+from reports.compare.figures.percentiles import SweepsPercentilesFigure, choose_rungs
 from reports.compare.figures.scalability import ScalabilityFigure, build_scalings
 from reports.compare.figures.svg import render_svg
 from reports.compare.figures.theme import DARK, LIGHT, PAPER
@@ -107,19 +107,16 @@ def test_stated_modes_are_named_in_every_figure(figure):
     assert "Durability mode stated, not read back: Ours · always" in figure(sides).notes
 
 
-def test_percentiles_are_at_each_ceiling_or_the_common_rung():
+def test_percentiles_are_at_each_ceiling():
     short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
-    assert [rung.threads for _, rung in choose([curve(), short])[0]] == [8, 16]
-    common, sentence = choose([curve(), short], at=RUNG)
-    assert [rung.threads for _, rung in common] == [8, 8] and "8 threads" in sentence
-    assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG)[0] == []
+    assert [rung.threads for _, rung in choose_rungs([curve(), short])] == [8, 16]
     data = SweepsPercentilesFigure([curve(), short]).draw(FRAMES[0])["data"]
     assert [trace["name"].rpartition(", ")[2] for trace in data] == ["8 threads", "16 threads"]
 
 
 def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
-    chosen, _ = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
-    assert [(side.database_name, rung.threads) for side, rung in chosen] == [("Redis 7.0", 4)]
+    rungs = choose_rungs([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
+    assert [(side.database_name, rung.threads) for side, rung in rungs] == [("Redis 7.0", 4)]
     assert (
         "Fast" in SweepsPercentilesFigure([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
     )
@@ -149,10 +146,11 @@ def test_bars_state_the_cost_of_durability():
     unknown = curve(mode="strange", durability={})
 
     [(best, _)] = list_trades([slow, fast, unknown])
-    costs = durability_costs([slow, fast, unknown])
+    weakest_modes = find_weakest_modes([slow, fast, unknown])
 
     assert [side.mode for side in best] == ["off", "always"]
-    assert {key: cost.ratio for key, cost in costs.items()} == {slow.sweep_id: pytest.approx(0.4)}
+    assert weakest_modes == {slow.sweep_id: fast}
+    assert get_cost(slow, fast) == (pytest.approx(0.4), "")
     figure = CeilingsFigure([slow, fast, unknown])
     texts = [note["text"] for note in figure.draw(FRAMES[0])["layout"]["annotations"]]
     assert sum(f"0.40{TIMES} of off (n = 1)" in text for text in texts) == 1

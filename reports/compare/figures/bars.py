@@ -94,9 +94,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
     if not values:
         value["showticklabels"] = False  # An axis without a bar has no scale.
     # On a logarithmic axis the shortest bar has a length too.
-    begin = 0.0
-    if log:
-        begin = math.floor(math.log10(min(values, default=1.0)) - 0.3)
+    begin = math.floor(math.log10(min(values, default=1.0)) - 0.3) if log else 0.0
     starts = [bar.high or bar.value or 0.0 for bar in bars]
     if log:
         starts = [math.log10(end) if end > 0 else begin for end in starts]
@@ -223,9 +221,7 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
 def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:
     """`start` is where the bar ends on the axis' own scale."""
     text = escaped(bar.value_label)
-    side = {}
-    if frame.linked and bar.side:
-        side = {"name": bar.side}
+    side = {"name": bar.side} if frame.linked and bar.side else {}
     return {
         "text": f"<b>{text}</b>" if bar.value is not None else f'<span style="color:{frame.theme.muted}">{text}</span>',
         "showarrow": False,

@@ -61,15 +61,11 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     shared = clusters.keys() & generators.keys()
     if not shared:
         stated = any(curve.setup.client_on_database_host for curve in curves)
-        if stated:
-            return CLIENTS_ON_DATABASE_MACHINES
-        return ""
+        return CLIENTS_ON_DATABASE_MACHINES if stated else ""
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
-        subject = ON_ONE_MACHINE
-        if several:
-            subject = NODES_ON_ONE_MACHINE
+        subject = NODES_ON_ONE_MACHINE if several else ON_ONE_MACHINE
         return COMPARE_SHAPES.format(subject=subject, cores=cores)
 
     names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
@@ -79,9 +75,7 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
 def _cores(machine: MachineFacts, *, divided: bool) -> str:
     if not machine.cores:
         return ""
-    sides = ""
-    if divided and machine.cores > 1:
-        sides = CORES_DIVIDED
+    sides = CORES_DIVIDED if divided and machine.cores > 1 else ""
     return f" ({formatting.counted(machine.cores, 'core')}{sides})"
 
 
@@ -124,11 +118,9 @@ def _contradictions(curves: Sequence[Curve]) -> str:
 
 def _uneven(curves: Sequence[Curve]) -> str:
     uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
-    more = ""
-    if uneven[1:]:
-        more = f", and {len(uneven) - 1} more"
     if not uneven:
         return ""
+    more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
     return f"Uneven ladder{more}: {uneven[0]}"
 
 
@@ -176,7 +168,7 @@ def list_doubts(curves: Sequence[Curve]) -> list[Remark]:
         *stand_ins,
         ("Throughput", f"no throughput at {formatting.counted(none, 'point')}" if none else ""),
         ("Checks", POINTS_WITH_FINDINGS.format(points=formatting.counted(findings, "point")) if findings else ""),
-        ("Clients", _clients(points) if _is_partial(points) else ""),
+        ("Clients", _missing_clients(points)),
         ("Durability mode", "" if all(point.mode_verified for point in points) else _modes(points)),
         ("Left out", _left_out(points)),
         ("Dropped", _dropped(points)),
@@ -203,7 +195,7 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[Remark]:
     if not points:
         return []
 
-    conditions = [
+    conditions: list[Remark] = [
         *list_basics(curves),
         ("Latency", KIND_HELP[kind]),
         ("Clients", _clients(points)),
@@ -214,12 +206,8 @@ def list_conditions(curves: Sequence[Curve], kind: str) -> list[Remark]:
         *list_notes(curves),
     ]
     # "n = 3" stays as statisticians write it.
-    capitalised = (text if term == REPEATS else _capitalise(text) for term, text in conditions)
-    return [(term, f"{text.rstrip('.')}.") for (term, _), text in zip(conditions, capitalised, strict=True) if text]
-
-
-def _is_partial(points: Sequence[Point]) -> bool:
-    return any(point.clients_merged < point.clients_expected for point in points)
+    capitalised = [(term, text if term == REPEATS else _capitalise(text)) for term, text in conditions]
+    return [(term, f"{text.rstrip('.')}.") for term, text in capitalised if text]
 
 
 def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
@@ -247,17 +235,22 @@ def _window(points: Sequence[Point]) -> str:
 
 
 def _clients(points: Sequence[Point]) -> str:
-    partial = [point for point in points if point.clients_merged < point.clients_expected]
-    if partial:
-        worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
-        where = formatting.counted(len(partial), "point")
-        return CLIENTS_MISSING.format(merged=worst.clients_merged, expected=worst.clients_expected, points=where)
+    if missing := _missing_clients(points):
+        return missing
     numbers = sorted({point.clients_merged for point in points})
-    if len(numbers) == 1:
-        which = f"{numbers[0]} of {numbers[0]} clients"
-    else:
+    which = f"{numbers[0]} of {numbers[0]} clients"
+    if len(numbers) > 1:
         which = f"all {numbers[0]} to {numbers[-1]} clients"
     return CLIENTS_MERGED.format(clients=which)
+
+
+def _missing_clients(points: Sequence[Point]) -> str:
+    partial = [point for point in points if point.clients_merged < point.clients_expected]
+    if not partial:
+        return ""
+    worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
+    where = formatting.counted(len(partial), "point")
+    return CLIENTS_MISSING.format(merged=worst.clients_merged, expected=worst.clients_expected, points=where)
 
 
 def _generators(points: Sequence[Point]) -> str:
@@ -266,9 +259,7 @@ def _generators(points: Sequence[Point]) -> str:
     if not shares:
         return CPU_NOT_MEASURED
     unknown = len(points) - len(shares)
-    missing = ""
-    if unknown:
-        missing = f", not measured at {formatting.counted(unknown, 'point')}"
+    missing = f", not measured at {formatting.counted(unknown, 'point')}" if unknown else ""
     return GENERATORS_CPU.format(most=formatting.percent(max(shares)), missing=missing)
 
 

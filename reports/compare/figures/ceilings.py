@@ -1,13 +1,13 @@
 """Throughput ceilings as bars, the highest first."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median_low
 from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
 
-from benchsite.core.formatting import NOTHING, TIMES, percent, short, throughput, times
+from benchsite.core.formatting import NOTHING, TIMES, percent, ratio, short, throughput, times
 from benchsite.core.table import Columns, Table, bounded_percent, tabulated
 from reports.compare.analysis.best import MAX_LOSS, Rank, rank_sides
 from reports.compare.analysis.ceiling import NOT_KNOWN
@@ -15,7 +15,7 @@ from reports.compare.analysis.looks import Look as PlanLook
 from reports.compare.analysis.ratios import bound_sign
 from reports.compare.analysis.top_estimate import ALPHA
 from reports.compare.curves import Curve, Standing, find_newest_look, in_order
-from reports.compare.durability_costs import DurabilityCost, durability_costs
+from reports.compare.durability_costs import describe_cost, find_weakest_modes, get_cost
 from reports.compare.figures import bars, captions
 from reports.compare.figures.bars import Bar, bars_figure, by_value
 from reports.compare.figures.captions import Remark
@@ -27,7 +27,6 @@ from reports.compare.figures.overlay import (
     Published,
     build_hover_text as published_hover,
     find_highest,
-    is_drawn,
     published_said,
 )
 from reports.compare.figures.theme import Look, Theme, looks
@@ -36,11 +35,13 @@ from reports.compare.ladder_text import (
     below_highest,
     bounded,
     ceiling_text,
+    describe_ladder,
     ladder_says,
     notes_said,
     status_note,
     status_sentences,
     threads_text,
+    why_none,
 )
 from reports.compare.messages import (
     AMONG_BEST_MEANS,
@@ -52,8 +53,6 @@ from reports.compare.messages import (
     INTERVAL_CUT,
     INTERVALS,
     JUDGED_AT_LOOK,
-    NO_POINT,
-    NONE_SUSTAINED,
     OF_SINGLE_RUNS,
     SINGLE_RUNS,
     UNDECIDED,
@@ -63,7 +62,6 @@ from reports.compare.messages import (
     UNDECIDED_SHORT,
 )
 
-NOT_THE_PRODUCT = "not the product: a stand-in"
 BEST = "best"  # every other side is lower, beyond noise
 AMONG_BEST = "among the best"
 AMONG_CLASS = "among the best of its class"
@@ -80,9 +78,7 @@ class CeilingsFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
-        title = "throughput ceiling (ops/s)"
-        if loads:
-            title = "throughput while loading (ops/s)"
+        title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
         drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
@@ -108,16 +104,12 @@ class CeilingsFigure(CurvesFigure):
 
     @property
     def table(self) -> Table:
-        ranks, costs = Ranking.of(self.among).ranks, durability_costs(self.among)
-        return tabulated(
-            COLUMNS,
-            (_row(curve, ranks.get(curve.sweep_id), costs.get(curve.sweep_id)) for curve in in_order(self.curves)),
-        )
+        ranking = Ranking(self.among)
+        return tabulated(COLUMNS, [_row(curve, ranking) for curve in in_order(self.curves)])
 
     @property
     def height_px(self) -> int:
-        printed = sum(is_drawn(result.throughput_ops_s) for result in self.published)
-        return bars.height_px(len(self.curves) + printed, self.notes)
+        return bars.height_px(len(self.curves) + len(self.published), self.notes)
 
 
 COLUMNS: Final[Columns] = {
@@ -131,7 +123,7 @@ COLUMNS: Final[Columns] = {
     "repeats": "curve.ceiling_rung.throughput_ops_s.n",
     "at threads": lambda row: (row.curve.ceiling and row.curve.ceiling.threads) or None,
     "within 5 % from threads": lambda row: (row.curve.ceiling and row.curve.ceiling.saturation_threads) or None,
-    "ladder": lambda row: _describe_ladder(row.curve),
+    "ladder": lambda row: describe_ladder(row.curve),
     "knee (ops/s)": "knee.throughput_ops_s",
     "knee at threads": lambda row: (row.knee and row.knee.threads) or None,
     "rungs": lambda row: row.curve.ceiling.rungs if row.curve.ceiling else 0,
@@ -143,9 +135,7 @@ COLUMNS: Final[Columns] = {
     "95 % interval to (ops/s)": "curve.ceiling.high_ops_s",
     "highest measured (ops/s)": "curve.ceiling.highest_ops_s",
     "not distinguishable from the best": lambda row: describe_rank(row.rank),
-    "of the weakest durability (%)": lambda row: (
-        bounded_percent(row.cost.ratio, row.cost.sign) if row.cost and row.cost.text else None
-    ),
+    "of the weakest durability (%)": "cost",
 }
 
 
@@ -158,70 +148,51 @@ def describe_rank(rank: Rank | None) -> str | None:
     return "yes" if rank.is_member else "no"
 
 
-def _describe_ladder(curve: Curve) -> str:
-    if curve.ceiling:
-        return ladder_says(curve.ceiling)
-    if curve.is_unsustained:
-        return NONE_SUSTAINED
-    if curve.points:
-        return "no point counts"
-    if curve.progress.succeeded:
-        return NO_POINT
-    return "no data"
-
-
-def _row(curve: Curve, rank: Rank | None, cost: DurabilityCost | None) -> SimpleNamespace:
+def _row(curve: Curve, ranking: "Ranking") -> SimpleNamespace:
     ceiling, knee = curve.ceiling, curve.knee
+    weakest = ranking.weakest_modes.get(curve.sweep_id)
     failed_ops_s = None
     if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes:
         failed_ops_s = ceiling.bracket[1]
-    reached = knee if ceiling and knee and knee.reached else None
-    return SimpleNamespace(curve=curve, knee=reached, failed_target_ops_s=failed_ops_s, rank=rank, cost=cost)
+    return SimpleNamespace(
+        curve=curve,
+        knee=knee if ceiling and knee and knee.reached else None,
+        failed_target_ops_s=failed_ops_s,
+        rank=ranking.ranks.get(curve.sweep_id),
+        cost=bounded_percent(*get_cost(curve, weakest)) if weakest else None,
+    )
 
 
 def build_bars(curves: Sequence[Curve], theme: Theme, *, among: Sequence[Curve] = (), highlight: str = "") -> list[Bar]:
     """The highest first. `among`, where it is more than `curves`, is what they are ranked and coloured among."""
     appearance = looks(among or curves, theme, highlight=highlight)
-    ranking, costs = Ranking.of(among or curves), durability_costs(among or curves)
+    ranking = Ranking(among or curves)
     both = len({curve.phase for curve in curves}) > 1
     return by_value(
         [
-            _bar(
-                curve,
-                appearance[curve.sweep_id],
-                ranking,
-                costs.get(curve.sweep_id),
-                is_load=both and curve.phase == "load",
-            )
+            _bar(curve, appearance[curve.sweep_id], ranking, is_load=both and curve.phase == "load")
             for curve in in_order(curves)
         ]
     )
 
 
-@dataclass(frozen=True, slots=True)
 class Ranking:
     """How each ceiling stands among all of a figure, and among those of its workload and durability class."""
 
-    ranks: Mapping[UUID, Rank]  # of the sweeps with a ceiling: `rank_sides`
-    class_ranks: Mapping[UUID, Rank]  # of classes that several databases have
-    highest: Curve | None
-
-    @classmethod
-    def of(cls, curves: Sequence[Curve]) -> "Ranking":
+    def __init__(self, curves: Sequence[Curve]) -> None:
         ranked = [curve for curve in curves if curve.ceiling]
+        self.highest = max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None)
+        self.weakest_modes = find_weakest_modes(curves)
+        self.ranks = rank_curves(ranked)
+        # Of classes that several databases have.
+        self.class_ranks: dict[UUID, Rank] = {}
         classes: dict[tuple[str, str], list[Curve]] = {}
         for curve in ranked:
             if curve.durability_class:
                 classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
-        class_ranks: dict[UUID, Rank] = {}
         for group in classes.values():
             if len({curve.database_name for curve in group}) > 1:
-                class_ranks |= rank_curves(group)
-        return cls(
-            ranks=rank_curves(ranked),
-            class_ranks=class_ranks,
-            highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
-        )
+                self.class_ranks |= rank_curves(group)
 
     def share(self, curve: Curve) -> float | None:
         """Of the highest ceiling."""
@@ -242,7 +213,7 @@ class Ranking:
         """ "among the best", what decides that, or the factor to the highest: of single runs a bare one."""
         if len(self.ranks) < 2 or self.highest is None or not curve.ceiling:
             return ""
-        lower = ratio_label(self.share(curve))
+        factor = self.highest.ceiling_ops_s / curve.ceiling_ops_s
         rank = self.ranks[curve.sweep_id]
         if rank.is_among_best:
             is_alone = [other.is_member for other in self.ranks.values()].count(False) == len(self.ranks) - 1
@@ -252,7 +223,7 @@ class Ranking:
                 return UNDECIDED.format(repeats=rank.repeats)
             is_open = None in [other.is_member for other in self.ranks.values()]
             return UNDECIDED_SHORT if is_open else UNDECIDED_NOISY
-        if not lower or curve.has_other_repeats_than(self.highest):
+        if factor <= 1 or curve.has_other_repeats_than(self.highest):
             return ""
         # Before the factor: a ladder that was too short makes it a bound, and two such ladders show none.
         sign = bound_sign(curve.is_unbounded, self.highest.is_unbounded)
@@ -261,9 +232,9 @@ class Ranking:
         if not sign and None in (rank.is_member, self.ranks[self.highest.sweep_id].is_member):
             fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
             single = " (n = 1)" if fewest < 2 else ""
-            return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
-        bound = {"≥ ": "≤ ", "≤ ": "≥ "}.get(sign, "")  # `lower` is the highest over the curve
-        return f"{bound}{lower}"
+            return f"\N{DIVISION SIGN}{ratio(factor)}{single}"
+        bound = {"≥ ": "≤ ", "≤ ": "≥ "}.get(sign, "")  # the factor is the highest over the curve
+        return f"{bound}{times(factor)} lower"
 
 
 def rank_curves(curves: Sequence[Curve]) -> dict[UUID, Rank]:
@@ -316,7 +287,7 @@ def find_plan_looks(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
 
 def best_sentence(curves: Sequence[Curve]) -> str:
     """For the caption: what the marks mean, and why some sides have none; empty where there is nothing to order."""
-    ranks = Ranking.of(curves).ranks.values()
+    ranks = Ranking(curves).ranks.values()
     if len(ranks) < 2:
         return ""
     divided = FACTOR_ALONE
@@ -342,85 +313,63 @@ def best_sentence(curves: Sequence[Curve]) -> str:
 def interval_sentence(curves: Sequence[Curve], published: Sequence[Published]) -> str:
     """For the caption: where an interval ends that its bar does not show; empty where all are drawn whole."""
     ceilings = [curve.ceiling for curve in curves if curve.ceiling]
-    printed = [result.throughput_ops_s for result in published if is_drawn(result.throughput_ops_s)]
-    limit = bars.compute_interval_limit([*printed, *(ceiling.throughput_ops_s for ceiling in ceilings)])
-    ranges = [ceiling.range_ops_s for ceiling in ceilings]
-    return INTERVAL_CUT if any(interval and interval[1] > limit for interval in ranges) else ""
+    values = [result.throughput_ops_s for result in published] + [ceiling.throughput_ops_s for ceiling in ceilings]
+    limit = bars.compute_interval_limit(values)
+    ends = [ceiling.range_ops_s[1] for ceiling in ceilings if ceiling.range_ops_s]
+    return INTERVAL_CUT if max(ends, default=0.0) > limit else ""
 
 
 def cost_sentence(curves: Sequence[Curve]) -> str:
     """For the caption: what the ratio to another mode means; empty where no bar has one."""
-    has_cost = any(cost.text for cost in durability_costs(curves).values())
-    if not has_cost:
-        return ""
-    return COST_OF_MODE.format(times=TIMES)
+    weakest_modes = find_weakest_modes(curves)
+    promising = [curve for curve in curves if curve.sweep_id in weakest_modes]
+    has_cost = any(describe_cost(curve, weakest_modes[curve.sweep_id]) for curve in promising)
+    return COST_OF_MODE.format(times=TIMES) if has_cost else ""
 
 
-def _bar(curve: Curve, look: Look, ranking: Ranking, cost: DurabilityCost | None, *, is_load: bool) -> Bar:
-    ceiling, note = curve.ceiling, ranking.note(curve)
+def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
+    ceiling = curve.ceiling
     rank, class_rank = ranking.ranks.get(curve.sweep_id), ranking.class_ranks.get(curve.sweep_id)
+    weakest = ranking.weakest_modes.get(curve.sweep_id)
+    cost = describe_cost(curve, weakest) if weakest else ""
+    note = ranking.note(curve)
     of_class = bool(class_rank and class_rank.is_among_best) and note not in (BEST, AMONG_BEST)
-    lies = None
-    status = ""
-    if ceiling:
-        lies = ceiling.range_ops_s
-        status = status_note(ceiling)
-    cost_text = cost.text if cost else ""
-    if cost and cost_text and cost.weakest is ranking.highest and not (rank and rank.is_member):
+    if of_class:
+        note = AMONG_CLASS
+    elif cost and weakest is ranking.highest and not (rank and rank.is_member):
         note = ""  # The factor to the highest side says the same.
-    value, value_label = None, why_none(curve)
-    measured = [point for point in curve.points if point.standing is not Standing.STAND_IN]
-    if ceiling:
-        value = ceiling.throughput_ops_s
-        value_label = bounded(ceiling, short(value))
-    elif curve.is_unsustained:
-        value = curve.goodput_ops_s
-        value_label = f"{short(value)}, {value_label}"
-    elif measured and not curve.counted:
-        value = max(point.throughput_ops_s.geomean for point in measured)
-        value_label = f"{short(value)}, {value_label}"
+
+    value, value_label = _read_value(curve)
+    low_ops_s, high_ops_s = (ceiling and ceiling.range_ops_s) or (None, None)
     return Bar(
         name=curve.database_name,
-        detail=f"{get_detail(curve, look)}{', load' if is_load else ''}",
+        # The mode, and what else tells a side from others of its database and mode.
+        detail=f"{look.label.removeprefix(f'{curve.database_name} · ')}{', load' if is_load else ''}",
         look=look,
         value=value,
         value_label=value_label,
-        hover=_hover(curve, cost_text, is_best_of_class=of_class),
-        low=lies[0] if lies else None,
-        high=lies[1] if lies else None,
-        note=", ".join(part for part in (AMONG_CLASS if of_class else note, cost_text, status) if part),
+        hover=_hover(curve, cost, is_best_of_class=of_class),
+        low=low_ops_s,
+        high=high_ops_s,
+        note=", ".join(filter(None, (note, cost, status_note(ceiling) if ceiling else ""))),
         hollow=not ceiling and value is not None,
         side=str(curve.sweep_id),
     )
 
 
-def get_detail(curve: Curve, look: Look) -> str:
-    """The mode, and what else tells a side from others of its database and mode."""
-    return look.label.removeprefix(f"{curve.database_name} · ")
-
-
-def ratio_label(share_of_best: float | None) -> str:
-    """By which factor a value is lower, the reader's next question; empty where it is the highest."""
-    if not share_of_best or share_of_best >= 1:
-        return ""
-    return f"{times(1 / share_of_best)} lower"
-
-
-def why_none(curve: Curve) -> str:
-    """Why a sweep has no ceiling."""
+def _read_value(curve: Curve) -> tuple[float | None, str]:
+    """How long the bar is, in ops/s, and what is written behind it."""
+    if curve.ceiling:
+        return curve.ceiling.throughput_ops_s, bounded(curve.ceiling, short(curve.ceiling.throughput_ops_s))
+    measured = [point for point in curve.points if point.standing is not Standing.STAND_IN]
+    value = None
     if curve.is_unsustained:
-        return NONE_SUSTAINED
-    if curve.points:
-        if curve.counted:
-            return "no throughput"
-        return NOT_THE_PRODUCT if curve.is_stand_in else "no point counts"
-    if curve.progress.going:
-        return "measuring"
-    if curve.progress.succeeded:
-        return NO_POINT
-    if curve.progress.runs:
-        return "did not complete"
-    return "no data"
+        value = curve.goodput_ops_s
+    elif measured and not curve.counted:
+        value = max(point.throughput_ops_s.geomean for point in measured)
+    if value is None:
+        return None, why_none(curve)
+    return value, f"{short(value)}, {why_none(curve)}"
 
 
 def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
@@ -447,8 +396,6 @@ def _hover(curve: Curve, cost_text: str, *, is_best_of_class: bool) -> str:
 
 def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
     """Hollow and grey, behind what was measured; the highest first."""
-    drawn = [result for result in published if is_drawn(result.throughput_ops_s)]
-    drawn.sort(key=lambda result: result.throughput_ops_s or 0.0, reverse=True)
     grey = Look(colour=theme.grey, dash="dot", symbol="circle", pattern="", label=NAMED, faded=True)
     return [
         Bar(
@@ -460,5 +407,5 @@ def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
             hover=published_hover(result),
             hollow=True,
         )
-        for result in drawn
+        for result in sorted(published, key=lambda result: result.throughput_ops_s, reverse=True)
     ]

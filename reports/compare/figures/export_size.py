@@ -4,8 +4,7 @@ A slide is 1920 x 1080 pixels and is drawn on 960 x 540 with two device pixels e
 317 pixels of 96 to the inch, and its type has 8 points, 10.67 pixels; its marks are finer, for they stand closer.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from benchsite.core.formatting import is_number
 from reports.compare.figures.layout import PlotlyFigure
@@ -13,20 +12,15 @@ from reports.compare.figures.layout import PlotlyFigure
 Medium = Literal["screen", "slide", "paper"]
 
 
-@dataclass(frozen=True, slots=True)
-class Factors:
+class Factors(NamedTuple):
     """By how much type with the room that it needs grows, and by how much lines and markers."""
 
-    type: float = 1.0
-    marks: float = 1.0
+    type: float
+    marks: float
 
 
 # Type from that of the ordinary (12 px) and of the narrow (11 px) arrangement.
-FACTORS: dict[Medium, Factors] = {
-    "screen": Factors(),
-    "slide": Factors(16 / 12, 16 / 12),
-    "paper": Factors(10.67 / 11, 0.62),
-}
+FACTORS = {"slide": Factors(16 / 12, 16 / 12), "paper": Factors(10.67 / 11, 0.62)}
 # What is a length in pixels, wherever in a figure it stands; what is measured in data has other names, or is a bar.
 ROOM = frozenset({"itemwidth", "entrywidth", "standoff", "xshift", "yshift", "l", "r", "t", "b"})
 LINES = frozenset({"width", "thickness"})
@@ -35,24 +29,19 @@ TYPE_HOLDERS = frozenset({"font", "tickfont", "textfont"})
 
 def medium_named(name: str) -> Medium:
     """The screen for everything that is neither of the others."""
-    if name == "slide":
-        return "slide"
-    if name == "paper":
-        return "paper"
-    return "screen"
+    media: dict[str, Medium] = {"slide": "slide", "paper": "paper"}
+    return media.get(name, "screen")
 
 
 def scaled(figure: PlotlyFigure, medium: Medium) -> PlotlyFigure:
     """The figure with its lengths multiplied."""
-    factors = FACTORS[medium]
-    if medium == "screen":
+    factors = FACTORS.get(medium)
+    if factors is None:
         return figure
-    data: list[dict[str, Any]] = []
-    for trace in figure["data"]:
-        scaled: dict[str, Any] = _scaled(trace, factors)
-        if trace.get("type") == "bar" and "width" in trace:
-            scaled["width"] = trace["width"]
-        data.append(scaled)
+    data = [_scaled(trace, factors) for trace in figure["data"]]
+    for trace, original in zip(data, figure["data"], strict=True):
+        if original["type"] == "bar":
+            trace["width"] = original["width"]  # in rows
     return {"data": data, "layout": _scaled(figure["layout"], factors)}
 
 

@@ -6,6 +6,7 @@ One class for each figure, in the module of its name. Pure: values in; the endpo
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from benchsite.core.formatting import listed
 from benchsite.core.table import Columns, Table
@@ -14,7 +15,7 @@ from reports.compare.figures.captions import MAX_NOTES, Remark, collect_notes, c
 from reports.compare.figures.export_size import Medium, scaled
 from reports.compare.figures.layout import Frame, PlotlyFigure
 from reports.compare.figures.points import STANDING_SAYS
-from reports.compare.figures.theme import PAPER, theme_named
+from reports.compare.figures.theme import PAPER, Look, looks, theme_named
 from reports.compare.messages import NOTHING_CHOSEN, NOTHING_TO_DRAW, NOTHING_YET, SIDES_SHOWN
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
@@ -126,6 +127,10 @@ class CurvesFigure(Figure):
     def lacking(self) -> str:
         """Why there is nothing to draw although there are points, and what to do; empty where there is."""
         return ""
+
+    def get_looks(self, frame: Frame) -> dict[UUID, Look]:
+        """By sweep, of all that are compared."""
+        return looks(self.among, frame.theme, highlight=self.highlight)
 
     @property
     def shown_sentence(self) -> str:

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +21,22 @@ Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
 CHARACTER_PX = 6.4
 LINE_PX = 15.0
 GAP_PX = 9.0
-# Right of the point, above, below, left; then the corners.
-SIDES = (
-    ("left", "middle", GAP_PX, 0.0),
-    ("center", "bottom", 0.0, GAP_PX),
-    ("center", "top", 0.0, -GAP_PX),
-    ("right", "middle", -GAP_PX, 0.0),
-    ("left", "bottom", GAP_PX, GAP_PX * 0.7),
-    ("left", "top", GAP_PX, -GAP_PX * 0.7),
-    ("right", "bottom", -GAP_PX, GAP_PX * 0.7),
-    ("right", "top", -GAP_PX, -GAP_PX * 0.7),
+# How plotly's annotations anchor and shift a text right of its point, above, below, left; then at the corners.
+SIDES = tuple(
+    dict(zip(("xanchor", "yanchor", "xshift", "yshift"), side, strict=True))
+    for side in (
+        ("left", "middle", GAP_PX, 0.0),
+        ("center", "bottom", 0.0, GAP_PX),
+        ("center", "top", 0.0, -GAP_PX),
+        ("right", "middle", -GAP_PX, 0.0),
+        ("left", "bottom", GAP_PX, GAP_PX * 0.7),
+        ("left", "top", GAP_PX, -GAP_PX * 0.7),
+        ("right", "bottom", -GAP_PX, GAP_PX * 0.7),
+        ("right", "top", -GAP_PX, -GAP_PX * 0.7),
+    )
 )
+# Which share of a text lies left of its anchor, and above it.
+SHARES_BEFORE = {"left": 0.0, "top": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "bottom": 1.0}
 # A line this many times beyond everything measured would make a dot of the curves: it is said, not drawn.
 TOO_FAR = 2.0
 SYMBOL = "x"
@@ -50,8 +54,7 @@ RUNG_CHARACTER_PX = 5.8
 RUNG_LINE_PX = 11.0
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     left: float
     top: float
     right: float
@@ -63,71 +66,55 @@ class Box:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A label to be placed at one of its anchors, given in pixels from the left top; the first is liked most."""
 
     text: str
-    anchors: tuple[tuple[float, float], ...]
-
-    @property
-    def width(self) -> float:
-        return len(self.text) * CHARACTER_PX
+    anchors: Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The chosen anchor, and which side of it the text stands on, as plotly's annotations say it."""
+class Spot(NamedTuple):
+    """The number of the chosen anchor, the side of it that the text is on (one of `SIDES`), and the text's box."""
 
     anchor: int
-    xanchor: str
-    yanchor: str
-    xshift: float
-    yshift: float
-
-    def annotation(self, text: str, colour: str, **at: Any) -> dict[str, Any]:
-        """The text beside the anchor, whose coordinates are `x` and `y`."""
-        sides = {"xanchor": self.xanchor, "yanchor": self.yanchor, "xshift": self.xshift, "yshift": self.yshift}
-        return annotation(escaped(text), colour, **at, **sides)
+    side: Mapping[str, Any]
+    box: Box
 
 
-def place(
-    labels: Sequence[Label], obstacles: Sequence[Box], width: float, height: float, *, only_free: bool = False
-) -> list[Place | None]:
-    """A place for each label, one after the other: the candidate that covers the least and stays inside.
+def place_labels(
+    labels: Sequence[Label], obstacles: Sequence[Box], area: tuple[float, float], *, only_free: bool = False
+) -> list[Spot | None]:
+    """A spot for each label, one after the other: the candidate that covers the least and stays inside.
 
     `only_free`: None for a label that would cover something or leave the area everywhere.
     """
-    taken = np.array([(box.left, box.top, box.right, box.bottom) for box in obstacles], dtype=float).reshape(-1, 4)
-    chosen: list[Place | None] = []
+    taken = np.array(obstacles, dtype=float).reshape(-1, 4)
+    spots: list[Spot | None] = []
     for label in labels:
         candidates = list(product(range(len(label.anchors)), range(len(SIDES))))
-        boxes = np.array([_box(label, label.anchors[anchor], SIDES[rank]) for anchor, rank in candidates])
+        boxes = np.array([_box(label.text, label.anchors[anchor], SIDES[rank]) for anchor, rank in candidates])
         liking = np.array([rank * 2.0 + anchor * 5.0 for anchor, rank in candidates])
-        over: Boxes = np.clip(-boxes[:, :2], 0, None).sum(axis=1) + np.clip(
-            boxes[:, 2:] - np.array([width, height]), 0, None
-        ).sum(axis=1)
+        over: Boxes = np.clip(-boxes[:, :2], 0, None).sum(axis=1) + np.clip(boxes[:, 2:] - np.array(area), 0, None).sum(
+            axis=1
+        )
         cost = _covered(boxes, taken) + over * 30.0
         best = int(np.argmin(cost + liking))
         if only_free and cost[best] > 0:
-            chosen.append(None)
+            spots.append(None)
             continue
 
         taken = np.vstack([taken, boxes[best]])
         anchor, rank = candidates[best]
-        chosen.append(Place(anchor, *SIDES[rank]))
+        spots.append(Spot(anchor, SIDES[rank], Box(*boxes[best].tolist())))
 
-    return chosen
+    return spots
 
 
-def _box(
-    label: Label, at: tuple[float, float], side: tuple[str, str, float, float]
-) -> tuple[float, float, float, float]:
-    xanchor, yanchor, xshift, yshift = side
-    x, y = at[0] + xshift, at[1] - yshift
-    left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[xanchor] * label.width
-    top = y - {"top": 0.0, "middle": 0.5, "bottom": 1.0}[yanchor] * LINE_PX
-    return (left, top, left + label.width, top + LINE_PX)
+def _box(text: str, anchor: tuple[float, float], side: Mapping[str, Any]) -> Box:
+    width = len(text) * CHARACTER_PX
+    left = anchor[0] + side["xshift"] - SHARES_BEFORE[side["xanchor"]] * width
+    top = anchor[1] - side["yshift"] - SHARES_BEFORE[side["yanchor"]] * LINE_PX
+    return Box(left, top, left + width, top + LINE_PX)
 
 
 def _covered(boxes: Boxes, taken: Boxes) -> Boxes:
@@ -150,25 +137,30 @@ def pixels(layout: Layout, area: tuple[float, float], x: float, y: float) -> tup
     return share(layout["xaxis"], x) * width, (1 - share(layout["yaxis"], y)) * height
 
 
-def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | None, float | None]:
-    """The load (ops/s) and the limit (ms) as far as they have a place beside the curves."""
+# The load in ops/s and the limit in ms that are drawn as lines.
+Lines = tuple[float | None, float | None]
+
+
+def choose_lines(drawn: Sequence[DrawnCurve], choice: Choice) -> Lines:
+    """Those of the choice that have a place beside the curves."""
     counted = collect_counted(drawn)
-    xs = [d.x for d in counted]
-    ys = [d.y for d in counted]
-    load, limit = choice.load_ops_s, choice.limit_us / 1e3 if choice.limit_us else None
-    shown_load = None
-    if load and xs and 0 < load <= max(xs) * TOO_FAR:
-        shown_load = load
+    if not counted:
+        return None, None
+
+    load_ops_s = choice.load_ops_s
+    if load_ops_s and load_ops_s > max(d.x for d in counted) * TOO_FAR:
+        load_ops_s = None
     # A limit far below every point is no line either; latencies lie decades apart, so that is generous.
-    shown_limit = None
-    if limit and ys and min(ys) / 20 <= limit <= max(ys) * 20:
-        shown_limit = limit
-    return shown_load, shown_limit
+    latencies_ms = [d.y for d in counted]
+    limit_ms = choice.limit_us and choice.limit_us / 1e3
+    if limit_ms and not min(latencies_ms) / 20 <= limit_ms <= max(latencies_ms) * 20:
+        limit_ms = None
+    return load_ops_s, limit_ms
 
 
-def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame: Frame) -> list[Trace]:
+def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, lines: Lines, layout: Layout, frame: Frame) -> list[Trace]:
     """Draws the lines into the layout and returns where they meet the curves: an x on each, named in its hover."""
-    load, limit = lines_shown(drawn, choice)
+    load, limit = lines
     shapes = layout.setdefault("shapes", [])
     traces = []
     if load is not None:
@@ -251,8 +243,7 @@ def direct_labels(
 
     With the boxes that they cover. `load_ops_s` is where a line stands.
     """
-    width, height = area = AREA_NARROW if frame.narrow else AREA_WIDE
-    across, up = layout["xaxis"], layout["yaxis"]
+    area = AREA_NARROW if frame.narrow else AREA_WIDE
     clear = [side for side in drawn if not side.look.faded and not side.dotted]
     if len(clear) > MAX_WITH_RINGS:
         return [], []
@@ -268,20 +259,18 @@ def direct_labels(
         if not side.look.faded:
             obstacles += _along([at[id(d)] for d in side.counted])
 
-    labels = [Label(_short_label(side, drawn, frame), tuple(at[id(d)] for d in some)) for side, some in named]
+    labels = [Label(_short_label(side, drawn, frame), [at[id(d)] for d in anchors]) for side, anchors in named]
     annotations = []
     covered = []
-    spots = place(labels, obstacles, width, height, only_free=len(named) > MAX_WITH_RUNG_LABELS)
-    for (side, some), label, spot in zip(named, labels, spots, strict=True):
+    spots = place_labels(labels, obstacles, area, only_free=len(named) > MAX_WITH_RUNG_LABELS)
+    for (side, anchors), label, spot in zip(named, labels, spots, strict=True):
         if spot is None:
             continue
-        anchor = some[spot.anchor]
-        x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
-        linked = {}
-        if frame.linked:
-            linked = {"name": str(side.curve.sweep_id)}
-        annotations.append({**spot.annotation(label.text, side.look.colour, x=x, y=y), **linked})
-        covered.append(Box(*_box(label, at[id(anchor)], (spot.xanchor, spot.yanchor, spot.xshift, spot.yshift))))
+        anchor = anchors[spot.anchor]
+        x, y = coordinate(layout["xaxis"], anchor.x), coordinate(layout["yaxis"], anchor.y)
+        linked = {"name": str(side.curve.sweep_id)} if frame.linked else {}
+        annotations.append(annotation(escaped(label.text), side.look.colour, x=x, y=y, **spot.side, **linked))
+        covered.append(spot.box)
 
     return annotations, covered
 

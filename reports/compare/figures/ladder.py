@@ -15,7 +15,7 @@ from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, arrival_columns
 from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.compare.figures.points import MAX_LABELS, Drawn, End, label_ends
-from reports.compare.figures.theme import Look, looks
+from reports.compare.figures.theme import Look
 from reports.compare.ladder_text import ceiling_label
 
 COLUMNS: Final[Columns] = {
@@ -34,7 +34,7 @@ class LadderFigure(CurvesFigure):
     name = "throughput"
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        appearance = looks(self.curves, frame.theme, highlight=self.highlight)
+        appearance = self.get_looks(frame)
         drawn = [whole for curve in in_order(self.curves) if (whole := _finite(curve)).points]
         targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
         layout = base_layout(frame)
@@ -51,23 +51,21 @@ class LadderFigure(CurvesFigure):
             not point.counts or point.overridden or point.left_out for point in points
         )
         if 1 < len(drawn) <= MAX_LABELS and not frame.narrow:
-            label_ends(
-                layout,
-                [
-                    End(look.label, curve.counted[-1].throughput_ops_s.geomean, look.colour)
-                    for curve in drawn
-                    if curve.counted and (look := appearance[curve.sweep_id])
-                ],
-            )
+            named: list[End] = []
+            for curve in drawn:
+                if curve.counted:
+                    look = appearance[curve.sweep_id]
+                    named.append(End(look.label, curve.counted[-1].throughput_ops_s.geomean, look.colour))
+            label_ends(layout, named)
 
         labels = [look.label for look in appearance.values()]
-        traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets, labels)) for curve in drawn]
-        if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
-            marks.fold_legend(
-                [(some, appearance[c.sweep_id].group, appearance[c.sweep_id].faded) for c, some in traces]
-            )
+        traces = []
+        for curve in drawn:
+            look = appearance[curve.sweep_id]
+            traces.append((_traces(curve, look, targets, labels), look))
+        marks.fold_long_legend(traces)
 
-        data = list(chain.from_iterable(some for _, some in traces))
+        data = list(chain.from_iterable(of_curve for of_curve, _ in traces))
         if targets and rungs:
             # Where achieved equals target: what lies below it was not sustained.
             ends, line = [0, rungs[-1]], {"color": frame.theme.muted, "width": 1, "dash": "dot"}

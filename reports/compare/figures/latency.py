@@ -15,8 +15,8 @@ from reports.compare.curves import STATISTICS, Curve, Point, collect_counted_poi
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, arrival_columns
-from reports.compare.figures.labels import TOO_FAR, direct_labels, lay_lines, lines_shown, thin_rung_labels
-from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_counted, collect_drawn, drawn_curves
+from reports.compare.figures.labels import TOO_FAR, Lines, choose_lines, direct_labels, lay_lines, thin_rung_labels
+from reports.compare.figures.latency_points import Choice, DrawnCurve, collect_drawn, drawn_curves
 from reports.compare.figures.layout import (
     Frame,
     Layout,
@@ -35,14 +35,12 @@ from reports.compare.figures.overlay import (
     published_points,
     published_said,
 )
-from reports.compare.figures.theme import looks
 from reports.compare.ladder_text import ceiling_label
-from reports.compare.messages import LOAD_FAR_BEYOND, ZOOMED
+from reports.compare.messages import LOAD_FAR_BEYOND
 
 # Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
 WIDE_APART = 5.0
-ZOOM_ROOM = 1.3  # of the highest knee's latency
 
 
 class LatencyFigure(CurvesFigure):
@@ -56,53 +54,36 @@ class LatencyFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         choice = self.choice
-        drawn = drawn_curves(self.curves, looks(self.among, frame.theme, highlight=choice.highlight), choice)
+        drawn = drawn_curves(self.curves, self.get_looks(frame), choice)
+        lines = choose_lines(drawn, choice)
         layout = base_layout(frame)
         layout["showlegend"] = True
-        zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
-        names, covered = direct_labels(drawn, layout, frame, lines_shown(drawn, choice)[0])
+        _set_axes(layout, drawn, choice, lines, frame, drawn_with_latency(self.published))
+        names, covered = direct_labels(drawn, layout, frame, lines[0])
         layout["annotations"] += names
-        crossings = lay_lines(drawn, choice, layout, frame)
+        crossings = lay_lines(drawn, choice, lines, layout, frame)
         solid = [side for side in drawn if not side.dotted]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
         labels = [side.look.label for side in drawn]
         traces = [(side, _traces(side, choice, labels, rungs=len(solid) <= most and not side.dotted)) for side in drawn]
-        sides = {}
-        if frame.linked:
-            sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn}
         ringed = [side for side in solid if len(solid) <= marks.MAX_WITH_RINGS and not side.look.faded]
-        data = [*published_points(self.published, frame), *chain.from_iterable(some for _, some in traces)]
-        for line in ringed:
-            for point in line.counted:
-                for meaning, symbol in _collect_marks(line, point.point).items():
-                    data.append(marks.ring(line.look, symbol, meaning, x=point.x, y=point.y))
+        data = [*published_points(self.published, frame), *chain.from_iterable(of_side for _, of_side in traces)]
+        for side in ringed:
+            for mark in side.counted:
+                for meaning, symbol in _collect_marks(side, mark.point).items():
+                    data.append(marks.ring(side.look, symbol, meaning, x=mark.x, y=mark.y))
 
         data += crossings
-        thin_rung_labels(data, drawn, layout, frame, lines_shown(drawn, choice)[0], covered)
-        for trace in data:
-            if side := sides.get(trace.get("legendgroup", "")):
-                trace["meta"] = side
-
-        for line, some in traces if frame.linked else ():
-            for trace in some:
-                trace["meta"] = str(line.curve.sweep_id)
-                points = line.hollow if trace["name"].endswith(marks.NOT_COUNTED) else line.counted
-                if "text" in trace and "hovertemplate" in trace:
-                    runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
-                    trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
+        thin_rung_labels(data, drawn, layout, frame, lines[0], covered)
+        if frame.linked:
+            _link_sweeps(data, drawn)
+            for side, of_side in traces:
+                _link_runs(of_side, side)
 
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
         if frame.narrow or len(solid) > marks.MAX_WITH_RUNG_LABELS or any(side.look.faded for side in drawn):
             by_label = {side.look.label: side.look for side in drawn}
-            marks.fold_legend(
-                [(_collect_group(data, label), look.group, look.faded) for label, look in by_label.items()]
-            )
-
-        if zoomed:
-            # Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them.
-            for trace in data:
-                if trace["mode"] == "markers+text":
-                    trace["cliponaxis"] = True
+            marks.fold_legend((_collect_group(data, label), look) for label, look in by_label.items())
 
         data += _keys(drawn, ringed, choice, frame)
         if not frame.narrow:
@@ -123,7 +104,6 @@ class LatencyFigure(CurvesFigure):
             ("Published", published_missing(self.published, self.choice.operation, self.choice.statistic)),
             *captions.list_doubts(self.curves),
             ("Sides", self.shown_sentence),
-            ("Axes", ZOOMED if self.choice.zoom else ""),
             *captions.list_basics(self.curves, self.choice.kind),
         ]
 
@@ -181,51 +161,43 @@ def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kin
     )
 
 
-def _axes(
-    layout: Layout, drawn: Sequence[DrawnCurve], choice: Choice, frame: Frame, published: Sequence[Published]
-) -> bool:
-    """Both axes with room around what is drawn; whether they are zoomed."""
-    load, limit = lines_shown(drawn, choice)
-    # Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below.
-    knees = [y for side in drawn if (y := side.knee_y)]
-    top = None
-    if choice.zoom and knees:
-        top = max(knees) * ZOOM_ROOM
-    if top and all(d.high_y <= top for d in collect_counted(drawn)):
-        top = None
-    visible = [d for d in collect_drawn(drawn) if top is None or d.y <= top]
-    if top is not None:
-        published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]
-    xs = [d.x for d in visible] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
-    ys = [v for d in visible for v in (d.low_y, d.y if top else d.high_y)]
-    ys += [(result.latency_us or 0.0) / 1e3 for result in published] + (
-        [limit] if limit and (not top or limit < top) else []
-    )
-    ends = [max(d.x for d in side.counted) for side in drawn if side.counted]
-    ends += [result.throughput_ops_s or 0.0 for result in published]
-    log_x, log_y = SCALES.get(choice.scale, SCALES["auto"])
+def _set_axes(
+    layout: Layout,
+    drawn: Sequence[DrawnCurve],
+    choice: Choice,
+    lines: Lines,
+    frame: Frame,
+    published: Sequence[Published],
+) -> None:
+    """Both axes with room around what is drawn."""
+    load, limit = lines
+    points = collect_drawn(drawn)
+    printed_ops_s = [result.throughput_ops_s for result in published]
+    xs = [d.x for d in points] + printed_ops_s
+    ys = [d.low_y for d in points] + [d.high_y for d in points]
+    ys += [(result.latency_us or 0.0) / 1e3 for result in published]
+    if load:
+        xs.append(load)
+    if limit:
+        ys.append(limit)
+
+    log_x, log_y = SCALES[choice.scale]
+    ends = [max(d.x for d in side.counted) for side in drawn if side.counted] + printed_ops_s
     if choice.scale == "auto" and ends:
         # On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge.
         log_x = max(ends) > WIDE_APART * min(ends)
 
-    layout["xaxis"] = axis(
-        frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
-    )
-    layout["yaxis"] = axis(
-        frame,
-        escaped(_title(choice, frame, zoomed=top is not None)),
-        tickformat="~g",
-        **_range(ys, log_y and top is None, beyond=1.06 if top else 1.14),
-    )
-    return top is not None
+    title = "throughput, all operations (ops/s)"
+    layout["xaxis"] = axis(frame, title, tickformat="~s", **_range(xs, log_x, beyond=1.22))
+    layout["yaxis"] = axis(frame, escaped(_title(choice, frame)), tickformat="~g", **_range(ys, log_y, beyond=1.14))
 
 
-def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
+def _title(choice: Choice, frame: Frame) -> str:
     """The title of the y axis; a telephone has room for the essence, and its caption says the rest."""
     quantity = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
-    if frame.narrow:
-        return f"{quantity}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
-    return f"{quantity}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
+    if not frame.narrow:
+        return f"{quantity}, {captions.KIND_SAYS[choice.kind]} (ms)"
+    return f"{quantity}{', response' if choice.kind == 'response' else ''} (ms)"
 
 
 def _range(values: Sequence[float], log: bool, *, beyond: float) -> dict[str, Any]:
@@ -256,9 +228,7 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
     two = len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
-        dash = "solid"
-        if side.dotted:
-            dash = "dot"
+        dash = "dot" if side.dotted else "solid"
         look = replace(look, dash=dash)
 
     hover = partial(
@@ -290,6 +260,22 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
         traces.append(names)
 
     return traces
+
+
+def _link_sweeps(data: Sequence[Trace], drawn: Sequence[DrawnCurve]) -> None:
+    """The sweep of every trace that belongs to a curve."""
+    sweeps = {escaped(side.look.label): str(side.curve.sweep_id) for side in drawn}
+    for trace in data:
+        if sweep := sweeps.get(trace.get("legendgroup", "")):
+            trace["meta"] = sweep
+
+
+def _link_runs(traces: Sequence[Trace], side: DrawnCurve) -> None:
+    """The run of every point of a curve."""
+    for trace in traces:
+        if "text" in trace and "hovertemplate" in trace:
+            points = side.hollow if trace["name"].endswith(marks.NOT_COUNTED) else side.counted
+            trace["customdata"] = [str(next(iter(mark.run_ids), "")) for mark in points]
 
 
 def _collect_group(data: Sequence[Trace], label: str) -> list[Trace]:

@@ -8,10 +8,9 @@ from typing import Literal
 from uuid import UUID
 
 from reports.compare.analysis.equal_load import LoadPoint
-from reports.compare.analysis.points import Spread
-from reports.compare.curves import Curve, Operation, Point, in_order
+from reports.compare.curves import Curve, Point, in_order
 from reports.compare.figures.layout import rounded
-from reports.compare.figures.points import Drawn, rung_label
+from reports.compare.figures.points import Drawn, rung_text
 from reports.compare.figures.theme import Look
 
 
@@ -25,7 +24,6 @@ class Choice:
     scale: str = "auto"
     highlight: str = ""
     second: str = ""  # another operation, dotted, in the same panel
-    zoom: bool = False  # up to the latency of the knees
     load_ops_s: float | None = None  # where every curve's latency is marked
     limit_us: float | None = None  # of the latency, drawn as a line
 
@@ -54,17 +52,11 @@ class DrawnCurve:
             LoadPoint(
                 d.x,
                 getattr(d, edge) * 1e3,
-                f"{rung_label(d.point)}{'' if d.point.target_ops_s else ' threads'}",
+                rung_text(d.point),
                 float(d.point.target_ops_s or 0) if targets else float(d.point.threads),
             )
             for d in self.counted
         ]
-
-    @property
-    def knee_y(self) -> float | None:
-        """The latency at the knee's rung, in milliseconds; None where the knee is not reached."""
-        knee = self.curve.knee_point
-        return next((d.y for d in self.counted if d.point is knee), None)
 
 
 def collect_drawn(sides: Iterable[DrawnCurve]) -> list[Drawn]:
@@ -96,7 +88,7 @@ def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Ch
 
 
 def _drawn(point: Point, operation: str, choice: Choice) -> Drawn | None:
-    latency = _latency(point.operation(operation, choice.kind), choice.statistic)
+    latency = point.latency(operation, choice.statistic, choice.kind)
     x = point.throughput_ops_s.geomean
     if latency is None or not _has_place(x, latency.geomean):
         return None
@@ -108,17 +100,11 @@ def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
     """The repeats that are no part of a point, each where it lies."""
     marks_left_out = []
     for repeat in point.left_out:
-        latency = _latency(repeat.operation(operation, choice.kind), choice.statistic)
+        latency = repeat.latency(operation, choice.statistic, choice.kind)
         if latency is not None and _has_place(repeat.throughput_ops_s, latency.geomean):
             y = rounded(latency.geomean / 1e3)
             marks_left_out.append(Drawn(point, rounded(repeat.throughput_ops_s), y, y, y, 1, repeat))
     return marks_left_out
-
-
-def _latency(operation: Operation | None, statistic: str) -> Spread | None:
-    if not operation:
-        return None
-    return operation.latencies_us.get(statistic)
 
 
 def _has_place(ops_s: float, latency_us: float) -> bool:

@@ -2,14 +2,19 @@
 
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, TypedDict
 
+import numpy as np
+import numpy.typing as npt
+
 from benchsite.core.formatting import first_difference
+from reports.compare.analysis.downsample import MAX_POINTS, thinned
 from reports.compare.figures.theme import SANS, Theme
 
+Array = npt.NDArray[np.float64]
 Trace = dict[str, Any]
 Layout = dict[str, Any]
 
@@ -147,6 +152,33 @@ def scatter(x: Sequence[Any], y: Sequence[Any], name: str, *, hover: Sequence[st
     """
     pointed = {"hoverinfo": "skip"} if hover is None else {"text": list(hover), "hovertemplate": HOVER}
     return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, **pointed, **more}
+
+
+def time_line(
+    seconds: Array,
+    values: Array,
+    name: str,
+    describe: Callable[[float], str],
+    line: Mapping[str, Any],
+    *,
+    divisor: float = 1.0,
+    most: int = MAX_POINTS,
+    **more: Any,
+) -> Trace:
+    """A line of at most `most` points in units of `divisor`; its pointer shows each value with the escaped `name`."""
+    indices = thinned(values, most)
+    return scatter(
+        coordinates(seconds[indices]),
+        coordinates(values[indices] / divisor),
+        name,
+        hover=[describe(value) for value in values[indices]],
+        hovertemplate=f"%{{text}}<extra>{name}</extra>",
+        mode="lines" if indices.size > 1 else "markers",
+        line=line,
+        marker={"color": line["color"]},
+        connectgaps=False,
+        **more,
+    )
 
 
 def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import SIDE, CurvesFigure, named
-from reports.compare.figures.labels import Box, Label, pixels, place
+from reports.compare.figures.labels import Box, Label, pixels, place_labels
 from reports.compare.figures.layout import (
     Frame,
     Layout,
     PlotlyFigure,
     Trace,
+    annotation,
     axis,
     base_layout,
     ceiling_axis,
@@ -28,7 +29,7 @@ from reports.compare.figures.layout import (
     scatter,
     shortened,
 )
-from reports.compare.figures.theme import Look, looks
+from reports.compare.figures.theme import Look
 from reports.compare.ladder_text import ceiling_text, ladder_says, status_sentences
 from reports.compare.messages import (
     ANY_NUMBER_OF_WRITES,
@@ -95,35 +96,26 @@ def build_side(curve: Curve) -> Side | None:
     return Side(curve, measured.oldest_lost_max_s or 0.0, measured.oldest_lost_median_s or 0.0, measured)
 
 
-@dataclass(frozen=True, slots=True)
 class LossAxis:
-    """Places of losses: none at 0, then a decade of seconds per place from `first`, then any loss."""
+    """Positions of losses: none at 0, then a decade of seconds each, then any loss."""
 
-    first: int  # exponent of the lowest decade
-    decades: int
-    unbounded: bool
+    def __init__(self, sides: Sequence[Side]) -> None:
+        losses = [side.worst_s for side in sides] + [side.typical_s for side in sides]
+        exponents = [math.log10(loss_s) for loss_s in losses if 0 < loss_s < math.inf]
+        self.decades = range(0)
+        if exponents:
+            first = math.floor(min(exponents))
+            self.decades = range(first, max(math.ceil(max(exponents)), first + 1) + 1)
+        self.names = ["none", *(f"{formatting.exact(10.0**exponent)} s" for exponent in self.decades)]
+        if any(math.isinf(side.worst_s) for side in sides):
+            self.names.append("any")
 
-    @classmethod
-    def of(cls, sides: Sequence[Side]) -> "LossAxis":
-        logs = [math.log10(side.worst_s) for side in sides if 0 < side.worst_s < math.inf]
-        logs += [math.log10(side.typical_s) for side in sides if 0 < side.typical_s < math.inf]
-        unbounded = any(math.isinf(side.worst_s) for side in sides)
-        if not logs:
-            return cls(0, 0, unbounded)
-        first = math.floor(min(logs))
-        return cls(first, max(math.ceil(max(logs)), first + 1) - first + 1, unbounded)
-
-    @property
-    def names(self) -> list[str]:
-        seconds = [f"{formatting.exact(10.0**exponent)} s" for exponent in range(self.first, self.first + self.decades)]
-        return ["none", *seconds, *(["any"] if self.unbounded else [])]
-
-    def place(self, loss_s: float) -> float:
+    def get_position(self, loss_s: float) -> float:
         if not loss_s:
             return 0.0
         if math.isinf(loss_s):
-            return self.decades + 1.0
-        return rounded(1 + math.log10(loss_s) - self.first)
+            return len(self.decades) + 1.0
+        return rounded(1 + math.log10(loss_s) - self.decades[0])
 
 
 def frontier(sides: Sequence[Side]) -> list[Side]:
@@ -168,8 +160,8 @@ class LossFigure(CurvesFigure):
         return []
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        appearance = looks(self.among, frame.theme, highlight=self.highlight)
-        across = LossAxis.of(self.sides)
+        appearance = self.get_looks(frame)
+        across = LossAxis(self.sides)
         end = len(across.names) - 0.4
         layout = base_layout(frame)
         layout["xaxis"] = axis(
@@ -187,7 +179,7 @@ class LossFigure(CurvesFigure):
         for side, look in zip(self.sides, sides, strict=True):
             symbol = look.symbol if side.measured else f"{look.symbol}-open"
             trace = scatter(
-                [across.place(side.worst_s)],
+                [across.get_position(side.worst_s)],
                 [rounded(side.ceiling_ops_s)],
                 shortened(look.label, 40, [other.label for other in sides]),
                 hover=[_hover(side, look)],
@@ -204,7 +196,7 @@ class LossFigure(CurvesFigure):
             for point in points:
                 point["showlegend"] = False
         else:
-            marks.fold_legend([([point], look.group, look.faded) for point, look in zip(points, sides, strict=True)])
+            marks.fold_legend(([point], look) for point, look in zip(points, sides, strict=True))
 
         layout["showlegend"] = True
         intervals: list[Trace] = []
@@ -248,7 +240,7 @@ def _hover(side: Side, look: Look) -> str:
 
 def _intervals(side: Side, look: Look, across: LossAxis) -> list[Trace]:
     """The 95 % interval of the ceiling upright, and the loss from its median to its maximum across."""
-    x = across.place(side.worst_s)
+    x = across.get_position(side.worst_s)
     y = rounded(side.ceiling_ops_s)
     ceiling = side.curve.ceiling
     line = {"color": look.colour, "width": 1.5}
@@ -258,7 +250,7 @@ def _intervals(side: Side, look: Look, across: LossAxis) -> list[Trace]:
         traces.append(marks.beside(look, "95 % interval", [x, x], ends, mode="lines", line=line))
 
     if 0 < side.typical_s < side.worst_s:
-        from_median = [across.place(side.typical_s), x]
+        from_median = [across.get_position(side.typical_s), x]
         traces.append(marks.beside(look, "median to maximum", from_median, [y, y], mode="lines", line=line))
 
     return traces
@@ -282,11 +274,10 @@ def _labels(
     ]
     names = [look.label for look in appearance]
     texts = [cut(name, 18 if frame.narrow else 30, names) for name in names]
-    labels = [Label(text, (dot,)) for text, dot in zip(texts, dots, strict=True)]
-
+    spots = place_labels([Label(text, (dot,)) for text, dot in zip(texts, dots, strict=True)], obstacles, area)
     return [
-        spot.annotation(label.text, look.colour, x=trace["x"][0], y=trace["y"][0])
-        for trace, look, label, spot in zip(points, appearance, labels, place(labels, obstacles, *area), strict=True)
+        annotation(escaped(text), look.colour, x=trace["x"][0], y=trace["y"][0], **spot.side)
+        for trace, look, text, spot in zip(points, appearance, texts, spots, strict=True)
         if spot and not look.faded
     ]
 
@@ -297,7 +288,7 @@ def _steps(sides: Sequence[Side], across: LossAxis, end: float) -> list[tuple[fl
         return []
     corners: list[tuple[float, float]] = []
     for side in sides:
-        x, y = across.place(side.worst_s), rounded(side.ceiling_ops_s)
+        x, y = across.get_position(side.worst_s), rounded(side.ceiling_ops_s)
         corners += [(x, corners[-1][1]), (x, y)] if corners else [(x, y)]
     return [*corners, (end, corners[-1][1])]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Curve
@@ -30,7 +31,7 @@ class Published:
     label: str  # "Couchbase, asynchronous, 4 nodes"
     study: str
     year: int
-    throughput_ops_s: float | None
+    throughput_ops_s: float
     latency_us: float | None
     note: str = ""
     qualifier: str = ""
@@ -42,25 +43,16 @@ class Published:
     @property
     def printed(self) -> str:
         """The numbers as the print has them, short."""
-        parts = []
-        if is_drawn(self.throughput_ops_s):
-            parts.append(
-                f"{self.qualifier}{' ' if self.qualifier else ''}{formatting.throughput(self.throughput_ops_s)}"
-            )
-        if is_drawn(self.latency_us):
-            parts.append(f"{self.operation} {formatting.latency(self.latency_us)}".strip())
-        return " at ".join(parts)
-
-
-def is_drawn(value: float | None) -> bool:
-    """Whether a number has a place on an axis: nobody printed a throughput of nothing."""
-    return value is not None and not formatting.is_missing(value) and value > 0
+        throughput = f"{self.qualifier} {formatting.throughput(self.throughput_ops_s)}".strip()
+        if self.latency_us is None:
+            return throughput
+        latency = f"{self.operation} {formatting.latency(self.latency_us)}".strip()
+        return f"{throughput} at {latency}"
 
 
 def find_highest(published: Sequence[Published]) -> float:
     """The highest printed throughput; 0 where there is none."""
-    drawn = [result.throughput_ops_s for result in published if is_drawn(result.throughput_ops_s)]
-    return max((throughput_ops_s or 0.0 for throughput_ops_s in drawn), default=0.0)
+    return max((result.throughput_ops_s for result in published), default=0.0)
 
 
 def build_hover_text(result: Published) -> str:
@@ -90,7 +82,7 @@ def published_said(published: Sequence[Published]) -> str:
 
 def drawn_with_latency(published: Sequence[Published]) -> list[Published]:
     """Those that have a place in the latency figure: both numbers were printed."""
-    return [result for result in published if is_drawn(result.throughput_ops_s) and is_drawn(result.latency_us)]
+    return [result for result in published if result.latency_us is not None]
 
 
 def published_missing(published: Sequence[Published], operation: str, statistic: str) -> str:
@@ -120,11 +112,9 @@ def published_points(published: Sequence[Published], frame: Frame) -> Iterator[T
     operations = list(dict.fromkeys(result.operation for result in drawn))
     for operation, symbol in zip(operations, SYMBOLS, strict=False):
         results = [result for result in drawn if result.operation == operation]
-        name = NAMED
-        if len(operations) > 1:
-            name = f"{NAMED}: {escaped(operation)}"
+        name = f"{NAMED}: {escaped(operation)}" if len(operations) > 1 else NAMED
         yield scatter(
-            [rounded(result.throughput_ops_s or 0.0) for result in results],
+            [rounded(result.throughput_ops_s) for result in results],
             [rounded((result.latency_us or 0.0) / 1e3) for result in results],
             name,
             hover=[build_hover_text(result) for result in results],
@@ -155,11 +145,10 @@ def list_throughputs(
     """With `operations` and `statistic` (READ, "p95") there is a result of each operation, whose latency is handed out
     only where the study printed that very one; without them whatever latency was printed first.
     """
-    results = []
-    for study, overlay in chosen:
-        for operation in operations:
-            results.append(build_published_result(study, overlay, _latency(overlay, operation, statistic)))
-    return results
+    return [
+        build_published_result(study, overlay, _latency(overlay, operation, statistic))
+        for (study, overlay), operation in product(chosen, operations)
+    ]
 
 
 def list_rates(chosen: Sequence[StudyOverlay], operation: str) -> list[Published]:

@@ -1,9 +1,10 @@
 """How points of curves are written and marked, the same in every figure that draws curves."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, LeftOut, Point, Standing
@@ -80,12 +81,24 @@ class Drawn:
     repeats: int
     left_out: LeftOut | None = None  # one repeat that is no part of the point
 
+    @property
+    def run_ids(self) -> list[UUID]:
+        """The run that a press on the point opens first."""
+        if self.left_out:
+            return [self.left_out.run_id]
+        return self.point.nearest_runs
+
 
 def rung_label(point: Point) -> str:
     """The label of a point along its curve: its threads, or its target."""
     if point.target_ops_s:
         return formatting.short(point.target_ops_s)
     return str(point.threads)
+
+
+def rung_text(point: Point) -> str:
+    """ "16 threads", or its target."""
+    return f"{rung_label(point)}{'' if point.target_ops_s else ' threads'}"
 
 
 def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
@@ -110,13 +123,7 @@ def build_hover_text(look: Look, drawn: Drawn, *, operation: str = "", statistic
     lines.append(formatting.throughput(spread.geomean))
     if point.dropped_share:
         lines.append(f"{formatting.percent(point.dropped_share)} dropped, in no latency")
-    row = None
-    if operation:
-        row = point.operation(operation, kind)
-    latency = None
-    if row:
-        latency = row.latencies_us.get(statistic)
-    if latency:
+    if latency := point.latency(operation, statistic, kind):
         lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.geomean)}")
         if latency.n > 1:
             lines.append(f"from {formatting.latency(latency.low)} to {formatting.latency(latency.high)}")
@@ -233,15 +240,20 @@ def curve_traces(
     return traces
 
 
-def fold_legend(curves: Sequence[tuple[Sequence[Trace], str, bool]]) -> None:
+def fold_long_legend(curves: Sequence[tuple[Sequence[Trace], Look]]) -> None:
+    """Fold the legend of more curves than have rings, and of those of which some are grey."""
+    if len(curves) > MAX_WITH_RINGS or any(look.faded for _, look in curves):
+        fold_legend(curves)
+
+
+def fold_legend(curves: Iterable[tuple[Sequence[Trace], Look]]) -> None:
     """Leave one entry of the legend for each colour, and one for all curves that are grey.
 
-    The traces of each curve come with what its colour stands for and whether it is grey; a click on an entry hides the
-    whole group.
+    A click on an entry hides the whole group.
     """
     seen: set[str] = set()
-    for traces, name, faded in curves:
-        group = OTHERS if faded else name
+    for traces, look in curves:
+        group = OTHERS if look.faded else look.group
         for trace in traces:
             trace["legendgroup"] = escaped(group)
             if trace["showlegend"]:

@@ -6,15 +6,14 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchsite.core import formatting
 from benchsite.core.table import Cell, Table
-from reports.compare.analysis.downsample import thinned
 from reports.compare.curves import COMPOSITE
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import (
+    Array,
     Frame,
     Layout,
     PlotlyFigure,
@@ -27,6 +26,7 @@ from reports.compare.figures.layout import (
     scatter,
     shortened,
     straight,
+    time_line,
     upright_band,
 )
 from reports.compare.messages import (
@@ -39,8 +39,8 @@ from reports.compare.messages import (
     SECONDS_BAND,
 )
 
-Array = npt.NDArray[np.float64]
 MAX_EVENTS = 3  # that the caption tells
+MAX_STEPS = 120  # of a line of rates; one of more values is straight from point to point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,11 +157,10 @@ class RunSeriesFigure(Figure):
         )
         seconds, rate = total_rate(self.series)
         middle = (self.interval_s - 1) / 2
-        data = []
-        if self.band is not None:
-            data = _band(self.band, middle, frame)
+        data = _band(self.band, middle, frame) if self.band is not None else []
         if seconds.size:
-            data += _throughput(seconds + middle, rate, frame)
+            ink = _rate_line(rate, frame.theme.ink, width=2)
+            data.append(time_line(seconds + middle, rate, "all operations", formatting.throughput, ink))
         data += _latencies(self.series, frame)
         if seconds.size:
             mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
@@ -227,21 +226,9 @@ def _cells(array: Any) -> list[Cell]:
     return [value if value == value else None for value in array.tolist()]  # NaN differs from itself
 
 
-def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
-    indices = thinned(rate)
-    return [
-        scatter(
-            coordinates(seconds[indices]),
-            coordinates(rate[indices]),
-            "all operations",
-            hover=[formatting.throughput(value) for value in rate[indices]],
-            hovertemplate="%{text}<extra>all operations</extra>",
-            mode="lines" if indices.size > 1 else "markers",
-            line={"color": frame.theme.ink, "width": 2, "shape": "hv" if indices.size <= 120 else "linear"},
-            marker={"color": frame.theme.ink},
-            connectgaps=False,
-        )
-    ]
+def _rate_line(values: Array, colour: str, **style: Any) -> dict[str, Any]:
+    """In steps as long as there are few."""
+    return {"color": colour, "shape": "hv" if values.size <= MAX_STEPS else "linear", **style}
 
 
 def _band(band: Arrays, middle: float, frame: Frame) -> list[Trace]:
@@ -262,26 +249,18 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     colours = dict(zip(operations, cycle(frame.theme.series), strict=False))
     traces = []
     for stored in series:
-        indices = thinned(stored.p99_us)
-        label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
-        mode = "markers"
-        if indices.size > 1:
-            mode = "lines"
-        dash = "dash"
-        if stored.kind == "service":
-            dash = "solid"
+        label, dash = stored.operation, "solid"
+        if stored.kind != "service":
+            label, dash = f"{label}, response time", "dash"
         traces.append(
-            scatter(
-                coordinates(stored.seconds[indices] + (stored.interval_s - 1) / 2),
-                coordinates(stored.p99_us[indices] / 1e3),
+            time_line(
+                stored.seconds + (stored.interval_s - 1) / 2,
+                stored.p99_us,
                 escaped(f"{label} p99"),
-                hover=[formatting.latency(value) for value in stored.p99_us[indices]],
-                hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
-                mode=mode,
+                formatting.latency,
+                {"color": colours[stored.operation], "dash": dash},
+                divisor=1e3,
                 yaxis="y2",
-                line={"color": colours[stored.operation], "dash": dash},
-                marker={"color": colours[stored.operation]},
-                connectgaps=False,
             )
         )
 
@@ -291,24 +270,14 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
 def _arrivals(arrivals: Arrays, frame: Frame) -> list[Trace]:
     """Offered, started and dropped operations, each by when it was due."""
     seconds, offered_ops_s, dropped_ops_s = arrivals
-    styles = (
-        ("offered", offered_ops_s, {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}),
-        ("started", offered_ops_s - dropped_ops_s, {"color": frame.theme.series[2], "width": 1.5, "dash": "dashdot"}),
-        ("dropped", dropped_ops_s, {"color": frame.theme.series[1], "width": 1.5, "dash": "dot"}),
+    lines = (
+        ("offered", offered_ops_s, frame.theme.muted, "dash"),
+        ("started", offered_ops_s - dropped_ops_s, frame.theme.series[2], "dashdot"),
+        ("dropped", dropped_ops_s, frame.theme.series[1], "dot"),
     )
-
     return [
-        scatter(
-            coordinates(seconds),
-            coordinates(values),
-            name,
-            hover=[formatting.throughput(value) for value in values],
-            hovertemplate=f"%{{text}}<extra>{name}</extra>",
-            mode="lines" if values.size > 1 else "markers",
-            line={**line, "shape": "hv" if values.size <= 120 else "linear"},
-            connectgaps=False,
-        )
-        for name, values, line in styles
+        time_line(seconds, values, name, formatting.throughput, _rate_line(values, colour, width=1.5, dash=dash))
+        for name, values, colour, dash in lines
     ]
 
 
@@ -316,30 +285,21 @@ def _groups(groups: Sequence[GroupCurve], frame: Frame) -> list[Trace]:
     """The throughput of each client group beside that of the ladder."""
     colours = frame.theme.series
     return [
-        scatter(
-            coordinates(seconds),
-            coordinates(rate_ops_s),
+        time_line(
+            seconds,
+            rate_ops_s,
             escaped(name),
-            hover=[formatting.throughput(value) for value in rate_ops_s],
-            hovertemplate=f"%{{text}}<extra>{escaped(name)}</extra>",
-            mode="lines" if seconds.size > 1 else "markers",
-            line={"color": colours[(place + 2) % len(colours)], "width": 1.5, "dash": "dashdot"},
-            connectgaps=False,
+            formatting.throughput,
+            {"color": colours[number % len(colours)], "width": 1.5, "dash": "dashdot"},
         )
-        for place, (name, seconds, rate_ops_s) in enumerate(groups)
+        for number, (name, seconds, rate_ops_s) in enumerate(groups, 2)
     ]
 
 
 def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
-    return scatter(
-        [float(seconds[0]), float(seconds[-1])],
-        [target_ops_s] * 2,
-        "target",
-        hover=[formatting.throughput(target_ops_s)] * 2,
-        hovertemplate="%{text}<extra>target</extra>",
-        mode="lines",
-        line={"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
-    )
+    text = formatting.throughput(target_ops_s)
+    line = {"color": frame.theme.muted, "width": 1.5, "dash": "dash"}
+    return time_line(seconds[[0, -1]], np.full(2, float(target_ops_s)), "target", lambda _: text, line)
 
 
 def _events(events: Sequence[Event], layout: Layout, frame: Frame) -> list[Trace]:

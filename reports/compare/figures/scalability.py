@@ -1,21 +1,23 @@
 """Throughput over the number of nodes, against what as many nodes would bring at best."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
 from benchsite.core import formatting
 from benchsite.core.table import Cell, Columns, Table, bounded_percent, tabulated
-from reports.compare.analysis.scalability import Scalability, score
+from reports.compare.analysis.scalability import score
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import CurvesFigure, named
 from reports.compare.figures.layout import (
     Frame,
+    Layout,
     PlotlyFigure,
     Trace,
     axis,
@@ -33,7 +35,6 @@ from reports.compare.figures.overlay import (
     Published,
     build_hover_text,
     find_highest,
-    is_drawn,
     published_said,
 )
 from reports.compare.figures.points import MAX_LABELS, End, label_ends
@@ -63,20 +64,22 @@ def _gained(row: Any, name: str) -> Cell:
     return score and bounded_percent(getattr(score, name).get(row.nodes), score.gain_sign(row.nodes))
 
 
-@dataclass(frozen=True, slots=True)
 class Scaling:
-    """One system in one mode under one workload on clusters of several sizes, the smallest first."""
+    """One system in one mode under one workload on clusters of several sizes."""
 
-    label: str
-    sizes: Mapping[int, Curve]  # the one with the highest ceiling of each number of nodes
-    score: Scalability | None
+    def __init__(self, label: str, curves: Sequence[Curve]) -> None:
+        self.label = label
+        # The one with the highest ceiling of each number of nodes, the smallest first.
+        by_ceiling = sorted(curves, key=lambda curve: curve.ceiling_ops_s)
+        self.sizes = dict(sorted({curve.setup.nodes or 0: curve for curve in by_ceiling}.items()))
+        lower_bounds = [nodes for nodes, curve in self.sizes.items() if curve.is_lower_bound]
+        ceilings_ops_s = {nodes: curve.ceiling_ops_s for nodes, curve in self.sizes.items()}
+        self.score = score(ceilings_ops_s, lower_bounds)
 
     @property
     def score_text(self) -> str:
         """ "≥ 85 %"; empty where there is none, or it may be anything."""
-        sign = None
-        if self.score:
-            sign = self.score.sign
+        sign = self.score.sign if self.score else None
         if sign is None or self.score is None:
             return ""
         return f"{sign}{formatting.percent(self.score.score)}"
@@ -97,25 +100,16 @@ def build_scalings(curves: Sequence[Curve]) -> list[Scaling]:
             continue
         names = [curve.system_name, *([curve.setup.version] if has_versions else []), curve.mode]
         groups.setdefault((*names, *([curve.workload] if workloads else [])), []).append(curve)
-    return [_scaling(" · ".join(part for part in key if part), group) for key, group in groups.items()]
+    return [Scaling(" · ".join(filter(None, key)), group) for key, group in groups.items()]
 
 
-def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
-    highest: dict[int, Curve] = {}
-    for curve in sorted(curves, key=lambda curve: -curve.ceiling_ops_s):
-        highest.setdefault(curve.setup.nodes or 0, curve)
-    best = dict(sorted(highest.items()))
-    short = [nodes for nodes, curve in best.items() if curve.is_lower_bound]
-    reached = {nodes: curve.ceiling_ops_s for nodes, curve in best.items()}
-    return Scaling(label, best, score(reached, lower_bounds=short))
-
-
-def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str) -> Mapping[str, Look]:
-    """As of the databases: one colour per system, although every size is a database of its own."""
-    first = {scaling.label: scaling.sizes[min(scaling.sizes)] for scaling in scalings}
-    systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
+def assign_looks(scalings: Sequence[Scaling], frame: Frame, highlight: str) -> list[tuple[Scaling, Look]]:
+    """As of the databases: one colour per system, although every size is a database of its own. Grey ones first."""
+    first = [scaling.sizes[min(scaling.sizes)] for scaling in scalings]
+    systems = [replace(curve, database_name=curve.system_name) for curve in first]
     appearance = looks(systems, frame.theme, highlight=highlight)
-    return {label: appearance[curve.sweep_id] for label, curve in first.items()}
+    pairs = [(scaling, appearance[curve.sweep_id]) for scaling, curve in zip(scalings, first, strict=True)]
+    return sorted(pairs, key=lambda pair: not pair[1].faded)
 
 
 class ScalabilityFigure(CurvesFigure):
@@ -125,68 +119,46 @@ class ScalabilityFigure(CurvesFigure):
 
     def __init__(self, curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> None:
         super().__init__(curves, highlight=highlight)
-        self.published = [result for result in published if result.nodes and is_drawn(result.throughput_ops_s)]
+        self.published = [result for result in published if result.nodes]
 
     @cached_property
     def scalings(self) -> list[Scaling]:
         return build_scalings(self.curves)
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        scalings = self.scalings
-        appearance = assign_looks(scalings, frame, self.highlight)
-        ceilings_ops_s = [curve.ceiling_ops_s for scaling in scalings for curve in scaling.sizes.values()]
-        nodes = sorted({result.nodes or 0 for result in self.published}.union(*(scaling.sizes for scaling in scalings)))
-        highest = max(ceilings_ops_s, default=1.0)
+        scalings = assign_looks(self.scalings, frame, self.highlight)
+        ceilings_ops_s = [curve.ceiling_ops_s for scaling in self.scalings for curve in scaling.sizes.values()]
+        nodes = sorted({result.nodes or 0 for result in self.published}.union(*(s.sizes for s in self.scalings)))
+        highest, printed = max(ceilings_ops_s, default=1.0), find_highest(self.published)
         layout = base_layout(frame)
         layout["showlegend"] = True
-        ideal = [scaling.ideal_ops_s(max(scaling.sizes)) for scaling in scalings if not appearance[scaling.label].faded]
+        ideal_ends = [scaling.ideal_ops_s(max(scaling.sizes)) for scaling, look in scalings if not look.faded]
         # No ideal line ends before its last size.
-        top = max([highest * 1.25, find_highest(self.published) * 1.25, *(end * 1.05 for end in ideal)])
+        top = max([highest * 1.25, printed * 1.25, *(end * 1.05 for end in ideal_ends)])
         ranges = [0, max(nodes, default=1) * 1.06], [0, top]
         kinds: dict[str, str] = {}
-        if ceilings_ops_s and highest * TOWERING < find_highest(self.published):
+        if ceilings_ops_s and highest * TOWERING < printed:
             # The ideal is straight here too.
             ranges = _log_range(min(nodes), max(nodes)), _log_range(min(ceilings_ops_s), top)
             kinds = {"type": "log"}
         layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=ranges[0], **kinds)
         layout["yaxis"] = ceiling_axis(frame, range=ranges[1], **kinds)
-        ordered = sorted(scalings, key=lambda scaling: not appearance[scaling.label].faded)
-        traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
-        if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
-            marks.fold_legend(
-                [
-                    ([trace], scaling.sizes[min(scaling.sizes)].system_name, appearance[scaling.label].faded)
-                    for scaling, trace in traces
-                ]
-            )
-        elif len(ordered) <= MAX_LABELS:
-            ends = [
-                End(
-                    f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
-                    coordinate(layout["yaxis"], scaling.sizes[max(scaling.sizes)].ceiling_ops_s),
-                    appearance[scaling.label].colour,
-                )
-                for scaling in ordered
-            ]
-            label_ends(layout, ends, longest=44, inside=frame.narrow)
-            for _, trace in traces:
-                trace["showlegend"] = False
+        lines = [_line(scaling, look) for scaling, look in scalings]
+        marks.fold_long_legend([([line], look) for line, (_, look) in zip(lines, scalings, strict=True)])
+        if len(scalings) <= MAX_LABELS and not any(look.faded for _, look in scalings):
+            label_ends(layout, [_end(*pair, layout) for pair in scalings], longest=44, inside=frame.narrow)
+            for line in lines:
+                line["showlegend"] = False
 
-        ideals: list[Trace] = []
-        above: list[Trace] = []
-        for scaling in ordered:
-            ideals += _ideal(scaling, appearance[scaling.label])
-            above += _super_linear(scaling, appearance[scaling.label])
-
-        data = list(_published_lines(self.published, frame)) + ideals + [trace for _, trace in traces] + above
-        keys = []
+        ideals = list(chain.from_iterable(_ideal(*pair) for pair in scalings))
+        above = list(chain.from_iterable(_super_linear(*pair) for pair in scalings))
+        data = [*_published_lines(self.published, frame), *ideals, *lines, *above]
         if ideals:
-            line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
-            keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
-
+            style = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+            data.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": style})
         if above:
-            keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
-        return {"data": data + keys, "layout": layout}
+            data.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
+        return {"data": data, "layout": layout}
 
     @property
     def remarks(self) -> list[Remark]:
@@ -230,7 +202,7 @@ def _published_lines(published: Sequence[Published], frame: Frame) -> Iterator[T
         results = sorted((r for r in published if r.series == name), key=lambda result: result.nodes or 0)
         yield scatter(
             [result.nodes for result in results],
-            [rounded(result.throughput_ops_s or 0.0) for result in results],
+            [rounded(result.throughput_ops_s) for result in results],
             NAMED,
             hover=[build_hover_text(result) for result in results],
             mode="lines+markers",
@@ -241,6 +213,13 @@ def _published_lines(published: Sequence[Published], frame: Frame) -> Iterator[T
         )
 
 
+def _end(scaling: Scaling, look: Look, layout: Layout) -> End:
+    """The name at the largest size, with the score where there is one."""
+    ops_s = scaling.sizes[max(scaling.sizes)].ceiling_ops_s
+    name = ", ".join(filter(None, (scaling.label, scaling.score_text)))
+    return End(name, coordinate(layout["yaxis"], ops_s), look.colour)
+
+
 def _line(scaling: Scaling, look: Look) -> Trace:
     trace = marks.line(
         look,
@@ -249,9 +228,7 @@ def _line(scaling: Scaling, look: Look) -> Trace:
         hover=[_hover(scaling, nodes, curve) for nodes, curve in scaling.sizes.items()],
     )
     open_gain = "gain not known" if scaling.score else "one size"
-    score = open_gain
-    if scaling.score_text:
-        score = f"{scaling.score_text} of the ideal gain"
+    score = f"{scaling.score_text} of the ideal gain" if scaling.score_text else open_gain
     return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
 
 
@@ -264,9 +241,7 @@ def _hover(scaling: Scaling, nodes: int, curve: Curve) -> str:
     ]
     if curve.is_lower_bound:
         lines.append(ladder_says(curve.ceiling))
-    sign = None
-    if scaling.score:
-        sign = scaling.score.gain_sign(nodes)
+    sign = scaling.score.gain_sign(nodes) if scaling.score else None
     if scaling.score and nodes in scaling.score.gains and sign is not None:
         gain, ideal = scaling.score.gains[nodes], scaling.score.ideals[nodes]
         lines.append(

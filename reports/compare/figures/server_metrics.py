@@ -6,14 +6,13 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from benchsite.core import formatting
 from benchsite.core.table import Cell, Table
-from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.captions import Remark
 from reports.compare.figures.figure import Figure
 from reports.compare.figures.layout import (
+    Array,
     Frame,
     PlotlyFigure,
     Trace,
@@ -21,9 +20,8 @@ from reports.compare.figures.layout import (
     axis,
     axis_name,
     base_layout,
-    coordinates,
     escaped,
-    scatter,
+    time_line,
 )
 from reports.compare.figures.run_series import Window, mark_window
 from reports.compare.figures.theme import DASHES
@@ -46,8 +44,6 @@ PARTS: Final = (
     ("I/O wait", "io_wait_cores"), ("steal", "steal_cores"),
 )  # fmt: skip
 MIN_SHARE: Final = 0.005  # of the cores, below which a part is not drawn
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +86,7 @@ class ServerMetricsFigure(Figure):
             each = 1 / max(number, 1)
             domain = [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]
             highest = max(float(np.nanmax(np.abs(line.values))) for line in lines)
-            tickformat = "~g"
-            if highest >= 1000:
-                tickformat = "~s"
+            tickformat = "~s" if highest >= 1000 else "~g"
             layout[axis_name("yaxis", place)] = axis(
                 frame, "", domain=domain, rangemode="tozero", tickformat=tickformat, nticks=4
             )
@@ -224,22 +218,9 @@ def _read_name(name: str) -> tuple[str, str, float]:
 
 
 def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: bool) -> Trace:
-    indices = thinned(line.values)
     colour = frame.theme.series[position % len(frame.theme.series)] if position else frame.theme.ink
-    mode = "markers"
-    if indices.size > 1:
-        mode = "lines"
-    return scatter(
-        coordinates(line.seconds[indices]),
-        coordinates(line.values[indices]),
-        escaped(line.name),
-        hover=[formatting.cell(value) for value in line.values[indices].tolist()],
-        hovertemplate=f"%{{text}}<extra>{escaped(line.name)}</extra>",
-        mode=mode,
-        yaxis=yaxis,
-        line={"color": colour, "width": 1.5, "dash": DASHES[position % len(DASHES)]},
-        marker={"color": colour},
-        showlegend=is_keyed,
-        legendgroup=escaped(line.name),
-        connectgaps=False,
+    name = escaped(line.name)
+    style = {"color": colour, "width": 1.5, "dash": DASHES[position % len(DASHES)]}
+    return time_line(
+        line.seconds, line.values, name, formatting.cell, style, yaxis=yaxis, showlegend=is_keyed, legendgroup=name
     )

@@ -150,7 +150,7 @@ def _instant(text: str) -> float | None:
 def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title: str) -> str:
     """A document; without a width or a height it has the ordinary one. `title` is for those who do not see it."""
     layout = figure["layout"]
-    traces = [trace for trace in figure["data"] if trace["type"] in ("scatter", "bar")]
+    traces = figure["data"]
     keys = [trace for trace in traces if layout.get("showlegend") and trace.get("showlegend")]
     width_px, height = width_px or WIDTH, height_px or HEIGHT
     margin = layout["margin"]
@@ -250,35 +250,28 @@ def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
 
 
 def _bar(trace: Trace, end: tuple[float, float], across: Axis, up: Axis) -> Iterator[str]:
-    is_lying = trace.get("orientation") == "h"
-    marker = trace["marker"]
-    names, values = (up, across) if is_lying else (across, up)
-    half = abs(names.px(float(trace.get("width", 0.8))) - names.px(0)) / 2
-    start = values.px(values.low if values.is_log else max(min(0.0, values.high), values.low))
+    """A lying one, from the beginning of the axis across."""
     x, y = end
-    x0, x1, y0, y1 = (start, x, y - half, y + half) if is_lying else (x - half, x + half, y, start)
-    outline = marker.get("line", {})
-    fill = marker["color"]
-    if shape := marker.get("pattern", {}).get("shape"):
+    half = abs(up.px(trace["width"]) - up.px(0)) / 2
+    start = across.px(across.low if across.is_log else max(min(0.0, across.high), across.low))
+    fill, outline = trace["marker"]["color"], trace["marker"]["line"]
+    if shape := trace["marker"]["pattern"]["shape"]:
         name = f"pattern-{ord(shape)}-{re.sub(r'[^0-9a-zA-Z]', '', fill)}"
         yield _pattern(name, shape, fill)
         fill = f"url(#{name})"
 
     yield (
-        f'<rect x="{min(x0, x1):.1f}" y="{min(y0, y1):.1f}" width="{abs(x1 - x0):.1f}" height="{abs(y1 - y0):.1f}" '
-        f'fill="{fill}" stroke="{outline.get("color", "none")}" stroke-width="{outline.get("width", 1)}"/>'
+        f'<rect x="{min(start, x):.1f}" y="{y - half:.1f}" width="{abs(x - start):.1f}" height="{2 * half:.1f}" '
+        f'fill="{fill}" stroke="{outline["color"]}" stroke-width="{outline["width"]}"/>'
     )
-    along = "x" if is_lying else "y"
-    if interval := trace.get(f"error_{along}"):
-        value = trace[along][0]
-        ends = [values.number(bound) for bound in (value - interval["arrayminus"][0], value + interval["array"][0])]
-        low, high = (values.px(bound) if bound is not None else start for bound in ends)
-        yield _line(*((low, y, high, y) if is_lying else (x, low, x, high)), interval["color"], width=1.5)
-        cap = float(interval.get("width", 0))
+    if interval := trace.get("error_x"):
+        value = trace["x"][0]
+        bounds = (value - interval["arrayminus"][0], value + interval["array"][0])
+        low, high = (start if (number := across.number(bound)) is None else across.px(number) for bound in bounds)
+        yield _line(low, y, high, y, interval["color"], width=1.5)
+        cap = interval["width"]
         for at in (low, high) if cap else ():
-            begin_x, begin_y = (at, y - cap) if is_lying else (x - cap, at)
-            end_x, end_y = (at, y + cap) if is_lying else (x + cap, at)
-            yield _line(begin_x, begin_y, end_x, end_y, interval["color"], width=1.5)
+            yield _line(at, y - cap, at, y + cap, interval["color"], width=1.5)
 
 
 def _pattern(name: str, shape: str, colour: str) -> str:
@@ -295,9 +288,7 @@ def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iter
     mode, line = trace.get("mode", "markers"), trace.get("line", {})
     if "lines" in mode:
         drawn = " ".join(f"{place[0]:.1f},{place[1]:.1f}" for place in places if place)
-        fill = "none"
-        if trace.get("fill"):
-            fill = trace.get("fillcolor", "none")
+        fill = trace.get("fillcolor", "none") if trace.get("fill") else "none"
         yield (
             f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
             f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'

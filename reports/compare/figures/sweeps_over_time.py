@@ -1,6 +1,8 @@
 """One operation of several sweeps over time: each in the run at its ceiling, from the begin of its window."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 from typing import Final
 from uuid import UUID
@@ -9,7 +11,6 @@ import numpy as np
 
 from benchsite.core import formatting
 from benchsite.core.table import Columns, Table, tabulated
-from reports.compare.analysis.downsample import thinned
 from reports.compare.curves import Curve, in_order
 from reports.compare.figures import captions, points as marks
 from reports.compare.figures.captions import Remark
@@ -24,6 +25,7 @@ from reports.compare.figures.layout import (
     escaped,
     rounded,
     scatter,
+    time_line,
 )
 from reports.compare.figures.overlay import (
     NAMED,
@@ -34,7 +36,7 @@ from reports.compare.figures.overlay import (
     published_said,
 )
 from reports.compare.figures.run_series import OverTime
-from reports.compare.figures.theme import Look, looks
+from reports.compare.figures.theme import Look
 from reports.compare.messages import AT_OWN_CEILINGS_OVER_TIME, NO_SERIES
 
 COLUMNS: Final[Columns] = {
@@ -70,7 +72,7 @@ class SweepsOverTimeFigure(CurvesFigure):
         ]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        appearance = looks(self.among, frame.theme, highlight=self.highlight)
+        appearance = self.get_looks(frame)
         operation = escaped(self.operation)
         layout = base_layout(frame)
         layout["showlegend"] = True
@@ -78,17 +80,15 @@ class SweepsOverTimeFigure(CurvesFigure):
         layout["yaxis"] = axis(frame, f"{operation} (ops/s)", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
         layout["yaxis2"] = axis(frame, f"{operation} p99 (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
         drawn = sorted(self._drawn, key=lambda side: not appearance[side[0].sweep_id].faded)
-        lines = [
-            (appearance[curve.sweep_id], list(_lines(appearance[curve.sweep_id], series))) for curve, series in drawn
-        ]
-        if len(lines) > marks.MAX_WITH_RINGS or any(look.faded for look, _ in lines):
-            marks.fold_legend([([above], look.group, look.faded) for look, (above, _) in lines])
+        looks = [appearance[curve.sweep_id] for curve, _ in drawn]
+        lines = [_lines(look, series) for look, (_, series) in zip(looks, drawn, strict=True)]
+        marks.fold_long_legend([(above, look) for (*above, _), look in zip(lines, looks, strict=True)])
         highest = max((float(np.nanmax(series.rate_ops_s, initial=0.0)) for _, series in drawn), default=0.0)
         if 0 < highest * TOWERING < find_highest(self.published):
             layout["yaxis"] |= {"type": "log", "rangemode": "normal"}
         end = max((float(series.seconds[-1]) for _, series in drawn), default=0.0)
         printed = [_published_line(result, end, frame) for result in self.published]
-        return {"data": [*printed, *(trace for _, traces in lines for trace in traces)], "layout": layout}
+        return {"data": [*printed, *chain.from_iterable(lines)], "layout": layout}
 
     @property
     def remarks(self) -> list[Remark]:
@@ -123,7 +123,7 @@ def _published_line(result: Published, end_s: float, frame: Frame) -> Trace:
     """A printed throughput over the whole time, named in the legend."""
     return scatter(
         [0, end_s],
-        [rounded(result.throughput_ops_s or 0.0)] * 2,
+        [rounded(result.throughput_ops_s)] * 2,
         escaped(f"{NAMED}: {result.label}"),
         hover=[build_hover_text(result)] * 2,
         mode="lines",
@@ -133,26 +133,12 @@ def _published_line(result: Published, end_s: float, frame: Frame) -> Trace:
     )
 
 
-def _lines(look: Look, series: OverTime) -> Iterator[Trace]:
+def _lines(look: Look, series: OverTime) -> tuple[Trace, Trace]:
+    """Throughput, and p99 in milliseconds."""
     label = escaped(look.label)
-    panels = (
-        (series.rate_ops_s, "y", formatting.throughput),
-        (series.p99_us, "y2", formatting.latency),
+    line = {"color": look.colour, "width": 1.25 if look.faded else 1.75, "dash": look.dash}
+    draw = partial(time_line, series.seconds, name=label, line=line, legendgroup=label)
+    return (
+        draw(values=series.rate_ops_s, describe=formatting.throughput, yaxis="y", showlegend=True),
+        draw(values=series.p99_us, describe=formatting.latency, divisor=1e3, yaxis="y2", showlegend=False),
     )
-    for values, yaxis, says in panels:
-        indices = thinned(values)
-        scale = 1e3 if yaxis == "y2" else 1.0
-        yield scatter(
-            coordinates(series.seconds[indices]),
-            coordinates(values[indices] / scale),
-            label,
-            hover=[says(value) for value in values[indices]],
-            hovertemplate=f"%{{text}}<extra>{label}</extra>",
-            mode="lines" if indices.size > 1 else "markers",
-            yaxis=yaxis,
-            legendgroup=label,
-            showlegend=yaxis == "y",
-            line={"color": look.colour, "width": 1.25 if look.faded else 1.75, "dash": look.dash},
-            marker={"color": look.colour},
-            connectgaps=False,
-        )

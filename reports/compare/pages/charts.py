@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -28,19 +29,6 @@ class Picture:
     options: tuple[tuple[str, str], ...] = ()  # of the figure alone, beside the state of the page
 
 
-@dataclass(frozen=True, slots=True)
-class FigureLink:
-    """One figure of the page."""
-
-    title: str
-    src: str
-    csv: str
-    json: str
-    live: bool
-    height_px: int = 0  # where the ordinary height will not do
-    says: str = ""  # how to read it
-
-
 def figure_link(
     title: str,
     view: str,
@@ -49,11 +37,20 @@ def figure_link(
     curves: Sequence[Curve] = (),
     height_px: int = 0,
     says: str = "",
-) -> FigureLink:
-    """The figure that the view of this name draws, with the page's state in its `query`; live as its curves are."""
-    csv, json = (reverse(f"{view}-data", args=[*args, form]) + query for form in ("csv", "json"))
-    live = any(curve.progress.going for curve in curves)
-    return FigureLink(title, reverse(view, args=args) + query, csv, json, live, height_px, says)
+) -> dict[str, Any]:
+    """The figure that the view of this name draws, with the page's state in its `query`; live as its curves are.
+
+    `says` is how to read it; `height_px` is 0 where the ordinary height will do.
+    """
+    return {
+        "title": title,
+        "src": reverse(view, args=args) + query,
+        "csv": reverse(f"{view}-data", args=[*args, "csv"]) + query,
+        "json": reverse(f"{view}-data", args=[*args, "json"]) + query,
+        "live": any(curve.progress.going for curve in curves),
+        "height_px": height_px,
+        "says": says,
+    }
 
 
 def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
@@ -65,9 +62,7 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
-    order = "highest first"
-    if selection.published:
-        order = "highest first, then what was printed"
+    order = "highest first, then what was printed" if selection.published else "highest first"
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
     plain = replace(
         selection, operation="", statistic="p99", kind="", scale="auto", load_ops_s=None, limit_us=None,
@@ -95,9 +90,7 @@ def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: 
     statistic = STATISTICS[selection.statistic]
     targets = bool(curves) and all(point.target_ops_s for point in collect_points(curves))
     loads = "targets" if targets else "client threads"
-    says = ""
-    if len(curves) < 7:
-        says = f"numbers at the points: {loads}"
+    says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
     return [
         Picture(
             f"latency-{operation.lower()}",
@@ -144,16 +137,12 @@ def _mixes(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 
 def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
     measured = collect_operations(curves)
-    statistic = STATISTICS[selection.statistic]
     first = next(iter(shown_operations(selection, curves)), "")
     if "READ" in measured and (write := next((operation for operation in WRITES if operation in measured), "")):
         yield _of_both(selection, "READ", write)
     if first:
-        chosen, low = replace(selection, operation=first), first.lower()
-        title = f"{first} {statistic}, zoomed"
-        yield Picture(f"zoomed-{low}", title, "latency", chosen, "below the knees", (("zoom", "1"),))
-        title = f"{first} by percentile"
-        yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
+        chosen, title = replace(selection, operation=first), f"{first} by percentile"
+        yield Picture(f"percentiles-{first.lower()}", title, "percentiles", chosen, "each side at its ceiling")
     for operation in shown_operations(selection, curves):
         chosen = replace(selection, operation=operation)
         says = "each side at its ceiling, the warm-up cut off"
@@ -163,12 +152,10 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
         yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")
 
 
-def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
+def picture_link(picture: Picture, curves: Sequence[Curve]) -> dict[str, Any]:
     selection = picture.selection
     # Menus of the drawing alone are in the address of the figure that they change: charts.js changes them there.
-    menus = []
-    if picture.name == "latency":
-        menus = [("stat", selection.statistic), ("scale", selection.scale)]
+    menus = [("stat", selection.statistic), ("scale", selection.scale)] if picture.name == "latency" else []
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = 0
     if picture.name == "ceilings":
