@@ -7,8 +7,9 @@ one state has one address.
 import datetime as dt
 import math
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
@@ -16,7 +17,6 @@ from benchsite.core.formatting import printable
 from reports.compare.analysis.comparability import VARIES
 from reports.compare.curves import STATISTICS, Curve, detect_kind
 from reports.compare.figures.latency import SCALES
-from reports.compare.figures.latency_points import Choice
 from reports.compare.figures.overlay import StudyOverlay, choose_overlays
 from reports.compare.messages import LEFT_OUT, NO_CHOICE, NO_OPERATION, TOO_MANY_VALUES
 from runs.identifiers import parse_uuid
@@ -42,11 +42,7 @@ FACETS: Final[Mapping[str, str]] = {
     "source": "sources",
     "purpose": "purposes",
 }
-NAMES = (
-    "v", "matrix", "sweep", "run", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
-    "baseline", "vary", "load", "within", "loss", "anyway", "published", "side",
-)  # fmt: skip
-# What only the drawing of a figure needs; no part of the state.
+# What only the drawing of a figure needs, or needed once; no part of the state.
 DRAWING_NAMES = ("theme", "narrow", "with", "zoom", "mix")
 # No system does more operations in a second, and no latency is longer in milliseconds than three years.
 MAX_OPS_S = 1e12
@@ -62,6 +58,122 @@ class Parameters(Protocol):
 
     def getlist(self, key: str) -> list[str]: ...
     def __iter__(self) -> Iterator[str]: ...
+
+
+class _Address:
+    """The texts of an address, read by their types. `problems` says what cannot be read, and is left out (None)."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.problems: list[str] = []
+        self.stated: dict[str, list[str]] = {}
+        for name in parameters:
+            texts = [text for raw in parameters.getlist(name) if (text := _clean(raw))]
+            if texts:
+                self.stated[name] = texts
+
+    def text(self, name: str) -> str:
+        """The last one of a parameter that is given several times."""
+        return self.stated[name][-1]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        texts = sorted(set(self.stated[name]))
+        if len(texts) > MAX_VALUES:
+            self.problems.append(TOO_MANY_VALUES.format(count=len(texts), name=name, limit=MAX_VALUES))
+        return tuple(texts[:MAX_VALUES])
+
+    def choices(self, name: str, choices: Sequence[str]) -> tuple[str, ...]:
+        """The given choices, in the order of all choices."""
+        values = self.texts(name)
+        if bad := [value for value in values if value not in choices]:
+            self.problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
+        return tuple(choice for choice in choices if choice in values)
+
+    def choice(self, name: str, choices: Sequence[str], instead: str = LEFT_OUT) -> str | None:
+        text = self.text(name)
+        if text in choices:
+            return text
+        self.problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
+        return None
+
+    def flag(self, name: str) -> bool:
+        return self.choice(name, ("1",)) is not None
+
+    def key(self, name: str, problem: str) -> uuid.UUID | None:
+        key = parse_uuid(self.text(name))
+        if key is None:
+            self.problems.append(f"{_quoted(self.text(name))} {problem}")
+        return key
+
+    def keys(self, name: str) -> tuple[uuid.UUID, ...]:
+        parsed = list(map(parse_uuid, self.stated[name]))
+        keys = dict.fromkeys(key for key in parsed if key)
+        if bad := parsed.count(None):
+            self.problems.append(
+                f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out."
+            )
+        if len(keys) > MAX_VALUES:
+            self.problems.append(
+                f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer."
+            )
+        return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
+
+    def matrix(self, name: str) -> str | None:
+        if self.text(name) == ALL:
+            return ALL
+        key = self.key(name, NO_MATRIX)
+        return str(key) if key else None
+
+    def sides(self, name: str) -> tuple[str, ...]:
+        texts = self.texts(name)
+        if ALL in texts:
+            return (ALL,)
+        return tuple(str(key) for text in texts if (key := parse_uuid(text)))
+
+    def operation(self, name: str) -> str | None:
+        text = self.text(name)
+        if text == ALL:
+            return None
+        if all(c.isalnum() or c in "-_" for c in text):
+            return text.upper()
+        self.problems.append(NO_OPERATION.format(text=_quoted(text)))
+        return None
+
+    def number(self, name: str, unit: str, most: float, least: float = 1e-9, factor: float = 1.0) -> float | None:
+        """A number with ten significant digits, times the factor; positive unless `least` is 0."""
+        text = self.text(name)
+        try:
+            value = float(f"{float(text):.10g}")
+        except ValueError:
+            value = math.nan
+        if least <= value <= most:
+            return value * factor
+
+        above = "above 0" if least else "from 0"
+        self.problems.append(
+            f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5."
+        )
+        return None
+
+    def day(self, name: str) -> dt.date | None:
+        text = self.text(name)
+        try:
+            day = dt.date.fromisoformat(text)
+        except ValueError:
+            day = dt.date.min
+        if day.year in YEARS:
+            return day
+
+        self.problems.append(f"{name}={_quoted(text)} is no day; it is left out. Write it like 2026-11-21.")
+        return None
+
+
+def _clean(text: str) -> str:
+    """Without control characters (PostgreSQL takes no NUL) and not longer than any name here."""
+    return printable(text).strip()[:MAX_VALUE_LENGTH]
+
+
+def _quoted(text: str) -> str:
+    return f"“{text[:40]}{'…' if len(text) > 40 else ''}”"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +231,6 @@ class Selection:
             return list(curves)
         return sorted(curves, key=lambda curve: -curve.ceiling_ops_s)[:MAX_SHOWN]
 
-    def choice(self, operation: str, curves: Sequence[Curve]) -> Choice:
-        """The choice for the latency figure of one operation."""
-        return Choice(operation, self.statistic, self.kind_for(curves), self.scale, self.highlight)
-
     def choose_overlays(self, curves: Sequence[Curve], among: Sequence[Curve] = ()) -> list[StudyOverlay]:
         """What the chosen studies printed of the mix and records of the curves, told apart `among` all of the page."""
         return choose_overlays(self.published, self.phase, curves, among)
@@ -135,37 +243,17 @@ class Selection:
     def without(self, name: str, value: str) -> "Selection":
         """With one value of a menu taken away: of a facet, of what varies, of what is laid over, or the phase."""
         column = FACETS.get(name, name)
-        kept: Any = "" if name == "phase" else tuple(other for other in getattr(self, column) if other != value)
-        return replace(self, **{column: kept})
+        others: Any = "" if name == "phase" else tuple(other for other in getattr(self, column) if other != value)
+        return replace(self, **{column: others})
 
     def pairs(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """The address' parameters in canonical order, without `v` and without those that a form itself gives."""
-        values: dict[str, Sequence[str]] = {
-            "matrix": [self.matrix],
-            "sweep": [str(sweep) for sweep in self.sweeps],
-            "run": [str(run) for run in self.runs],
-            "phase": [self.phase],
-            "since": [self.since.isoformat() if self.since else ""],
-            "until": [self.until.isoformat() if self.until else ""],
-            "op": [self.operation],
-            "stat": [self.statistic if self.statistic != "p99" else ""],
-            "kind": [self.kind],
-            "scale": [self.scale if self.scale != "auto" else ""],
-            "highlight": [self.highlight],
-            "baseline": [str(self.baseline or "")],
-            "vary": self.vary,
-            "load": [_number_text(self.load_ops_s)],
-            "within": [_number_text(None if self.limit_us is None else self.limit_us / 1e3)],
-            "loss": [_number_text(self.max_loss_s)],
-            "anyway": ["1" if self.anyway else ""],
-            "published": self.published,
-            "side": self.sides,
-            **{name: self.facet(name) for name in FACETS},
-        }
         pairs: list[tuple[str, str]] = []
-        for name in NAMES[1:]:
-            if name not in without:
-                pairs += [(name, value) for value in values[name] if value]
+        for name, (column, _) in PARAMETERS.items():
+            value = getattr(self, column)
+            if name not in without and value != getattr(DEFAULTS, column):
+                values = value if isinstance(value, tuple) else (value,)
+                pairs += [(name, _write(name, single)) for single in values]
 
         return pairs
 
@@ -177,18 +265,48 @@ class Selection:
         return "?" + urlencode([("v", VERSION), *pairs])
 
 
-def _number_text(value: float | None) -> str:
-    """Ten digits: more than anybody measures, and what is read again as the same number."""
-    if value is None:
-        return ""
-    return f"{value:.10g}"
+DEFAULTS: Final = Selection()
+# Name in the address -> the field, and how it is read; in the order in which addresses are written.
+PARAMETERS: Final[Mapping[str, tuple[str, Callable[[_Address, str], Any]]]] = {
+    "matrix": ("matrix", _Address.matrix),
+    "sweep": ("sweeps", _Address.keys),
+    "run": ("runs", _Address.keys),
+    **{name: (column, _Address.texts) for name, column in FACETS.items()},
+    "source": ("sources", partial(_Address.choices, choices=SOURCES)),
+    "phase": ("phase", partial(_Address.choice, choices=(LOAD,))),
+    "since": ("since", _Address.day),
+    "until": ("until", _Address.day),
+    "op": ("operation", _Address.operation),
+    "stat": ("statistic", partial(_Address.choice, choices=tuple(STATISTICS), instead="p99 is shown")),
+    "kind": ("kind", partial(_Address.choice, choices=KINDS)),
+    "scale": ("scale", partial(_Address.choice, choices=tuple(SCALES), instead="auto is shown")),
+    "highlight": ("highlight", _Address.text),
+    "baseline": ("baseline", partial(_Address.key, problem=NO_BASELINE)),
+    "vary": ("vary", partial(_Address.choices, choices=VARIES)),
+    "load": ("load_ops_s", partial(_Address.number, unit="ops/s", most=MAX_OPS_S)),
+    "within": ("limit_us", partial(_Address.number, unit="ms", most=MAX_MS, factor=1e3)),
+    "loss": ("max_loss_s", partial(_Address.number, unit="seconds", most=MAX_LOSS_S, least=0.0)),
+    "anyway": ("anyway", _Address.flag),
+    "published": ("published", _Address.texts),
+    "side": ("sides", _Address.sides),
+}
+NAMES: Final = ("v", *PARAMETERS)
+
+
+def _write(name: str, value: Any) -> str:
+    """Numbers with ten digits: more than anybody measures, and what is read again as the same number."""
+    if name == "within":
+        value /= 1e3
+    if value is True:
+        return "1"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def read(parameters: Parameters) -> Selection:
     """The selection that an address says. What cannot be read is left out, with a sentence in `problems`."""
     address = _Address(parameters)
-    version = address.value("v")
-    if version not in ("", VERSION):
+    version = address.text("v") if "v" in address.stated else VERSION
+    if version != VERSION:
         address.problems.append(
             f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}."
         )
@@ -197,154 +315,15 @@ def read(parameters: Parameters) -> Selection:
     if unknown:
         address.problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
 
-    since, until = address.day("since"), address.day("until")
+    values = {}
+    for name, (column, read_parameter) in PARAMETERS.items():
+        value = read_parameter(address, name) if name in address.stated else None
+        if value is not None:
+            values[column] = value
+
+    since, until = values.get("since"), values.get("until")
     if since and until and until < since:
         address.problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
-        since = until = None
+        del values["since"], values["until"]
 
-    limit_ms = address.number("within", "ms", MAX_MS)
-    facets = {column: address.texts(name) for name, column in FACETS.items() if name != "source"}
-    sides = address.texts("side")
-    matrix, baseline = address.value("matrix"), address.value("baseline")
-    limit_us = None
-    if limit_ms is not None:
-        limit_us = limit_ms * 1e3
-
-    return Selection(
-        matrix=matrix if matrix in ("", ALL) else str(address.key(matrix, NO_MATRIX) or ""),
-        sweeps=address.keys("sweep"),
-        runs=address.keys("run"),
-        **facets,
-        sources=address.choices("source", SOURCES),
-        phase=address.choice("phase", (LOAD,)),
-        since=since,
-        until=until,
-        operation=address.operation("op"),
-        statistic=address.choice("stat", tuple(STATISTICS), "p99"),
-        kind=address.choice("kind", KINDS),
-        scale=address.choice("scale", tuple(SCALES), "auto"),
-        highlight=address.value("highlight"),
-        baseline=address.key(baseline, NO_BASELINE) if baseline else None,
-        vary=address.choices("vary", VARIES),
-        load_ops_s=address.number("load", "ops/s", MAX_OPS_S),
-        limit_us=limit_us,
-        max_loss_s=address.number("loss", "seconds", MAX_LOSS_S, least=0.0),
-        anyway=address.choice("anyway", ("1",)) == "1",
-        published=address.texts("published"),
-        sides=(ALL,) if ALL in sides else tuple(str(key) for text in sides if (key := parse_uuid(text))),
-        problems=tuple(address.problems),
-    )
-
-
-class _Address:
-    """Reads the parameters of an address by their types. `problems` says what cannot be read, and is left out."""
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.parameters = parameters
-        self.problems: list[str] = []
-
-    def value(self, name: str) -> str:
-        """The last value of a parameter that is given several times."""
-        values = self.parameters.getlist(name)
-        if not values:
-            return ""
-        return _clean(values[-1])
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        texts = sorted({text for raw in self.parameters.getlist(name) if (text := _clean(raw))})
-        if len(texts) > MAX_VALUES:
-            self.problems.append(TOO_MANY_VALUES.format(count=len(texts), name=name, limit=MAX_VALUES))
-        return tuple(texts[:MAX_VALUES])
-
-    def choices(self, name: str, choices: Sequence[str]) -> tuple[str, ...]:
-        """The given choices, in the order of all choices."""
-        values = self.texts(name)
-        if bad := [value for value in values if value not in choices]:
-            self.problems.append(NO_CHOICE.format(name=name, value=_quoted(bad[0]), choices=", ".join(choices)))
-        return tuple(choice for choice in choices if choice in values)
-
-    def choice(self, name: str, choices: Sequence[str], default: str = "") -> str:
-        text = self.value(name)
-        if not text or text in choices:
-            return text or default
-
-        instead = LEFT_OUT
-        if default:
-            instead = f"{default} is shown"
-        self.problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
-        return default
-
-    def key(self, text: str, problem: str) -> uuid.UUID | None:
-        key = parse_uuid(text)
-        if key is None:
-            self.problems.append(f"{_quoted(text)} {problem}")
-        return key
-
-    def keys(self, name: str) -> tuple[uuid.UUID, ...]:
-        parsed = [parse_uuid(text.strip()) for text in self.parameters.getlist(name) if text.strip()]
-        keys = dict.fromkeys(key for key in parsed if key)
-        if bad := parsed.count(None):
-            self.problems.append(
-                f"{bad} of the {name}s in the address {'are none' if bad > 1 else 'is none'}; left out."
-            )
-        if len(keys) > MAX_VALUES:
-            self.problems.append(
-                f"The address names {len(keys)} {name}s; the first {MAX_VALUES} are shown. Choose fewer."
-            )
-        return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
-
-    def operation(self, name: str) -> str:
-        text = self.value(name)
-        if text in ("", ALL):
-            return ""
-
-        operation = text.upper()
-        if not all(c.isalnum() or c in "-_" for c in operation):
-            self.problems.append(NO_OPERATION.format(text=_quoted(text)))
-            return ""
-
-        return operation
-
-    def number(self, name: str, unit: str, most: float, least: float = 1e-9) -> float | None:
-        """A number with ten significant digits; positive unless `least` is 0."""
-        text = self.value(name)
-        if not text:
-            return None
-
-        try:
-            value = float(f"{float(text):.10g}")
-        except ValueError:
-            value = math.nan
-
-        if least <= value <= most:
-            return value
-
-        above = "above 0" if least else "from 0"
-        self.problems.append(
-            f"{name}={_quoted(text)} is left out: give {unit} as a number {above}, with a point, like 1250.5."
-        )
-        return None
-
-    def day(self, name: str) -> dt.date | None:
-        text = self.value(name)
-        try:
-            day = None
-            if text:
-                day = dt.date.fromisoformat(text)
-        except ValueError:
-            day = dt.date.min
-
-        if day is None or day.year in YEARS:
-            return day
-
-        self.problems.append(f"{name}={_quoted(text)} is no day; it is left out. Write it like 2026-11-21.")
-        return None
-
-
-def _clean(text: str) -> str:
-    """Without control characters (PostgreSQL takes no NUL) and not longer than any name here."""
-    return printable(text).strip()[:MAX_VALUE_LENGTH]
-
-
-def _quoted(text: str) -> str:
-    return f"“{text[:40]}{'…' if len(text) > 40 else ''}”"
+    return Selection(**values, problems=tuple(address.problems))

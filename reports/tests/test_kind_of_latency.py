@@ -44,7 +44,7 @@ def test_comparison_needs_response_times_of_all_sides():
 def test_who_chooses_a_kind_gets_it():
     both = [targets()]
     assert Selection().kind_for(both) == "response"
-    assert Selection(kind="service").choice("READ", both).kind == "service"
+    assert Selection(kind="service").kind_for(both) == "service"
     assert Selection(kind="service").query() == "?v=1&kind=service"
     assert [value for value, _ in build_controls(Selection(), both)["kinds"]] == ["service", ""]
     assert [value for value, _ in build_controls(Selection(), [*both, curve()])["kinds"]] == ["", "response"]
