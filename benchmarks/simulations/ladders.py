@@ -7,12 +7,12 @@ Every case draws its ladders from a seeded generator of its own and asks the fun
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from benchsite.core.formatting import exact, grouped
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import rank_sides
 from reports.compare.analysis.ceiling import Ceiling, Rung, thread_ceiling
 from reports.compare.analysis.knee import power_knee
 from reports.compare.analysis.looks import Look
@@ -127,6 +127,11 @@ def knee_rate(gains: Sequence[float], n: int, cv: float, count: int = LADDERS, s
 class BestRate:
     held: float  # the true best is in the set, where all sides are equally fast
     excluded: float  # sides 20 % slower than the only best
+
+
+def best_set(*arguments: Any, **more: Any) -> list[bool | None]:
+    """For each side whether it belongs to the set; arguments of `rank_sides`."""
+    return [rank.is_member for rank in rank_sides(*arguments, **more)]
 
 
 def best_rate(sides: int, n: int, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> BestRate:

@@ -172,7 +172,7 @@ def _compared(case: Case, random: np.random.Generator) -> Iterator[tuple[Quantit
     equal = equal_load((a, b), ["READ"], statistic="mean")
     if equal:
         latencies = [law.latency_us(equal.load_ops_s) for law in laws]
-        yield "latency at equal load", latency_ratio(a, b, None, equal, "service", "READ"), latencies[1] / latencies[0]
+        yield "latency at equal load", latency_ratio(a, b, None, equal, "READ"), latencies[1] / latencies[0]
 
 
 def _counted(tally: Tally, ratio: Ratio, truth: float) -> Tally:

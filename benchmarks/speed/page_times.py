@@ -31,8 +31,10 @@ from benchmarks.synthetic_data.equipment import TEAMS  # noqa: E402
 from benchsite.accounts import tenancy  # noqa: E402
 from benchsite.accounts.models import Team, User  # noqa: E402
 from benchsite.local.embedded import EmbeddedServers  # noqa: E402
+from reports.compare.curves import detect_kind  # noqa: E402
 from reports.compare.figures.ceilings import CeilingsFigure  # noqa: E402
 from reports.compare.figures.latency import LatencyFigure  # noqa: E402
+from reports.compare.figures.latency_points import Choice  # noqa: E402
 from reports.compare.queries import curves, facets  # noqa: E402
 from reports.compare.selection import Selection  # noqa: E402
 from reports.models import StoredCurve  # noqa: E402
@@ -168,7 +170,7 @@ class Pages:
         """Both pictures of forty sweeps with twenty rungs, from curves to what is sent."""
         rungs = Sweep.objects.filter(team=self.team, ladder="threads", matrix__repeats=3).exclude(tags=["nightly"])
         drawn = [curve for curve in curves(rungs.order_by("pk")[:60]) if len(curve.points) >= 20][:40]
-        choice = Selection().choice("READ", drawn)
+        choice = Choice(kind=detect_kind(drawn))
 
         def build() -> None:
             CeilingsFigure(drawn).answer(theme="light", narrow=False)

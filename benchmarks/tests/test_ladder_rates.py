@@ -14,12 +14,13 @@ from benchmarks.simulations.ladders import (
     NO_KNEE,
     best_look_rate,
     best_rate,
+    best_set,
     ceiling_rate,
     ceilings,
     end_rates,
     knee_rate,
 )
-from reports.compare.analysis.best import best_set, rank_sides
+from reports.compare.analysis.best import rank_sides
 from reports.compare.analysis.repeat_comparison import Outcome, compare_values
 
 RISING = (0.25, 0.5, 0.8, 0.93, 1.0)

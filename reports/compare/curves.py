@@ -80,8 +80,23 @@ class Operation:
         return replace(self, latencies_us=latencies_us)
 
 
+class WithOperations:
+    """What has measured operations."""
+
+    __slots__ = ()
+    operations: tuple[Operation, ...]
+
+    def operation(self, name: str, kind: str = "service") -> Operation | None:
+        return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
+
+    def latency(self, name: str, statistic: str, kind: str = "service") -> Spread | None:
+        """A statistic of one operation over the repeats, in µs."""
+        operation = self.operation(name, kind)
+        return operation.latencies_us.get(statistic) if operation else None
+
+
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(WithOperations):
     """One repeat that is no part of its point, though it was measured."""
 
     run_id: uuid.UUID
@@ -91,12 +106,9 @@ class LeftOut:
     operations: tuple[Operation, ...]
     repeat: int = 0  # its number; 0: nobody knows it
 
-    def operation(self, name: str, kind: str = "service") -> Operation | None:
-        return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
-
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Point(WithOperations):
     """One rung of a sweep: the geometric mean of the repeats that count, with the band they cover."""
 
     threads: int
@@ -152,9 +164,6 @@ class Point:
             return f"{self.target_ops_s:,} ops/s"
         return f"{self.threads} threads"
 
-    def operation(self, name: str, kind: str = "service") -> Operation | None:
-        return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
-
     def of_kind(self, kind: str) -> tuple[Operation, ...]:
         return tuple(row for row in self.operations if row.kind == kind)
 
@@ -202,9 +211,7 @@ class Point:
         """For analysis: more than a target is what clients made up for from before the window, and is not counted."""
         most = self.target_ops_s or math.inf
         slowest = [row.geomean_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
-        response_s = None
-        if self.target_ops_s:
-            response_s = self.mean_latency_s("response")
+        response_s = self.mean_latency_s("response") if self.target_ops_s else None
         repeats_ops_s = tuple(min(value, most) for value in self.throughput_ops_s.values)
         return Rung(
             threads=self.threads,
@@ -303,9 +310,7 @@ class Setup:
     @property
     def key_shares(self) -> KeyShares | None:
         """How much of the requests of its measured runs the hottest keys get; None where nobody knows."""
-        clients = 1
-        if self.client_flavour == OWN_FLAVOUR:
-            clients = self.clients
+        clients = self.clients if self.client_flavour == OWN_FLAVOUR else 1
         return find_key_shares(
             self.workload_properties, clients=clients, warmup_s=self.warmup_s, measure_s=self.measure_s
         )
@@ -658,16 +663,12 @@ def describe_durability(record: Mapping[str, object]) -> str:
     if not record:
         return ""
     copies = record.get("replicas_acked", 0)
-    others = ""
-    if copies:
-        others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}"
+    others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}" if copies else ""
     window = record.get("loss_window_s")
     if window is None:
         loss = "may lose any"
     else:
-        loss = "loses none"
-        if isinstance(window, int | float) and window:
-            loss = f"may lose {exact(window)} s"
+        loss = f"may lose {exact(window)} s" if isinstance(window, int | float) and window else "loses none"
         if isinstance(worst := record.get("worst_loss_window_s"), int | float):
             loss += f", at worst {exact(worst)} s"
     return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"

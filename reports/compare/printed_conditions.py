@@ -37,9 +37,8 @@ def measure_printed(fact: Fact, curve: Curve) -> float | None:
     if fact.statistic == "knee":
         knee = curve.knee
         return fact.from_microseconds(knee.latency_s * 1e6) if knee and knee.reached else None
-    operation = point.operation(fact.operation)
-    latency_us = operation.geomean_us(fact.statistic) if operation else None
-    return fact.from_microseconds(latency_us) if latency_us else None
+    latency = point.latency(fact.operation, fact.statistic)
+    return fact.from_microseconds(latency.geomean) if latency else None
 
 
 def _compute_part(point: Point, operation: str) -> float:

@@ -11,8 +11,8 @@ from benchsite.accounts.models import Team
 from reports.compare.curves import Curve, MachineFacts, Point, Setup
 from reports.compare.figures.theme import get_labels
 from reports.compare.packing import encode
-from reports.compare.pages.answer import Answer, find_answer
-from reports.compare.pages.baseline_ratios import Against, Judging, against
+from reports.compare.pages.answer import Answer, judge_selection
+from reports.compare.pages.baseline_ratios import Against, Judging
 from reports.compare.pages.charts import Picture, every_picture
 from reports.compare.pages.equal_load import EqualLoad, build_equal_load
 from reports.compare.queries import chosen, get_profile, load_submissions, session_spreads, sides_by_sweep
@@ -146,19 +146,11 @@ def gather(team: Team, draft: Draft) -> Material:
     drawn = selection
     if equal:
         drawn = replace(selection, load_ops_s=equal.load_ops_s)
-    compared = judging = None
+    judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
-        judging = Judging(sides_by_sweep(curves, submitted), get_profile(team, curves), floors, kind)
-        compared = against(
-            curves,
-            judging,
-            equal,
-            baseline=selection.baseline,
-            vary=selection.vary,
-            anyway=selection.anyway,
-        )
-
+        judging = Judging(sides_by_sweep(curves, submitted), get_profile(team, curves), floors)
+    answer, table = judge_selection(selection, curves, judging, equal)
     matrix_id = None
     if len(matrices) == 1:
         matrix_id = matrices.pop()
@@ -167,10 +159,10 @@ def gather(team: Team, draft: Draft) -> Material:
         selection=selection,
         curves=curves,
         labels=get_labels(curves),
-        answer=find_answer(curves, judging, get_labels, table=compared),
+        answer=answer,
         kind=kind,
         equal=equal,
-        against=compared,
+        against=table,
         pictures=every_picture(drawn, curves),
         submitted=submitted,
         matrix_id=matrix_id,

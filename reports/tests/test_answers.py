@@ -14,12 +14,11 @@ from reports.compare.analysis.points import spread
 from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import Setup, Standing
 from reports.compare.figures.captions import list_conditions
-from reports.compare.figures.theme import get_labels
 from reports.compare.pages.answer import Answer, Code, Doubt, Finding, Side, find_answer
 from reports.compare.pages.answer_messages import certainty, count_words, render_text, sentence
 from reports.compare.pages.baseline_ratios import Judging, against
 from reports.compare.selection import Selection
-from reports.compare.views.compare import judged
+from reports.compare.views.compare import judge
 from reports.tests.curves import MEMORY, ONE_MACHINE, curve, point
 from runs.checks import profile
 
@@ -43,13 +42,13 @@ def side(database, mode, factor, *, runs=5, ladder=LADDER, scatter=0.002, **chan
 
 
 def answer(*curves):
-    return find_answer(curves, Judging({}, profile("measured", {}), {}), get_labels)
+    return find_answer(curves, Judging({}, profile("measured", {}), {}))
 
 
 def answer_beside_table(sides):
     judging = Judging({}, profile("measured", {}), {})
     table = against(sides, judging, None)
-    return find_answer(sides, judging, get_labels, table=table), table
+    return find_answer(sides, judging, table=table), table
 
 
 def limited(**changes):
@@ -479,9 +478,7 @@ def test_compare_page_answers_by_its_table(team):
     others = [
         noisy(name, "off", 1.01, durability=MEMORY) for name in ("Redis", "Valkey", "KeyDB", "MongoDB", "MariaDB")
     ]
-    codes = [
-        judged(team, Selection(), sides, {}, None)["answer"].findings[0].code for sides in (pair, [*pair, *others])
-    ]
+    codes = [judge(team, Selection(), sides, {}, None)[0].findings[0].code for sides in (pair, [*pair, *others])]
     assert codes == [Code.COST, Code.VALUES]
 
 

@@ -44,19 +44,19 @@ def test_nothing_measured_has_no_load():
 
 def test_a_rung_is_read_as_measured_and_between_two_it_is_marked():
     comparison = equal_load([ladder(1)], ["READ"], load_ops_s=1900.0)
-    assert comparison.sides[0].operations[0].how == "measured at 4 threads"
-    between = equal_load([ladder(1)], ["READ", "UPDATE"], load_ops_s=2500.0).sides[0].operations[1]
+    assert comparison.sides[0].how == "measured at 4 threads"
+    between = equal_load([ladder(1)], ["READ", "UPDATE"], load_ops_s=2500.0).sides[0]
     assert between.how == "≈ between 4 and 8 threads"
-    assert [at.how for at in between.at] == [How.INTERPOLATED] * 3
+    assert [reading.how for reading in between.latencies.values()] == [How.INTERPOLATED] * 6
     low, high = (load_points(ladder(1), "UPDATE", "p99")[i].latency_us for i in (1, 2))
-    assert low < between.at[-1].latency_us < high
+    assert low < between.latencies["UPDATE", "p99"].latency_us < high
 
 
 def test_nothing_is_extrapolated():
     comparison = equal_load([ladder(1), ladder(10)], ["READ"], load_ops_s=5000.0)
-    slow, fast = (side.operations[0] for side in comparison.sides)
-    assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
-    assert fast.at[0].latency_us is None and fast.how == "the lowest rung already does 10.0k\u202fops/s"
+    slow, fast = comparison.sides
+    assert not slow.is_readable and slow.how == "not reached: the highest is 3.90k\u202fops/s"
+    assert not fast.is_readable and fast.how == "the lowest rung already does 10.0k\u202fops/s"
     assert describe(comparison) == (
         "Latency at 5.00k\u202fops/s is known of 0 of 2 sides; 1 does more on the lowest rung already; "
         "1 has not reached this load."
@@ -77,29 +77,26 @@ def test_sentence_counts_sides_that_lack_the_median():
 
 def test_the_falling_end_of_a_ladder_is_not_read():
     # 3850 ops/s lie between 8 and 16 threads on the way up; that 32 threads do it too, slower, is no answer.
-    at = equal_load([ladder(1)], ["READ"], load_ops_s=3860.0).sides[0].operations[0]
-    assert "16 threads" in at.how and "32" not in at.how
+    (side,) = equal_load([ladder(1)], ["READ"], load_ops_s=3860.0).sides
+    assert "16 threads" in side.how and "32" not in side.how
 
 
 def test_the_inverse_is_the_highest_throughput_within_a_limit():
     comparison = equal_load([ladder(1), ladder(0.001)], ["READ"], limit_us=10_000.0)
-    fast, slow = (side.operations[0] for side in comparison.sides)
-    assert fast.within.throughput_ops_s
+    fast, slow = (side.within["READ"] for side in comparison.sides)
+    assert fast.throughput_ops_s
     assert [column for column in equal_table(comparison, {}).columns if "≤" in column] == [
         "READ with p99 ≤ 10.0\N{NARROW NO-BREAK SPACE}ms (ops/s)"
     ]
-    assert slow.within.throughput_ops_s is None and within_text(slow.within) == "not even the lowest rung"
+    assert slow.throughput_ops_s is None and within_text(slow) == "not even the lowest rung"
 
 
 def test_a_lower_rung_above_the_limit_is_named():
     dip = curve(points=[point(2, 1000.0), point(4, 1200.0), point(8, 3300.0), point(16, 3900.0)])
-    operation = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].operations[0]
-    assert operation.within.throughput_ops_s > 3300 and within_text(operation.within).startswith(
-        "≈ between 8 and 16 threads, but the lower"
-    )
-    assert "rung of 4 threads (8.00" in within_text(operation.within) and within_text(operation.within).endswith(
-        "is above the limit"
-    )
+    within = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].within["READ"]
+    text = within_text(within)
+    assert within.throughput_ops_s > 3300 and text.startswith("≈ between 8 and 16 threads, but the lower")
+    assert "rung of 4 threads (8.00" in text and text.endswith("is above the limit")
 
 
 def test_another_statistic_is_added_to_the_usual_ones():
@@ -131,12 +128,17 @@ def repeated(throughputs, latencies):
     }
 
 
+def read_latencies(rungs, load_ops_s, operation="READ"):
+    side = curve(points=rungs)
+    return latencies_at(side, operation, equal_load([side], ["READ"], load_ops_s=load_ops_s))
+
+
 def test_each_repeat_has_a_latency_of_its_own_at_the_load():
     rungs = [
         point(2, 1000.0, **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
         point(4, 2000.0, **repeated([2000.0, 2010.0, 1990.0], [200.0, 220.0, 180.0])),
     ]
-    values = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0).values
+    values = read_latencies(rungs, 1500.0).values
     assert len(values) == 3 and min(values) > 90.0 and max(values) < 220.0
 
 
@@ -155,7 +157,7 @@ def test_a_rung_beyond_the_ceiling_takes_no_repeat_away():
         point(4, 2000.0, **repeated([2000.0, 2010.0], [200.0, 220.0])),
         point(8, 1900.0, **repeated([1900.0], [400.0])),
     ]
-    assert len(latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0).values) == 2
+    assert len(read_latencies(rungs, 1500.0).values) == 2
 
 
 def test_a_load_that_some_repeats_miss_has_no_latency():
@@ -163,7 +165,7 @@ def test_a_load_that_some_repeats_miss_has_no_latency():
         point(2, 1000.0, **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
         point(4, 2000.0, **repeated([2000.0, 2200.0, 1900.0], [200.0, 220.0, 180.0])),
     ]
-    inside, above = (latencies_at(curve(points=rungs), "READ", "p99", "service", load) for load in (1990.0, 2150.0))
+    inside, above = (read_latencies(rungs, load) for load in (1990.0, 2150.0))
     assert inside.values == () and inside.why == "only 2 of 3 repeats have a latency at this load"
     assert above.values == () and above.why.startswith("not reached: the highest is 2.00k")
 
@@ -174,9 +176,9 @@ def test_rungs_without_common_repeats_give_a_single_latency():
         point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
         point(4, 2000.0, **repeated([2000.0], [200.0])),
     ]
-    latencies = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
+    latencies = read_latencies(rungs, 1500.0)
     assert len(latencies.values) == 1 and latencies.why == "The repeats differ from rung to rung: no interval."
-    assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0).values == ()
+    assert read_latencies(rungs, 1500.0, "SCAN").values == ()
 
 
 def targets(*pairs):
@@ -185,11 +187,12 @@ def targets(*pairs):
 
 def test_throughput_within_limit_is_at_most_sustained_ceiling():
     side = targets((25_000, 25_000.0), (50_000, 45_000.0), (100_000, 89_900.0))
-    operation = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
-    assert operation.within.throughput_ops_s == 25_000 and operation.within.capped
-    assert within_text(operation.within) == "measured at a target of 25.0k, the last that was sustained"
-    none = equal_load([targets((25_000, 20_000.0), (50_000, 30_000.0))], ["READ"], limit_us=1e6).sides[0].operations[0]
-    assert none.within.throughput_ops_s is None and within_text(none.within) == "no target was sustained"
+    within = equal_load([side], ["READ"], limit_us=1e6).sides[0].within["READ"]
+    assert within.throughput_ops_s == 25_000 and within.capped
+    assert within_text(within) == "measured at a target of 25.0k, the last that was sustained"
+    unsustained = targets((25_000, 20_000.0), (50_000, 30_000.0))
+    within = equal_load([unsustained], ["READ"], limit_us=1e6).sides[0].within["READ"]
+    assert within.throughput_ops_s is None and within_text(within) == "no target was sustained"
 
 
 def test_single_rung_sides_have_equal_load_only_on_request():

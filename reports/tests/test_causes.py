@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from reports.compare.analysis.causes import Step, causes, run_pair
+from reports.compare.analysis.causes import RunPair, Step, causes
 from reports.compare.analysis.run_sides import Line, RunSide, groups, machine_pairs
 from reports.compare.pages.answer_messages import plain_text
-from reports.tests.curves import operation, point
+from reports.tests.curves import curve, operation, point
 from runs.checks import CheckResult
 from runs.checks.spec_facts import side_facts
 from runs.queue.spec import RunSpec
@@ -66,11 +66,12 @@ def side(label="A", changes=(), **fields) -> RunSide:
     }  # fmt: skip
     run = SimpleNamespace(**{name: fields.pop(name, value) for name, value in row.items()})
     values: dict[str, Any] = {"point": point(8, 1000.0), "facts": side_facts(label, given), "repeats_ops_s": (1000.0,)}
+    values["curve"] = curve()
     return RunSide(run, **{**values, **fields})
 
 
 def find_causes(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **steps):
-    return causes(run_pair(a or side(), b), change, steps)
+    return causes(RunPair(a or side(), b), change, steps)
 
 
 def why(cause, **context) -> str:
@@ -198,7 +199,7 @@ def test_planned_differences_come_first():
 def test_only_sides_of_one_plan_have_planned_causes(plans, at_ceilings, planned):
     changes = {"workload.name": "B", "load.threads": 16, "database.version": "7.4"}
     a, b = side(matrix=plans[0], commit="aaaa"), side("B", changes, matrix=plans[1], commit="bbbb")
-    listed = causes(run_pair(a, b), -0.3, at_ceilings=at_ceilings)
+    listed = causes(RunPair(a, b), -0.3, at_ceilings=at_ceilings)
     assert {cause.title for cause in listed if cause.is_planned} == planned
     assert {"Workload", "Commit", "Threads", "Version"} <= {cause.title for cause in listed}
 

@@ -1,15 +1,14 @@
 """The table of a comparison: the reference on top, then by falling ceiling, the best value of each column marked."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from reports.compare.analysis.points import Spread
 from reports.compare.pages.baseline_ratios import Judging, against
-from reports.compare.pages.comparison_table import LatencyScale, table_rows
+from reports.compare.pages.comparison_table import LatencyScale, choose_scale, table_rows
 from reports.compare.pages.equal_load import equal_load
-from reports.tests.curves import LADDER, MEMORY, curve, point
+from reports.tests.curves import LADDER, MEMORY, curve, operation, point
 from runs.checks import profile
 
 
@@ -30,16 +29,19 @@ def get_rows(*curves, limit_us=None):
 )
 def test_latencies_have_one_unit_and_precision(factor, expected):
     """The lowest is 90 µs, the highest 1.2 ms."""
-    readings = [SimpleNamespace(at=[SimpleNamespace(latency_us=us * factor)]) for us in (90.0, 1200.0)]
-    equal = SimpleNamespace(column=0, sides=[SimpleNamespace(operations=readings)])
-    assert LatencyScale.choose(equal) == expected
+    operations = operation("READ", 30.0 * factor), operation("UPDATE", 400.0 * factor)
+    measured = curve(points=[point(2, 1000.0, operations=operations)])
+
+    equal = equal_load([measured], ["READ", "UPDATE"], load_ops_s=1000.0)
+
+    assert choose_scale(equal) == expected
 
 
 def test_reference_is_first_then_highest_ceilings():
     slow, fast, strong = side("a", 2, durability=MEMORY), side("b", 3, durability=MEMORY), side("always", 1)
     rows = get_rows(slow, fast, strong)
-    assert [row.curve.mode for row in rows] == ["always", "b", "a"]
-    assert rows[0].against.is_baseline and rows[1].ratio is not None
+    assert [row["curve"].mode for row in rows] == ["always", "b", "a"]
+    assert rows[0]["against"].is_baseline and rows[1]["ratio"] is not None
 
 
 def repeated_side(mode, factor, spread=0.01):
@@ -64,7 +66,7 @@ def get_spread(value, steps):
 
 
 def marked(rows):
-    return {row.curve.mode: (row.latencies[0].is_best, row.is_best_within) for row in rows}
+    return {row["curve"].mode: (row["latencies"][0]["is_best"], row["is_best_within"]) for row in rows}
 
 
 def test_marks_sides_that_repeats_tell_from_none_better():
@@ -84,4 +86,4 @@ def test_value_of_one_side_alone_is_not_best():
 
 def test_limit_holds_for_the_slower_operation():
     (first, *_) = get_rows(side("off", 2, durability=MEMORY), side("always", 1), limit_us=1000.0)
-    assert first.within is not None
+    assert first["within"] is not None

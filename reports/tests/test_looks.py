@@ -13,7 +13,7 @@ from benchmarks.simulations.blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from benchmarks.simulations.ladders import LOOKS
 from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.core.formatting import THIN
-from reports.compare.analysis.best import best_set
+from reports.compare.analysis.best import rank_sides
 from reports.compare.analysis.looks import ALPHA, Look, levels
 from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
@@ -165,7 +165,7 @@ def test_best_set_waits_for_the_look_of_its_plan():
     assert rank_curves(sides) == rank_curves([replace(side, points=side.first_repeats(5).points) for side in sides])
     values = [side.first_repeats(5).ceiling.repeats_ops_s for side in sides]
     level = Look(LOOKS, 5).level
-    assert list_members(sides) == best_set(values, level) == [True, False]
+    assert list_members(sides) == [rank.is_member for rank in rank_sides(values, level)] == [True, False]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
 
 

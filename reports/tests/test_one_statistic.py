@@ -53,8 +53,8 @@ def test_ratio_is_quotient_of_ceilings(seed):
 def test_ratio_is_quotient_of_latencies(seed):
     sides = noisy_side(seed), noisy_side(seed + 100, 1.5, mode="off")
     equal = equal_load(sides, ["READ"], load_ops_s=2500.0)
-    slow, fast = (side.operations[0].at[2].latency_us for side in equal.sides)
-    ratio = latency_ratio(sides[1], sides[0], None, equal, "service", "READ")
+    slow, fast = (side.latencies["READ", "p99"].latency_us for side in equal.sides)
+    ratio = latency_ratio(sides[1], sides[0], None, equal, "READ")
     assert ratio.comparison.ratio == pytest.approx(slow / fast)
 
 

@@ -10,7 +10,7 @@ from reports.compare.figures.captions import list_doubts
 from reports.compare.figures.ceilings import build_bars
 from reports.compare.figures.latency import points_table
 from reports.compare.figures.points import Drawn, build_hover_text
-from reports.compare.figures.theme import LIGHT, get_labels, looks
+from reports.compare.figures.theme import LIGHT, looks
 from reports.compare.pages.answer import find_answer
 from reports.compare.pages.answer_messages import sentence
 from reports.compare.pages.tables import sustained_table
@@ -95,7 +95,7 @@ def test_a_rate_that_dropped_more_is_no_ceiling(make_curve):
     overloaded = make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.5)
     sustained = make_curve("poisson 1 ms", offered_ops_s=1_000.0, dropped_share=0.001)
     bar = next(bar for bar in build_bars([sustained, overloaded], LIGHT) if bar.side == str(overloaded.sweep_id))
-    headline = sentence(find_answer([overloaded], None, get_labels).findings[0])
+    headline = sentence(find_answer([overloaded], None).findings[0])
 
     assert sustained.ceiling_ops_s == 970
     assert (overloaded.ceiling, overloaded.knee, overloaded.within_ceiling) == (None, None, ())

@@ -1,5 +1,7 @@
 """The checks of every two sides of a comparison, gathered by check."""
 
+from types import SimpleNamespace
+
 from reports.compare.analysis.pairs import pair_findings
 from reports.tests.curves import DISK, MEMORY
 from runs.checks import ClusterFacts, SideFacts, profile
@@ -18,7 +20,7 @@ def side(label, **changes):
 
 
 def by_id(*sides):
-    return {finding.check_id: finding for finding in pair_findings(sides, MEASURED)}
+    return {finding["check_id"]: SimpleNamespace(**finding) for finding in pair_findings(sides, MEASURED)}
 
 
 def test_equal_sides_may_be_compared():

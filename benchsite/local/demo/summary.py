@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reports.compare.figures.theme import get_labels
 from reports.compare.ladder_text import ladder_says
-from reports.compare.pages.answer import find_answer
+from reports.compare.pages.answer import judge_selection
 from reports.compare.pages.answer_messages import certainty, sentence
-from reports.compare.pages.baseline_ratios import Judging, against
+from reports.compare.pages.baseline_ratios import Judging
 from reports.compare.queries import curves, get_profile, sides_by_sweep
+from reports.compare.selection import Selection
 from runs.models import LatencyKind, Matrix, Phase, Run, Status, Sweep
 
 
@@ -19,7 +19,7 @@ def summary(matrix: Matrix, urls: dict[str, str]) -> dict[str, Any]:
     sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE).select_related("workload", "database")
     measured = curves(sweeps)
     judging = Judging(sides_by_sweep(measured), get_profile(matrix.team, measured), {})
-    answer = find_answer(measured, judging, get_labels, table=against(measured, judging, None))
+    answer, _ = judge_selection(Selection(), measured, judging, None)
 
     return {
         "findings": list(map(sentence, answer.findings)),

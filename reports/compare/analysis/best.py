@@ -11,7 +11,7 @@ is better by more than `MAX_LOSS`; else it is undecided.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from reports.compare.analysis.ratios import Noise, bartlett_p
 from reports.compare.analysis.repeat_comparison import ROUNDING, THRESHOLD
@@ -28,8 +28,7 @@ UNEQUAL: Final = 0.1
 MAX_LOSS: Final = 0.10  # of a side that is among the best, against any other, as a share
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(NamedTuple):
     mean: float  # of ln(value)
     variance: float
     df: float  # 0: a single run, or identical ones: how much the next one varies is not known
@@ -51,17 +50,6 @@ class Rank:
     @property
     def is_undecided(self) -> bool:
         return bool(self.is_member) and not self.is_shown
-
-
-def best_set(
-    sides: Sequence[Sequence[float]],
-    alpha: float = ALPHA,
-    *,
-    noises: Sequence[Noise | None] = (),
-    threshold: float = THRESHOLD,
-) -> list[bool | None]:
-    """For each side, by its repeats, whether it belongs to the set, as `rank_sides`."""
-    return [rank.is_member for rank in rank_sides(sides, alpha, noises=noises, threshold=threshold)]
 
 
 def rank_sides(
@@ -141,7 +129,7 @@ def _moderated(sides: Sequence[_Side]) -> list[_Side]:
 def _leaning(side: _Side, pooled: float) -> _Side:
     prior_df = min(MAX_PRIOR_DF, side.df)
     df = prior_df + side.df
-    return _Side(side.mean, (prior_df * pooled + side.df * side.variance) / df, df, side.n)
+    return side._replace(variance=(prior_df * pooled + side.df * side.variance) / df, df=df)
 
 
 def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float, threshold: float) -> bool:

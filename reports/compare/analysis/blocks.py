@@ -23,7 +23,7 @@ from reports.compare.analysis.ratios import (
     compute_interval,
     summed,
 )
-from reports.compare.analysis.top_estimate import MIN_SD
+from reports.compare.analysis.top_estimate import MIN_SD, compute_residuals
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05
@@ -70,9 +70,7 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
     noise, analysis = own, f"Paired over {n} blocks"
     a, b = (_logs(cells, common) for cells in blocks.cells)
     if min(len(a), len(b)) and len(a) + len(b) >= MIN_POOLED_CELLS:
-        residuals = [
-            logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0, keepdims=True) + logs.mean() for logs in (a, b)
-        ]
+        residuals = [compute_residuals(a), compute_residuals(b)]
         df = (len(a) + len(b) - 2) * (n - 1)
         run = sum(float((side**2).sum()) for side in residuals) / df
         if run > MIN_SD**2:

@@ -20,7 +20,6 @@ from reports.compare.analysis.run_sides import (
     HOTTEST_PERCENT,
     HOTTEST_TEN,
     OF_THE_PROMISE,
-    Group,
     Line,
     RunSide,
     groups,
@@ -77,14 +76,13 @@ class Cause:
     steps: Sequence[Step] = ()  # its effect, where it was measured
 
 
-@dataclass(frozen=True, slots=True)
 class RunPair:
     """The two sides with their settings and machines beside each other."""
 
-    a: RunSide
-    b: RunSide
-    groups: tuple[Group, ...]
-    machines: tuple[Group, ...]
+    def __init__(self, a: RunSide, b: RunSide) -> None:
+        self.a, self.b = a, b
+        self.groups = groups(a, b)
+        self.machines = machine_pairs(a, b)
 
     def differing(self, title: str) -> list[Line]:
         return list(chain.from_iterable(group.differing for group in self.groups if group.title == title))
@@ -102,10 +100,6 @@ class RunPair:
         return [*lines, *_differing_facts(self, "node"), *_differing_facts(self, "load generator")]
 
 
-def run_pair(a: RunSide, b: RunSide) -> RunPair:
-    return RunPair(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)))
-
-
 def causes(
     sides: RunPair,
     change: float | None,
@@ -121,9 +115,7 @@ def causes(
     planned = _list_planned(sides, at_ceilings=at_ceilings)
     unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
     covered = set(chain.from_iterable(cause.lines for cause in unjudged))
-    way = 0
-    if change:
-        way = int(math.copysign(1, change))
+    way = int(math.copysign(1, change)) if change else 0
     measured = steps or {}
     judged = [
         replace(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from reports.compare.analysis.ratios import Noise
 from reports.compare.analysis.top_estimate import Top, estimate_top
@@ -35,7 +35,6 @@ NON_MONOTONE: Final = "non_monotone"  # a target failed below one that was susta
 THREAD_LIMITED: Final = "thread_limited"  # the target above it lacked threads, so it says nothing of the database
 CLIENT_LIMITED: Final = "client_limited"  # the clients were at their limit at the load that sets the ceiling
 NOT_KNOWN: Final = "not_known"  # no run counts of the target above the ceiling, and none says that it failed
-UNCONFIRMED: Final = "unconfirmed"  # one run without a target: a lower bound until twice the threads bring < 5 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +159,7 @@ class Ceiling:
         """
         if self.low_ops_s is not None and self.high_ops_s is not None:
             return self.low_ops_s, self.high_ops_s
-        failed = None
-        if self.bracket and self.target_ops_s and not self.is_lower_bound:
-            failed = self.bracket[1]
+        failed = self.bracket[1] if self.bracket and self.target_ops_s and not self.is_lower_bound else None
         if not failed:
             return None
         return (self.throughput_ops_s, failed)
@@ -203,42 +200,35 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         return None
 
     highest = max(ladder, key=lambda rung: rung.throughput_ops_s)
-    last_gain = None
-    if len(ladder) > 1:
-        last_gain = gain_per_doubling(ladder[-2], ladder[-1])
     alike = [rung for rung in ladder if rung.throughput_ops_s >= ALIKE * highest.throughput_ops_s]
     repeats = _common_repeats(alike, ladder[-1])
     top = _top(alike, repeats)
-    throughput_ops_s = math.exp(top.log) if top else highest.throughput_ops_s
-    near = NEAR_CEILING * throughput_ops_s
-    made_of = [highest]
+    throughput_ops_s, rungs_at_top = highest.throughput_ops_s, [highest]
+    estimate: dict[str, Any] = {"repeats_ops_s": highest.repeats_ops_s, "repeats": highest.repeats}
     if top:
-        made_of = [alike[i] for i in top.places]
-    notes = ((UNCONFIRMED, len(ladder) == 1), (CLIENT_LIMITED, all(rung.client_limited for rung in made_of)))
-    low_ops_s = high_ops_s = None
-    selection = 1.0
-    if top:
-        low_ops_s = math.exp(top.low)
-        high_ops_s = math.exp(top.high)
-        selection = max(math.exp(top.highest - top.log), 1.0)
+        throughput_ops_s, rungs_at_top = math.exp(top.log), [alike[i] for i in top.places]
+        estimate = {
+            "low_ops_s": math.exp(top.low),
+            "high_ops_s": math.exp(top.high),
+            "repeats_ops_s": tuple(map(math.exp, top.passes)),
+            "repeats": repeats,
+            "noise": top.noise,
+            "selection": max(math.exp(top.highest - top.log), 1.0),
+        }
 
+    near = NEAR_CEILING * throughput_ops_s
     return Ceiling(
         throughput_ops_s=throughput_ops_s,
         threads=highest.threads,
         saturation_threads=next((rung.threads for rung in ladder if rung.throughput_ops_s >= near), highest.threads),
-        last_gain=last_gain,
+        last_gain=gain_per_doubling(ladder[-2], ladder[-1]) if len(ladder) > 1 else None,
         ladder=_judge_end(ladder, alike, highest, top),
         rungs=len(ladder),
         highest_ops_s=highest.throughput_ops_s,
-        low_ops_s=low_ops_s,
-        high_ops_s=high_ops_s,
-        repeats_ops_s=tuple(map(math.exp, top.passes)) if top else highest.repeats_ops_s,
-        repeats=repeats if top else highest.repeats,
-        noise=top.noise if top else None,
-        selection=selection,
-        plateau=tuple(rung.threads for rung in made_of),
+        plateau=tuple(rung.threads for rung in rungs_at_top),
         saturation_ops_s=highest.throughput_ops_s,
-        notes=tuple(note for note, holds in notes if holds),
+        notes=(CLIENT_LIMITED,) if all(rung.client_limited for rung in rungs_at_top) else (),
+        **estimate,
     )
 
 
@@ -326,12 +316,8 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     if not sustained and any(rung.offered_ops_s is not None for rung in ladder):
         return None
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
-    best = fastest
-    if sustained:
-        best = ladder[sustained - 1]
-    failed = None
-    if sustained < len(ladder):
-        failed = ladder[sustained]
+    best = ladder[sustained - 1] if sustained else fastest
+    failed = ladder[sustained] if sustained < len(ladder) else None
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited

@@ -17,7 +17,7 @@ What nobody knows stops nothing, and is said.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import ConfigDict, Field
 
@@ -77,10 +77,9 @@ class EnvironmentAnswer:
         return tuple(difference.detail for difference in self.differs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Differs:
+class _Differs(NamedTuple):
     field: str
-    sentence: str
+    detail: str
     axes: tuple[str, ...] = ()  # each of them implies it
 
 
@@ -93,34 +92,32 @@ def gate(
     the selection (`implied_axes`); where it is only implied, sides of different databases have to promise the same:
     nobody asked to compare a database that waits for its disk with one that does not.
     """
-    implied = set(varying)
-    stops: list[_Differs] = []
-    ignored: list[_Differs] = []
-    of_pairs: list[_Differs] = []
-    said_already = {"number_of_nodes"}
+    differences = [*_of_curves(a, b), *_of_findings(a, b, findings, declared=declared)]
+    implied = [difference for difference in differences if not set(varying).isdisjoint(difference.axes)]
+    stops = [DiffersAnswer(*difference[:2]) for difference in differences if difference not in implied]
+    unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
+    return EnvironmentAnswer(
+        comparable=not stops,
+        differs=tuple(stops),
+        ignored=tuple(difference.detail for difference in implied),
+        unknown=tuple(unknown),
+    )
+
+
+def _of_findings(a: Curve, b: Curve, findings: Sequence[CheckResult], *, declared: bool) -> Iterator[_Differs]:
+    """What the checks of pairs say differs, but for what the curves say themselves."""
+    said_by_curves = {"number_of_nodes"}
     if a.setup.version and b.setup.version:
-        said_already.add("version")
+        said_by_curves.add("version")
     for finding in findings:
         if finding.severity not in ("warn", "reject"):
             continue
-        for field, sentence in finding.differing:
-            if field in said_already:
-                continue
+        for field, detail in finding.differing:
             axes = OF_PAIRS.get(field, ())
             if field == "durability" and not declared and a.system != b.system:
                 axes = ()
-            of_pairs.append(_Differs(field, sentence, axes))
-
-    for differing in (*_of_curves(a, b), *of_pairs):
-        (ignored if implied & set(differing.axes) else stops).append(differing)
-
-    unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
-    return EnvironmentAnswer(
-        not stops,
-        tuple(DiffersAnswer(stop.field, stop.sentence) for stop in stops),
-        tuple(difference.sentence for difference in ignored),
-        tuple(unknown),
-    )
+            if field not in said_by_curves:
+                yield _Differs(field, detail, axes)
 
 
 def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
@@ -216,9 +213,7 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     # A search chooses its rungs after each side's own ceiling, so they need not meet.
     searched = a.is_searched and b.is_searched
     if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
-        unit = "number of threads"
-        if a.ladder == "target":
-            unit = "target throughput"
+        unit = "target throughput" if a.ladder == "target" else "number of threads"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
 
     threads = [{point.threads for point in side.points} - {0} for side in (a, b)]  # 0: an upload does not tell

@@ -85,26 +85,38 @@ def power_knee(rungs: Sequence[Rung], stated: Ceiling | None = None) -> Knee | N
     if not electable or stated is None:
         return None
 
+    index, reason = _find_knee(ladder, electable)
+    rung = ladder[index]
+    return Knee(
+        threads=rung.threads,
+        throughput_ops_s=rung.throughput_ops_s,
+        latency_s=latency(rung),
+        # The estimate of the ceiling may lie below the mean of its own rung.
+        share_of_ceiling=min(rung.throughput_ops_s / stated.throughput_ops_s, 1.0),
+        latency_growth=latency(rung) / latency(ladder[0]),
+        reached=not reason,
+        reason=reason,
+        target_ops_s=rung.target_ops_s,
+    )
+
+
+def _find_knee(ladder: Sequence[Rung], electable: Sequence[int]) -> tuple[int, str]:
+    """The place of the knee; else that of the end of the ladder beyond which it may lie, and where to add rungs."""
     top = electable[-1]
     last = len(ladder) - 1
-    most = stated.throughput_ops_s
     powers = [power(rung) for rung in ladder]
     peak = max(electable, key=lambda index: (powers[index], index))
     if len(ladder) < MIN_RUNGS:
-        return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {MIN_RUNGS} rungs")
+        return top, f"{len(ladder)} of at least {MIN_RUNGS} rungs"
     if peak == 0:
-        return _knee(ladder, 0, most, reason="throughput over latency is highest on the first rung; add lower rungs")
+        return 0, "throughput over latency is highest on the first rung; add lower rungs"
     if peak == last or powers[last] >= powers[peak]:
-        return _knee(ladder, top, most, reason="throughput over latency is highest on the last rung; add higher rungs")
+        return top, "throughput over latency is highest on the last rung; add higher rungs"
     if not _is_above(ladder, peak, last):
-        why = "throughput over latency does not fall beyond noise by the last rung; add higher rungs, or repeats"
-        return _knee(ladder, top, most, reason=why)
+        return top, "throughput over latency does not fall beyond noise by the last rung; add higher rungs, or repeats"
     if not _is_above(ladder, peak, 0):
-        why = "throughput over latency does not rise beyond noise from the first rung; add lower rungs, or repeats"
-        return _knee(ladder, 0, most, reason=why)
-
-    knee = max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak])
-    return _knee(ladder, knee, most)
+        return 0, "throughput over latency does not rise beyond noise from the first rung; add lower rungs, or repeats"
+    return max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak]), ""
 
 
 def _is_above(ladder: Sequence[Rung], peak: int, end: int) -> bool:
@@ -142,21 +154,6 @@ def find_knee_candidates(ladder: Sequence[Rung], stated: Ceiling | None) -> list
         return []
     top = max(covered, key=lambda index: ladder[index].throughput_ops_s)
     return [index for index in covered if index <= top]
-
-
-def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: str = "") -> Knee:
-    rung = ladder[index]
-    return Knee(
-        threads=rung.threads,
-        throughput_ops_s=rung.throughput_ops_s,
-        latency_s=latency(rung),
-        # The estimate of the ceiling may lie below the mean of its own rung.
-        share_of_ceiling=min(rung.throughput_ops_s / ceiling_ops_s, 1.0),
-        latency_growth=latency(rung) / latency(ladder[0]),
-        reached=not reason,
-        reason=reason,
-        target_ops_s=rung.target_ops_s,
-    )
 
 
 def refine_ladder(rungs: Sequence[Rung], knee: Knee) -> tuple[int, ...]:

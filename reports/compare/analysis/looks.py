@@ -60,9 +60,7 @@ class Look:
         if not self.after:
             return BEFORE_FIRST_LOOK.format(repeats=self.repeats, first=self.looks[0])
 
-        following = LAST_LOOK
-        if self.following:
-            following = NEXT_LOOK.format(repeats=self.following)
+        following = NEXT_LOOK.format(repeats=self.following) if self.following else LAST_LOOK
 
         return VERDICT_AT_LOOK.format(
             after=self.after,

@@ -77,15 +77,15 @@ class Comparison:
     None in low, high, df and p: there is no interval, and `reason` says why.
     """
 
-    ratio: float | None
-    low: float | None
-    high: float | None
-    df: float | None
-    p: float | None  # of a look: over all looks of the plan
     n_a: int
     n_b: int
-    outcome: Outcome
-    reason: str  # why the outcome is what it is, as a sentence
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    df: float | None = None
+    p: float | None = None  # of a look: over all looks of the plan
+    outcome: Outcome = Outcome.INCONCLUSIVE
+    reason: str = ""  # why the outcome is what it is, as a sentence
     needs_more: int | None = None  # repeats that the shorter side lacks; None: nothing is lacking, or no number helps
     hedges_g: float | None = None  # above 0: a is better
     threshold: float = THRESHOLD
@@ -168,7 +168,7 @@ def compare_values(
     threshold: float = THRESHOLD,
     spread: SessionSpread | None = None,
     blocks: Blocks | None = None,
-    noises: tuple[Noise, Noise] | None = None,
+    noises: tuple[Noise | None, Noise | None] = (None, None),
     look: Look | None = None,
 ) -> Comparison:
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
@@ -179,10 +179,7 @@ def compare_values(
     interleaves those of both sides; higher is better there. `noises` are those of the sides where more runs tell of
     them than these. `look` is that of the plan that measured both: the values are those of the repeats up to it.
     """
-    base = Comparison(
-        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread,
-        look=look,
-    )  # fmt: skip
+    base = Comparison(len(a), len(b), threshold=threshold, spread=spread, look=look)
     for name, side in (("first", a), ("second", b)):
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
@@ -195,12 +192,8 @@ def compare_values(
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
-    cv = None
-    if df:
-        cv = math.sqrt(squares / df)
-    sds = None
-    if min(len(a), len(b)) > 1:
-        sds = (_sd_of_logs(a), _sd_of_logs(b))
+    cv = math.sqrt(squares / df) if df else None
+    sds = (_sd_of_logs(a), _sd_of_logs(b)) if min(len(a), len(b)) > 1 else None
     result = replace(
         base,
         ratio=ratio,
@@ -221,21 +214,14 @@ def compare_values(
         return judged(_blocked(result, *blocked, len(blocks.common)))
 
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
-    analysis = "Welch's t."
-    if spread:
-        analysis = "Welch's t, with the variation between sessions."
-    result = replace(result, analysis=analysis)
-    if interval and noises:
-        ordered = noises
-        if not higher_is_better:
-            ordered = (noises[1], noises[0])
-        result = replace(
-            result,
-            sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)),
-            analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
-        )
+    analysis = "Welch's t, with the variation between sessions" if spread else "Welch's t"
+    own, other = noises
+    if interval and own and other:
+        ordered = (own, other) if higher_is_better else (other, own)
         interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
-
+        result = replace(result, sds=(math.sqrt(own.variance), math.sqrt(other.variance)))
+        analysis += "; noise of the rungs pooled"
+    result = replace(result, analysis=f"{analysis}.")
     if interval:
         return judged(_with(result, interval))
 
@@ -277,9 +263,7 @@ def compare_sessions(
     if interval is None or ratio is None:
         return _without_interval(comparison)
 
-    later = 0.0
-    if means[:-1]:
-        later = fmean(means[:-1]) - fmean(level.means)
+    later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(comparison, confirmed=confirmed), interval))
 
@@ -393,10 +377,7 @@ def _blank_of_sessions(
     new: Sequence[Session], base: Sequence[Session], threshold: float, spread: SessionSpread | None
 ) -> Comparison:
     """Without a ratio; the reason says where there can be none."""
-    blank = Comparison(
-        None, None, None, None, None, len(new), len(base), Outcome.INCONCLUSIVE, "", threshold=threshold,
-        spread=spread, unit="session",
-    )  # fmt: skip
+    blank = Comparison(len(new), len(base), threshold=threshold, spread=spread, unit="session")
     for name, side in (("first", new), ("second", base)):
         if why := unusable(list(chain.from_iterable(side))):
             return replace(blank, reason=f"The {name} side {why}: no ratio.")

@@ -34,11 +34,11 @@ class RunSide:
 
     run: Any  # a `runs.models.Run` with its matrix
     facts: SideFacts  # with its name as label
+    curve: Curve  # of its sweep, with its own rung alone; what a comparison is judged by
     point: Point | None  # None: nothing was measured
     findings: tuple[CheckResult, ...] = ()
     java: tuple[str, ...] = ()  # versions of its clients
     repeats_ops_s: tuple[float, ...] = ()  # of its rung in its sweep, those that count, itself among them
-    curve: Curve | None = None  # of its sweep, with its own rung alone; what a comparison is judged by
 
     @property
     def spec(self) -> RunSpec:
@@ -75,16 +75,12 @@ class Line:
         """Both values, no longer than that, and with the place where they differ."""
         a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
         first = formatting.first_difference(a, b)
-        begin = 0
-        if a != b and first >= longest - 2:
-            begin = first - longest // 4
+        begin = first - longest // 4 if a != b and first >= longest - 2 else 0
         return _cut(a, begin, longest), _cut(b, begin, longest)
 
 
 def _cut(text: str, begin: int, longest: int) -> str:
-    excerpt = text
-    if begin:
-        excerpt = f"…{text[begin:]}"
+    excerpt = f"…{text[begin:]}" if begin else text
     if len(excerpt) <= longest:
         return excerpt
     return f"{excerpt[: longest - 1]}…"

@@ -14,7 +14,9 @@ from itertools import chain
 from statistics import variance
 from typing import Final
 
-from reports.compare.analysis.ratios import Noise, summed
+import numpy as np
+
+from reports.compare.analysis.ratios import Floats, Noise, summed
 
 ALPHA: Final = 0.05
 # Less noise than this is that of rounding: identical numbers do not show how much the next one would differ.
@@ -134,14 +136,11 @@ def _confirmed(ladder: Logs, error: float) -> list[list[int]]:
 
 def two_way(ladder: Logs) -> TwoWay | None:
     """The two-way layout without interaction; of one rung the variance of its repeats. None without variation."""
-    rungs, passes = len(ladder), len(ladder[0])
-    levels = [sum(rung[j] for rung in ladder) / rungs for j in range(passes)]
-    whole = sum(levels) / passes
+    logs = np.asarray(ladder, float)
+    rungs, passes = logs.shape
     level_df, df = passes - 1, (rungs - 1) * (passes - 1)
-    level = max(rungs * sum((value - whole) ** 2 for value in levels) / level_df, MIN_SD**2)
-    run = sum(
-        (value - sum(rung) / passes - levels[j] + whole) ** 2 for rung in ladder for j, value in enumerate(rung)
-    ) / max(df, 1)
+    level = max(rungs * float(logs.mean(axis=0).var(ddof=1)), MIN_SD**2)
+    run = float((compute_residuals(logs) ** 2).sum()) / max(df, 1)
     if rungs == 1:
         run, df = level, level_df
     if run > MIN_SD**2:
@@ -150,11 +149,15 @@ def two_way(ladder: Logs) -> TwoWay | None:
     return None
 
 
+def compute_residuals(logs: Floats) -> Floats:
+    """What rung (row) and pass (column) together leave over."""
+    residuals: Floats = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0, keepdims=True) + logs.mean()
+    return residuals
+
+
 def rung_noise(ladder: Logs, values: Sequence[float]) -> Noise | None:
     """The noise of one repeat of a rung with these `values`, by all rungs of the `ladder`; None for a single rung."""
-    layout = None
-    if len(ladder) > 1 and len(values) > 1:
-        layout = two_way(ladder)
+    layout = two_way(ladder) if len(ladder) > 1 and len(values) > 1 else None
     if not layout:
         return None
     return layout.noise(1).at_least(Noise(variance(values), len(values) - 1))

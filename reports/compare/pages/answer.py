@@ -17,6 +17,7 @@ from reports.compare.analysis.multiple import adjusted
 from reports.compare.analysis.repeat_comparison import THRESHOLD, Comparison, Outcome
 from reports.compare.curves import Curve, Standing, durability_key
 from reports.compare.durability_costs import list_trades
+from reports.compare.figures.theme import get_labels
 from reports.compare.pages.baseline_ratios import (
     Against,
     Judging,
@@ -25,9 +26,10 @@ from reports.compare.pages.baseline_ratios import (
     choose_baseline,
     collect_comparisons,
 )
+from reports.compare.pages.equal_load import EqualLoad
+from reports.compare.selection import Selection
 
 MAX_FINDINGS: Final = 3
-GetLabels = Callable[[Sequence[Curve]], Mapping[UUID, str]]
 
 
 class Code(StrEnum):
@@ -120,10 +122,33 @@ class Answer:
         return any(finding.limit not in self.doubts for finding in self.findings if len(finding.sides) > 1)
 
 
-def find_answer(
-    curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels, *, table: Against | None = None
-) -> Answer:
-    """`get_labels` names the sides of one workload, by sweep; without `judging` nothing is compared.
+def judge_selection(
+    selection: Selection,
+    curves: Sequence[Curve],
+    judging: Judging | None,
+    equal: EqualLoad | None,
+    address: Callable[[UUID], str] = str,
+) -> tuple[Answer, Against | None]:
+    """The answer, and the ratios as the selection asks for them; `address` is that of the page with another baseline.
+
+    Without `judging` nothing is compared.
+    """
+    table = None
+    if judging:
+        table = against(
+            curves,
+            judging,
+            equal,
+            baseline=selection.baseline,
+            vary=selection.vary,
+            anyway=selection.anyway,
+            address=address,
+        )
+    return find_answer(curves, judging, table=table), table
+
+
+def find_answer(curves: Sequence[Curve], judging: Judging | None, *, table: Against | None = None) -> Answer:
+    """Without `judging` nothing is compared.
 
     `table` is that beside the answer: its verdicts are those of the answer, and its comparisons are of one family with
     those of pairs that it lacks.
@@ -142,7 +167,7 @@ def find_answer(
             return Answer((Finding(Code.UNSUSTAINED, value=unsustained),), (0, 0), ())
         return Answer((Finding(code, value=rejected),), (0, 0), ())
     runs = [len(curve.ceiling.repeats_ops_s) or 1 for curve in measured if curve.ceiling]
-    findings = tuple(_findings(measured, judging, get_labels, table))[:MAX_FINDINGS]
+    findings = tuple(_findings(measured, judging, table))[:MAX_FINDINGS]
     return Answer(findings, (min(runs), max(runs)), tuple(_doubts(measured, findings)))
 
 
@@ -155,46 +180,47 @@ def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UU
     return first.sweep_id, second.sweep_id
 
 
-def _findings(
-    curves: Sequence[Curve], judging: Judging | None, get_labels: GetLabels, table: Against | None
-) -> Iterator[Finding]:
+def _findings(curves: Sequence[Curve], judging: Judging | None, table: Against | None) -> Iterator[Finding]:
     workloads = dict.fromkeys(curve.workload for curve in curves)
     for workload in workloads:
         group = [curve for curve in curves if curve.workload == workload]
         title = workload if len(workloads) > 1 else ""
-        yield from _findings_of_workload(group, judging, get_labels(group), title, table)
+        yield from _findings_of_workload(group, judging, title, table)
 
 
 def _findings_of_workload(
-    curves: Sequence[Curve],
-    judging: Judging | None,
-    labels: Mapping[UUID, str],
-    workload: str,
-    table: Against | None,
+    curves: Sequence[Curve], judging: Judging | None, workload: str, table: Against | None
 ) -> Iterator[Finding]:
-    paired: set[UUID] = set()
+    labels = get_labels(curves)
     pairs = [*_costs(curves), *_rivals(curves)]
     rows = [_find_row(table, first, second) for first, second, _ in pairs]
     compared = [
         _compare(first, second, judging, row, is_cost=is_cost)
         for (first, second, is_cost), row in zip(pairs, rows, strict=True)
     ]
-    judged = iter(_judge_together(compared, rows, table))
-    for (first, second, is_cost), comparison in zip(pairs, compared, strict=True):
-        pair, sides = (first, second), (_side(first, labels), _side(second, labels))
-        paired |= {first.sweep_id, second.sweep_id}
-        interval = None
-        if isinstance(comparison, Comparison):
-            verdict = next(judged)
-            code, value = _judge(verdict, is_cost=is_cost)
-            limit = Doubt.FEW_RUNS if code in (Code.VALUES, Code.SINGLE) else None
-            if code is Code.SINGLE and first is choose_baseline([curve for curve in curves if curve in pair], None):
-                sides, value = sides[::-1], 1 / value
-            if code is Code.COST:
-                interval = _cost_interval(verdict)
-        else:
-            code, value, limit = Code.VALUES, 0.0, comparison
-        yield Finding(code, sides, value, interval, _loss_s(first), workload, limit)
+    # Those that have no row are judged together with all rows.
+    listed = collect_comparisons(table.rows) if table else []
+    unlisted = [
+        comparison
+        for comparison, row in zip(compared, rows, strict=True)
+        if isinstance(comparison, Comparison) and row is None
+    ]
+    verdicts = iter(adjusted([*listed, *unlisted])[len(listed) :])
+    for (first, second, is_cost), row, comparison in zip(pairs, rows, compared, strict=True):
+        sides, loss_s = (_side(first, labels), _side(second, labels)), _loss_s(first)
+        if isinstance(comparison, Doubt):
+            yield Finding(Code.VALUES, sides, loss_s=loss_s, workload=workload, limit=comparison)
+            continue
+
+        verdict = comparison if row else next(verdicts)
+        code, value = _judge(verdict, is_cost=is_cost)
+        interval = _cost_interval(verdict) if code is Code.COST else None
+        limit = Doubt.FEW_RUNS if code in (Code.VALUES, Code.SINGLE) else None
+        if code is Code.SINGLE and first is choose_baseline([c for c in curves if c is first or c is second], None):
+            sides, value = sides[::-1], 1 / value
+        yield Finding(code, sides, value, interval, loss_s, workload, limit)
+
+    paired = {curve.sweep_id for first, second, _ in pairs for curve in (first, second)}
     rest = [curve for curve in curves if curve.sweep_id not in paired]
     if rest:
         highest = sorted(rest, key=lambda curve: -curve.ceiling_ops_s)
@@ -231,24 +257,6 @@ def _find_row(table: Against | None, first: Curve, second: Curve) -> Row | None:
     return next((row for row in table.rows if not row.is_baseline and row.curve.sweep_id in sides), None)
 
 
-def _judge_together(
-    compared: Sequence[Comparison | Doubt], rows: Sequence[Row | None], table: Against | None
-) -> list[Comparison]:
-    """The comparisons with the verdict of their row, or with that among all of the table and of the answer."""
-    listed = collect_comparisons(table.rows) if table else []
-    other = [
-        comparison
-        for comparison, row in zip(compared, rows, strict=True)
-        if isinstance(comparison, Comparison) and row is None
-    ]
-    judged = iter(adjusted([*listed, *other])[len(listed) :])
-    return [
-        comparison if row else next(judged)
-        for comparison, row in zip(compared, rows, strict=True)
-        if isinstance(comparison, Comparison)
-    ]
-
-
 def _take_verdict(comparison: Comparison, row: Row, first: Curve) -> Comparison | Doubt:
     """The comparison of the first side with another one with the verdict of the row that compares both."""
     verdict = row.ratios[0].comparison if row.ratios and not row.refused else None
@@ -278,13 +286,9 @@ def _compare(
         if all(ceiling.is_confirmed for ceiling in ceilings):
             return Doubt.OPEN_ENDS
         return Doubt.FEW_RUNS
-    table = None
-    if judging:
-        table = against((first, second), judging, None, baseline=second.sweep_id)
+    table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
-    ratio = None
-    if row and row.ratios and not row.refused:
-        ratio = row.ratios[0]
+    ratio = row.ratios[0] if row and row.ratios and not row.refused else None
     if ratio and ratio.at and not _have_one_load((first, second)):  # At a common load, as the bound does not decide it.
         return Doubt.SHORT_LADDERS
     comparison = ratio.comparison if ratio else None
@@ -322,7 +326,7 @@ def _judge(comparison: Comparison, *, is_cost: bool) -> tuple[Code, float]:
 
 
 def _side(curve: Curve, labels: Mapping[UUID, str]) -> Side:
-    label = labels.get(curve.sweep_id, curve.label)
+    label = labels[curve.sweep_id]
     return Side(curve.database_name, curve.mode, label, curve.ceiling_ops_s, curve.is_lower_bound, curve.sweep_id)
 
 

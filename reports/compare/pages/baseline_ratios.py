@@ -61,9 +61,7 @@ class Ratio:
     @property
     def tone(self) -> str:
         """The class of colour: only what is settled has one."""
-        outcome = None
-        if self.comparison:
-            outcome = self.comparison.outcome
+        outcome = self.comparison.outcome if self.comparison else None
         if not outcome:
             return ""
         return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "")
@@ -118,9 +116,7 @@ class Ratio:
             return ""
         if comparison.outcome is Outcome.INCONCLUSIVE and not comparison.needs_more:
             return ""  # The outcome says why.
-        others = "each"
-        if comparison.n_a != comparison.n_b:
-            others = f"against {comparison.n_b}"
+        others = f"against {comparison.n_b}" if comparison.n_a != comparison.n_b else "each"
         return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
 
     @property
@@ -142,9 +138,7 @@ class Ratio:
     @property
     def change(self) -> str:
         """The ratio as signed per cent; above two times the factor alone says more."""
-        ratio = None
-        if self.comparison and not self.comparison.bound:
-            ratio = self.comparison.ratio
+        ratio = self.comparison.ratio if self.comparison and not self.comparison.bound else None
         if ratio and ratio <= 2:
             return formatting.signed_percent(ratio - 1)
         return ""
@@ -239,9 +233,7 @@ def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve 
 
 
 def _rank_as_baseline(curve: Curve) -> tuple[object, ...]:
-    made_at = math.inf
-    if curve.created_at:
-        made_at = curve.created_at.timestamp()
+    made_at = curve.created_at.timestamp() if curve.created_at else math.inf
     return (not curve.durability, durability_key(curve.durability), made_at)
 
 
@@ -252,7 +244,6 @@ class Judging:
     sides: Mapping[uuid.UUID, SideFacts]
     profile: Profile
     spreads: Mapping[str, SessionSpread]  # of sessions, by the name of the cluster
-    kind: str = "service"
 
 
 def against(
@@ -283,9 +274,7 @@ def against(
         findings = judge_pair(pair[0], pair[1], judging.profile) if len(pair) == 2 else ()
         judged = gate(curve, chosen, findings, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
-        href = ""
-        if curve.ceiling:
-            href = address(curve.sweep_id)
+        href = address(curve.sweep_id) if curve.ceiling else ""
         rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
 
     # Sides that are not comparable have ratios at most, never a winner.
@@ -298,12 +287,8 @@ def against(
     rows = [_rejudged(row, lambda _: next(among)) for row in rows]
     compared = collect_comparisons(rows)
     spread = get_spread(curves, judging.spreads)
-    load_ops_s = None
-    if equal:
-        load_ops_s = equal.load_ops_s
-    noise_floor = None
-    if spread:
-        noise_floor = spread.relative
+    load_ops_s = equal.load_ops_s if equal else None
+    noise_floor = spread.relative if spread else None
 
     return Against(
         baseline=chosen,
@@ -336,7 +321,7 @@ def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | 
         spread = get_spread((curve, baseline), judging.spreads)
     ratios = [throughput_ratio(curve, baseline, spread)]
     if equal:
-        ratios += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
+        ratios += [latency_ratio(curve, baseline, spread, equal, name) for name in equal.operations]
     return tuple(ratios)
 
 
@@ -371,14 +356,16 @@ def throughput_ratio(
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
     if not (curve.is_unbounded and baseline.is_unbounded):
-        own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
-        repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
-        blocks = build_blocks(curve, baseline, *repeats)
-        noises = curve.ceiling.noise, baseline.ceiling.noise
+        blocks = build_blocks(curve, baseline, curve.ceiling.by_repeat, baseline.ceiling.by_repeat)
         comparison = compare_values(
-            own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look,
-            noises=(noises[0], noises[1]) if noises[0] and noises[1] else None,
-        )  # fmt: skip
+            curve.ceiling.repeats_ops_s or _values(a),
+            baseline.ceiling.repeats_ops_s or _values(b),
+            higher_is_better=True,
+            spread=spread,
+            blocks=blocks,
+            look=look,
+            noises=(curve.ceiling.noise, baseline.ceiling.noise),
+        )
         comparison = extended(widen(comparison, below, above), curve, baseline)
         bracketed = baseline if curve.is_unbounded else curve
         if not comparison.bound or _decides(comparison) or _has_fallen(bracketed, threads):
@@ -392,14 +379,16 @@ def throughput_ratio(
     if threads is None:
         return Ratio("throughput", None, f"{why}, and they have no load in common")
 
-    common = (points[0][threads], points[1][threads])
-    repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
-    own_noise, other_noise = _noise_at(curve, common[0]), _noise_at(baseline, common[1])
+    own, other = points[0][threads], points[1][threads]
     comparison = compare_values(
-        _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
-        blocks=build_blocks(curve, baseline, *repeats), look=look,
-        noises=(own_noise, other_noise) if own_noise and other_noise else None,
-    )  # fmt: skip
+        _values(own),
+        _values(other),
+        higher_is_better=True,
+        spread=spread,
+        blocks=build_blocks(curve, baseline, own.as_rung().by_repeat, other.as_rung().by_repeat),
+        look=look,
+        noises=(_noise_at(curve, own), _noise_at(baseline, other)),
+    )
     comparison = extended(comparison, curve, baseline)
     # A side that leads at the common load may have the lower maximum.
     if comparison.ratio is not None and abs(comparison.ratio - 1) > comparison.threshold:
@@ -411,8 +400,8 @@ def throughput_ratio(
                 f"; at another load {higher} reached {formatting.throughput(trails.ceiling_ops_s)}, more than {lower}"
             )
 
-    values = (common[0].throughput_ops_s.geomean, common[1].throughput_ops_s.geomean)
-    return Ratio("throughput", comparison, why, at=rung_label(common[0]), values=values)
+    values = (own.throughput_ops_s.geomean, other.throughput_ops_s.geomean)
+    return Ratio("throughput", comparison, why, at=rung_label(own), values=values)
 
 
 def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
@@ -452,9 +441,7 @@ def _noise_at(curve: Curve, point: Point) -> Noise | None:
     values = _values(point)
     least = ALIKE * point.throughput_ops_s.geomean
     alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
-    common = []
-    if alike:
-        common = sorted(set.intersection(*map(set, alike)))
+    common = sorted(set.intersection(*map(set, alike))) if alike else []
     if len(common) < MIN_REPEATS or min(*values, *(min(rung.values()) for rung in alike)) <= 0:
         return None
     return rung_noise([[math.log(rung[j]) for j in common] for rung in alike], list(map(math.log, values)))
@@ -507,21 +494,25 @@ def latency_threshold(statistic: str) -> float:
 
 
 def latency_ratio(
-    curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, kind: str, operation: str
+    curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, operation: str
 ) -> Ratio:
     """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
     curve, baseline, look = up_to_look(curve, baseline)
-    sides = [latencies_at(side, operation, equal.statistic, kind, equal.load_ops_s) for side in (curve, baseline)]
+    sides = [latencies_at(side, operation, equal) for side in (curve, baseline)]
     for side, who in zip(sides, ("", "the baseline: "), strict=True):
         if not side.values:
             return Ratio(operation, None, f"{who}{side.why}")
 
     threshold = latency_threshold(equal.statistic)
-    own, other = (side.noise for side in sides)
     comparison = compare_values(
-        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,
-        noises=(own, other) if own and other else None, look=look,
-    )  # fmt: skip
+        sides[0].values,
+        sides[1].values,
+        higher_is_better=False,
+        threshold=threshold,
+        spread=spread,
+        noises=(sides[0].noise, sides[1].noise),
+        look=look,
+    )
     (low, high), (other_low, other_high) = (side.interpolation for side in sides)
     comparison = extended(widen(comparison, other_low / high, other_high / low, is_certain=True), curve, baseline)
     if why := next((side.why for side in sides if side.why), ""):

@@ -7,6 +7,7 @@ Throughput is in operations per second, latency in microseconds. The mathematics
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from benchsite.core import formatting
 from reports.compare.analysis.equal_load import (
@@ -45,36 +46,23 @@ SLIDER_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class OperationAt:
-    """One operation of one side: its percentiles at the load, and its throughput within the limit."""
-
-    operation: str
-    at: tuple[AtLoad, ...]  # one of each of the table's percentiles
-    within: Within | None  # None: no limit is asked for
-
-    @property
-    def known(self) -> bool:
-        return any(reading.latency_us is not None for reading in self.at)
-
-    @property
-    def how(self) -> str:
-        """Where the numbers come from; one rung pair tells every percentile that was measured."""
-        return latency_text(next((reading for reading in self.at if reading.latency_us is not None), self.at[-1]))
-
-
-@dataclass(frozen=True, slots=True)
 class SideAt:
+    """What one side does at the load, and within the limit."""
+
     curve: Curve
-    operations: tuple[OperationAt, ...]
+    latencies: Mapping[tuple[str, str], AtLoad]  # by operation and percentile
+    within: Mapping[str, Within]  # by operation; empty: no limit is asked for
 
     @property
-    def known(self) -> bool:
-        return any(operation.known for operation in self.operations)
+    def is_readable(self) -> bool:
+        """Whether it has a latency at the load."""
+        return any(reading.latency_us is not None for reading in self.latencies.values())
 
     @property
     def how(self) -> str:
-        """Where its numbers come from: the same rungs for every operation that was measured."""
-        return next((operation.how for operation in self.operations if operation.known), self.operations[0].how)
+        """Where its numbers come from: the same rungs for every percentile and operation that was measured."""
+        readings = list(self.latencies.values())
+        return latency_text(next((reading for reading in readings if reading.latency_us is not None), readings[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +73,7 @@ class EqualLoad:
     is_default: bool
     limit_us: float | None
     statistic: str  # that the limit is about
+    kind: str  # of latency
     operations: tuple[str, ...]
     sides: tuple[SideAt, ...]
     slider: Mapping[str, float]
@@ -92,11 +81,6 @@ class EqualLoad:
     @property
     def statistic_label(self) -> str:
         return STATISTICS[self.statistic]
-
-    @property
-    def column(self) -> int:
-        """That of the statistic among the percentiles."""
-        return list_percentiles(self.statistic).index(self.statistic)
 
     @property
     def limit_text(self) -> str:
@@ -107,24 +91,21 @@ class EqualLoad:
     @property
     def readable(self) -> int:
         """How many sides have a latency at the load."""
-        return sum(side.known for side in self.sides)
+        return sum(side.is_readable for side in self.sides)
 
     @property
     def lacking(self) -> int:
         """How many of them have none of the statistic."""
         return self.readable - sum(
-            any(operation.at[self.column].latency_us is not None for operation in side.operations)
+            any(side.latencies[name, self.statistic].latency_us is not None for name in self.operations)
             for side in self.sides
         )
 
     @property
     def above(self) -> int:
         """How many sides have only rungs that do more."""
-        return sum(
-            any(at.how is How.BELOW for operation in side.operations for at in operation.at)
-            for side in self.sides
-            if not side.known
-        )
+        unread = [side.latencies.values() for side in self.sides if not side.is_readable]
+        return sum(any(reading.how is How.BELOW for reading in readings) for readings in unread)
 
     @property
     def unreached(self) -> int:
@@ -147,23 +128,27 @@ def equal_load(
         return None
 
     load = load_ops_s or usual
-    is_default = number_text(load) == number_text(usual)
-    percentiles = list_percentiles(statistic)
-    sides = tuple(
-        SideAt(
-            curve,
-            tuple(
-                OperationAt(
-                    name,
-                    tuple(latency_at(load_points(curve, name, percentile, kind), load) for percentile in percentiles),
-                    most_within(curve, name, statistic, kind, limit_us) if limit_us else None,
-                )
-                for name in operations
-            ),
-        )
-        for curve in curves
+    sides = []
+    for curve in curves:
+        latencies = {
+            (name, percentile): latency_at(load_points(curve, name, percentile, kind), load)
+            for name, percentile in product(operations, list_percentiles(statistic))
+        }
+        within = {}
+        if limit_us:
+            within = {name: most_within(curve, name, statistic, kind, limit_us) for name in operations}
+        sides.append(SideAt(curve, latencies, within))
+
+    return EqualLoad(
+        load_ops_s=load,
+        is_default=number_text(load) == number_text(usual),
+        limit_us=limit_us,
+        statistic=statistic,
+        kind=kind,
+        operations=tuple(operations),
+        sides=tuple(sides),
+        slider=compute_slider(curves, load),
     )
-    return EqualLoad(load, is_default, limit_us, statistic, tuple(operations), sides, compute_slider(curves, load))
 
 
 def build_equal_load(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
@@ -218,9 +203,7 @@ def compute_slider(curves: Sequence[Curve], load_ops_s: float) -> dict[str, floa
     """
     every = [point.throughput_ops_s.geomean for point in collect_counted_points(curves)]
     most = max([*every, load_ops_s])
-    step = 1.0
-    if most > 0:
-        step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS))
+    step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS)) if most > 0 else 1.0
     least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
     return {"least": _digits(max(least, 0.0)), "most": _digits(math.ceil(most / step) * step), "step": step}
 
@@ -257,13 +240,8 @@ def load_points(curve: Curve, operation: str, statistic: str, kind: str = "servi
 
 
 def _build_point(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
-    row = point.operation(operation, kind)
-    latency_us = None
-    if row:
-        latency_us = row.geomean_us(statistic)
-    if latency_us is None:
-        return None
-    return _load_point(curve, point, point.throughput_ops_s.geomean, latency_us)
+    latency = point.latency(operation, statistic, kind)
+    return _load_point(curve, point, point.throughput_ops_s.geomean, latency.geomean) if latency else None
 
 
 def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
@@ -276,14 +254,8 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
     branch = rising_branch(load_points(curve, operation, statistic, kind))
     rungs = []
     for point in curve.counted:
-        row = point.operation(operation, kind)
-        latencies = None
-        if row:
-            latencies = row.latencies_us.get(statistic)
-        if (
-            latencies is None
-            or _load_point(curve, point, point.throughput_ops_s.geomean, latencies.geomean) not in branch
-        ):
+        latencies = point.latency(operation, statistic, kind)
+        if not latencies or _build_point(curve, point, operation, statistic, kind) not in branch:
             continue
 
         throughputs = point.throughput_ops_s.values
@@ -294,9 +266,7 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
         passes = zip(throughputs, latencies.values, strict=True)
         rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
 
-    common = []
-    if rungs:
-        common = sorted(set(rungs[0]).intersection(*rungs[1:]))
+    common = sorted(set(rungs[0]).intersection(*rungs[1:])) if rungs else []
     if len(common) > 1:
         return [[rung[number] for rung in rungs] for number in common]
 
@@ -346,14 +316,13 @@ class Latencies:
     noise: Noise | None = None  # of one repeat, by those of all rungs near the load
 
 
-def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
+def latencies_at(curve: Curve, operation: str, equal: EqualLoad) -> Latencies:
     """Only where the means and every repeat reach the load: those that do are the better ones, and prove nothing."""
-    points = load_points(curve, operation, statistic, kind)
-    reading = latency_at(points, load_ops_s)
+    reading = latency_at(load_points(curve, operation, equal.statistic, equal.kind), equal.load_ops_s)
     if reading.latency_us is None:
         return Latencies((), latency_text(reading))
 
-    passes = repeated_points(curve, operation, statistic, kind)
+    passes = repeated_points(curve, operation, equal.statistic, equal.kind)
     # The bounds of the latency as shares of it; where it is not interpolated, or 0, there is no error.
     error = (1.0, 1.0)
     if reading.latency_us and reading.low_us and reading.high_us is not None:
@@ -362,12 +331,12 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
         return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
 
-    values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
+    values = [latency_at(rungs, equal.load_ops_s).latency_us for rungs in passes]
     latencies = tuple(value for value in values if value is not None)
     if len(latencies) < len(values):
         return Latencies((), REPEATS_WITHOUT_LATENCY.format(measured=len(latencies), repeats=len(values)))
 
-    return Latencies(_centred(latencies, reading.latency_us), "", error, noise_at(passes, load_ops_s))
+    return Latencies(_centred(latencies, reading.latency_us), "", error, noise_at(passes, equal.load_ops_s))
 
 
 def rung_label(point: Point) -> str:

@@ -15,8 +15,7 @@ from reports.compare.analysis.repeat_comparison import ALGORITHM, Comparison, Ou
 from reports.compare.curves import STATISTICS, Curve
 from reports.compare.figures.ceilings import Ranking, describe_rank
 from reports.compare.figures.latency import points_table
-from reports.compare.ladder_text import bracket_says, ladder_says, threads_text
-from reports.compare.messages import NO_POINT, NONE_SUSTAINED
+from reports.compare.ladder_text import bracket_says, ladder_says, threads_text, why_none
 from reports.compare.pages.answer_messages import plain_text
 from reports.compare.pages.baseline_ratios import Against, Ratio, Row
 from reports.compare.pages.equal_load import EqualLoad, list_percentiles
@@ -107,7 +106,7 @@ def _pair_published(study: Study, curves: Sequence[Curve], labels: Labels) -> It
 
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
     """The sustained throughput of each side, its load, and its promise."""
-    ranking = Ranking.of(curves)
+    ranking = Ranking(curves)
     return Table(
         (
             "side", "a write waits for", "bound", "ceiling (ops/s)", "95 % interval from (ops/s)",
@@ -122,7 +121,7 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
     ceiling = curve.ceiling
     side = (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if ceiling is None:
-        return (*side, *[None] * 8, _why_none(curve), None)
+        return (*side, *[None] * 8, why_none(curve), None)
 
     return (
         *side,
@@ -139,21 +138,9 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
     )
 
 
-def _why_none(curve: Curve) -> str:
-    if curve.is_unsustained:
-        return NONE_SUSTAINED
-    if curve.points:
-        return "no point counts"
-    if curve.progress.succeeded:
-        return NO_POINT
-    return "nothing was measured"
-
-
 def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:
     """Every side against the baseline: how many times better, with the interval and what follows from it."""
-    latency = "latency"
-    if equal:
-        latency = equal.statistic_label
+    latency = equal.statistic_label if equal else "latency"
     names = [("ceiling", "higher"), *((f"{operation} {latency}", "lower") for operation in against.latency_operations)]
     interval = "interval" if against.has_looks else "95 % interval"
     columns = [
@@ -196,9 +183,7 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
     if ratio.quantity != "throughput":
-        at = "latency"
-        if equal:
-            at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}"
+        at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
         return f"{ratio.quantity} {at}"
     if not ratio.at:
         return "throughput"
@@ -266,10 +251,10 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
     rows = []
     for side in equal.sides:
         row: list[Cell] = [labels.get(side.curve.sweep_id, side.curve.label)]
-        for operation in side.operations:
-            row += [_rounded(at.latency_us, 5) for at in operation.at]
-            if operation.within:
-                row.append(_rounded(operation.within.throughput_ops_s, 5))
+        for name in equal.operations:
+            row += [_rounded(side.latencies[name, statistic].latency_us, 5) for statistic in statistics]
+            if equal.limit_us:
+                row.append(_rounded(side.within[name].throughput_ops_s, 5))
         rows.append((*row, side.how))
 
     return Table((*columns, "read off"), tuple(rows))

@@ -39,7 +39,7 @@ from reports.models import StoredCurve
 from runs.checks import CLIENT_LIMITS
 from runs.checks.facts import fact, parse_number
 from runs.checks.spec_facts import cluster_facts, describe_groups
-from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Status, Sweep
+from runs.models import ClientRun, Finding, Matrix, Measurement, MeasurementSet, Run, Status, Sweep
 from runs.queue.reasons import Reason
 from runs.queue.reruns import find_replaced_rows
 from runs.queue.spec import MachineSpec, OpenLoadSpec, RunSpec, SloSpec, max_warmup_s
@@ -317,34 +317,18 @@ def _curve(
         if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
 
-    mode = spec["mode"] if spec else None
     replaced = find_replaced_rows([(run["id"], run["status"], run["rerun_of_id"]) for run in runs])
     left = Counter(run["status"] for run in runs if run["id"] not in replaced or run["status"] == Status.SUCCEEDED)
-    common = {name: {run[name] for run in runs} for name in ("session", "commit", "branch")}
-    durability = {}
-    if mode:
-        durability = mode["record"]
-    matrix_name = order = search_limit = ""
-    if sweep.matrix:
-        matrix_name = sweep.matrix.name
-        order = sweep.matrix.order
-        search_limit = _limit((sweep.matrix.search or {}).get("slo"))
-
-    build = ""
-    if spec:
-        stated: Mapping[str, object] = spec.get("stated") or spec.get("build") or {}
-        build = str(stated.get("ci_url", ""))
+    common: dict[str, Any] = {}
+    for name in ("session", "commit", "branch"):
+        values = {run[name] for run in runs}
+        common[name] = values.pop() if len(values) == 1 else ""
 
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
-        database_name=spec["database"]["name"] if spec else str(sweep.database or sweep.system),
         system=sweep.system,
-        system_name=spec["system_name"] if spec else sweep.system,
         mode=sweep.mode,
-        mode_name=mode["name"] if mode else sweep.mode,
-        durability=durability,
-        workload=spec["workload"]["name"] if spec else str(sweep.workload or ""),
         purpose=sweep.purpose,
         points=tuple(_point(rungs[key]) for key in sorted(rungs)),
         ladder=sweep.ladder,
@@ -352,22 +336,52 @@ def _curve(
         phase=sweep.phase,
         durability_class=sweep.durability_class,
         uploaded=sweep.matrix is None,
-        matrix_id=sweep.matrix_id,
-        matrix_name=matrix_name,
-        **{name: values.pop() if len(values) == 1 else "" for name, values in common.items()},
-        build=build,
-        order=order,
-        repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
+        **common,
         unthrottled_ops_s=tuple(probe.cut["throughput_ops_s"] for probe in probes if probe and probe.counts),
-        search_limit=search_limit,
-        looks=tuple(sweep.matrix.looks) if sweep.matrix else (),
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,
-        setup=build_setup(spec) if spec else Setup(),
         stand_ins=tuple(run["stand_in"] for run in runs if run["stand_in"]),
         progress=Progress(left.total(), left[Status.SUCCEEDED], left[Status.FAILED], left[Status.CANCELLED]),
+        **_describe_spec(sweep, spec),
+        **_describe_plan(sweep.matrix),
     )
+
+
+def _describe_spec(sweep: Sweep, spec: RunSpec | None) -> dict[str, Any]:
+    """What the runs were asked to do; of a sweep without runs, what its rows state."""
+    if spec is None:
+        return {
+            "database_name": str(sweep.database or sweep.system),
+            "system_name": sweep.system,
+            "mode_name": sweep.mode,
+            "durability": {},
+            "workload": str(sweep.workload or ""),
+        }
+
+    stated: Mapping[str, object] = spec.get("stated") or spec.get("build") or {}
+    return {
+        "database_name": spec["database"]["name"],
+        "system_name": spec["system_name"],
+        "mode_name": spec["mode"]["name"],
+        "durability": spec["mode"]["record"],
+        "workload": spec["workload"]["name"],
+        "build": str(stated.get("ci_url", "")),
+        "setup": build_setup(spec),
+    }
+
+
+def _describe_plan(matrix: Matrix | None) -> dict[str, Any]:
+    if matrix is None:
+        return {}
+    return {
+        "matrix_id": matrix.pk,
+        "matrix_name": matrix.name,
+        "order": matrix.order,
+        "repeats": matrix.repeats if matrix.search is None else 0,
+        "search_limit": _limit((matrix.search or {}).get("slo")),
+        "looks": tuple(matrix.looks),
+    }
 
 
 def _limit(slo: SloSpec | None) -> str:
@@ -384,12 +398,8 @@ def _point(repeats: Sequence[Repeat]) -> Point:
     used = [repeat for repeat in repeats if repeat.standing is standing]
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
-    worst_finding = ""
-    if worst:
-        worst_finding = worst[0].worst_finding
-    generator_cpu = None
-    if len(busy) == len(used):
-        generator_cpu = max(busy)
+    worst_finding = worst[0].worst_finding if worst else ""
+    generator_cpu = max(busy) if len(busy) == len(used) else None
 
     return Point(
         threads=used[0].run["threads"],
@@ -421,9 +431,7 @@ def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
     """A code that is equal for loads that can be compared: "poisson 1 ms", "constant never", "poisson 1 ms 3f2a"."""
     if open_load is None:
         return ""
-    patience = "never"
-    if open_load["patience_ms"] is not None:
-        patience = f"{exact(open_load['patience_ms'])} ms"
+    patience = f"{exact(open_load['patience_ms'])} ms" if open_load["patience_ms"] is not None else "never"
     profile = ""
     if open_load["profile"]:
         profile = hashlib.sha256(json.dumps(open_load["profile"]).encode()).hexdigest()[:8]
@@ -505,9 +513,7 @@ def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
 
 def build_setup(spec: RunSpec) -> Setup:
     database, window, client = spec["database"], spec["window"], spec["client"]
-    client_on_database_host = None
-    if "stated" in spec:
-        client_on_database_host = spec["stated"]["client_on_database_host"]
+    client_on_database_host = spec["stated"]["client_on_database_host"] if "stated" in spec else None
 
     return Setup(
         version=database["version"],
@@ -559,13 +565,8 @@ def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
 
 
 def _cores(facts: Mapping[str, object]) -> int | None:
-    fact = facts.get("cores")
-    value = fact
-    if isinstance(fact, Mapping):
-        value = fact.get("value")
-    if not isinstance(value, int):
-        return None
-    return value
+    cores = fact(facts, "cores")
+    return cores if isinstance(cores, int) else None
 
 
 def run_point(run: Run) -> Point | None:

@@ -1,6 +1,7 @@
 """What else could be chosen: the menus of the compare page."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,22 +9,13 @@ from django.db import connection
 from django.db.models import Func, QuerySet, TextField
 
 from benchsite.accounts.models import Team
-from reports.compare.queries.sweep_selection import get_sweeps
+from reports.compare.queries.sweep_selection import COLUMNS, get_sweeps
 from runs.models import Matrix, Phase, Sweep
 
 MAX_MATRICES = 50
 MAX_LABELS = 100
-# Facet of a selection -> its column of the query below.
-FACETS = {
-    "system": "system", "mode": "mode", "class": "durability_class", "workload": "workload_name",
-    "cluster": "cluster_name", "version": "version", "purpose": "purpose", "source": "source",
-}  # fmt: skip
 # Only a matrix submits sweeps; what has none was uploaded.
-SWEEPS = (
-    "SELECT sweep.phase, sweep.system, sweep.mode, sweep.durability_class, sweep.workload_name, sweep.cluster_name,"
-    " sweep.version, sweep.purpose, CASE WHEN matrix_id IS NULL THEN 'uploaded'"
-    " ELSE 'scheduled' END AS source FROM runs_sweep AS sweep"
-)
+SOURCE = "CASE WHEN matrix_id IS NULL THEN 'uploaded' ELSE 'scheduled' END AS source"
 
 
 def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> dict[str, Sequence[Any]]:
@@ -35,33 +27,33 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> dict[str
     if matrix_id:
         every = every.filter(matrix=matrix_id)
     phase = phase or Phase.MEASURE.value
-    values: dict[str, set[str]] = {column: set() for column in FACETS.values()}
-    phases = set()
-    for row_phase, column, value in _values(team, matrix_id):
-        phases.add(row_phase)
+    rows = _values(team, matrix_id)
+    values = defaultdict(list)
+    for row_phase, name, value in rows:
         if row_phase == phase and value:
-            values[column].add(value)
+            values[name].append(value)
 
     return {
-        **{name: sorted(values[column]) for name, column in FACETS.items()},
+        **{name: sorted(values[name]) for name in (*COLUMNS, "source")},
         "label": get_labels(every.filter(phase=phase)),
-        "phase": sorted(phases),
+        "phase": sorted({row_phase for row_phase, *_ in rows}),
         "matrices": get_matrix_choices(team),
     }
 
 
 def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str]]:
-    """(phase, column, value), each once.
+    """(phase, facet, value), each once.
 
     Sorted into groups in one pass over the sweeps: what is crossed with what would be thousands of lines.
     """
-    columns = list(FACETS.values())
-    groups = ", ".join(f"(phase, {column})" for column in columns)
-    names = " ".join(f"WHEN GROUPING({column}) = 0 THEN '{column}'" for column in columns)
+    columns = {**COLUMNS, "source": "source"}
+    groups = ", ".join(f"(phase, {column})" for column in columns.values())
+    names = " ".join(f"WHEN GROUPING({column}) = 0 THEN '{name}'" for name, column in columns.items())
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT phase, CASE {names} END, COALESCE({', '.join(columns)}) FROM ({SWEEPS}"
-            f" WHERE sweep.team_id = %s {'AND matrix_id = %s' if matrix_id else ''}) AS sweep"
+            f"SELECT phase, CASE {names} END, COALESCE({', '.join(columns.values())})"
+            f" FROM (SELECT phase, {', '.join(COLUMNS.values())}, {SOURCE} FROM runs_sweep"
+            f" WHERE team_id = %s {'AND matrix_id = %s' if matrix_id else ''}) AS sweep"
             f" GROUP BY GROUPING SETS ({groups})",
             [team.pk, matrix_id] if matrix_id else [team.pk],
         )

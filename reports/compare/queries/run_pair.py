@@ -44,11 +44,11 @@ def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
         return RunSide(
             run,
             facts,
-            point,
-            tuple(findings[run.pk]),
-            tuple(java[run.pk]),
-            tuple(repeats[run.pk]),
             run_curve(run, point),
+            point,
+            findings=tuple(findings[run.pk]),
+            java=tuple(java[run.pk]),
+            repeats_ops_s=tuple(repeats[run.pk]),
         )
 
     return side(a, "A"), side(b, "B")

@@ -112,47 +112,40 @@ NO_EXPORTER_SERIES = "No series of the exporters matches, or it stood still. Sea
 NO_COUNTERS = "The counters of the servers were not read while this run was measured."
 
 
-def exporter_metrics(run: Run, base_s: float, window: Window, *, search: str) -> ServerMetricsFigure:
-    """The series of a run's exporters: the preset, or the series in whose text all words of `search` occur."""
+def exporter_metrics(run: Run, stored: StoredSeries, *, search: str) -> ServerMetricsFigure:
+    """The series of a run's exporters: the preset, or the series in whose text all words of `search` occur.
+
+    They have the time axis and the window of its `stored` series.
+    """
     try:
         series = read_exporters(run)
     except OSError:
         series = []
 
-    picked = pick_preset(series)
-    if search.strip():
-        picked = search_series(series, search)
-    lines = [Line(line.name, line.at_s - base_s, line.values, line.title) for line in picked[:MAX_LINES]]
+    picked = search_series(series, search) if search.strip() else pick_preset(series)
+    lines = [Line(line.name, line.at_s - stored.base_s, line.values, line.title) for line in picked[:MAX_LINES]]
     subject = "What the exporters stated"
     if len(picked) > MAX_LINES:
         subject = f"The first {MAX_LINES} of {len(picked):,} series of the exporters"
-    return ServerMetricsFigure(f"exporters-{run.pk}", lines, window, subject=subject, lacking=NO_EXPORTER_SERIES)
+    return ServerMetricsFigure(f"exporters-{run.pk}", lines, stored.window, subject=subject, lacking=NO_EXPORTER_SERIES)
 
 
-def server_metrics(run: Run, base_s: float, window: Window, *, counters: bool) -> ServerMetricsFigure:
-    """The machines of a run, or the counters of its servers; their time axis begins at `base_s`, seconds since 1970.
+def server_metrics(run: Run, stored: StoredSeries, *, counters: bool) -> ServerMetricsFigure:
+    """The machines of a run, or the counters of its servers, with the time axis and the window of its `stored` series.
 
     One query; samples that cannot be read any more are left out.
     """
+    name, subject, lacking = "servers", "The machines of the servers", NO_SAMPLES
+    if counters:
+        name, subject, lacking = "counters", "What the servers counted", NO_COUNTERS
+
     files = list(get_sample_artifacts(run))
     try:
         if counters:
-            lines = counter_lines(read_counters(files), base_s)
+            lines = counter_lines(read_counters(files), stored.base_s)
         else:
-            lines = machine_lines(read_host_samples(run, files), base_s)
+            lines = machine_lines(read_host_samples(run, files), stored.base_s)
     except OSError:
         lines = []
 
-    subject = "The machines of the servers"
-    lacking = NO_SAMPLES
-    if counters:
-        subject = "What the servers counted"
-        lacking = NO_COUNTERS
-
-    return ServerMetricsFigure(
-        f"{'counters' if counters else 'servers'}-{run.pk}",
-        lines,
-        window,
-        subject=subject,
-        lacking=lacking,
-    )
+    return ServerMetricsFigure(f"{name}-{run.pk}", lines, stored.window, subject=subject, lacking=lacking)

@@ -4,6 +4,7 @@ import datetime as dt
 import uuid
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
@@ -17,6 +18,11 @@ from runs.models import Matrix, Phase, Run, Sweep
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60
+# The facets that are columns of a sweep.
+COLUMNS: Final = {
+    "system": "system", "mode": "mode", "class": "durability_class", "workload": "workload_name",
+    "cluster": "cluster_name", "version": "version", "purpose": "purpose",
+}  # fmt: skip
 COUNTED_FIRST = Case(When(COUNTS, then=Value(0)), default=Value(1))
 
 
@@ -53,9 +59,7 @@ class Chosen:
     def digest(self) -> str:
         """Changes with every row that the comparison is made of; one query."""
         digests = sweep_digests([sweep.pk for sweep in self.sweeps])
-        named = None
-        if self.matrix:
-            named = (self.matrix.pk, self.matrix.name)
+        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
     @cached_property
@@ -139,24 +143,14 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
         # A team without any matrix may have uploaded what it compares.
         rows = rows.filter(matrix=matrix) if matrix else rows
 
-    purposes = selection.purposes
-    if not purposes and selection.matrix == ALL and not selection.sweeps:
+    if selection.matrix == ALL and not selection.sweeps and not selection.purposes:
         # Across matrices only what is meant to be compared, unless the address asks for the rest.
-        purposes = tuple(sorted(PUBLISHABLE))
-
-    for column, values in (
-        ("system__in", selection.systems),
-        ("mode__in", selection.modes),
-        ("durability_class__in", selection.classes),
-        ("workload_name__in", selection.workloads),
-        ("cluster_name__in", selection.clusters),
-        ("version__in", selection.versions),
-        ("tags__overlap", selection.labels),
-        ("purpose__in", purposes),
-    ):
-        if values:
-            rows = rows.filter(Q((column, list(values))))
-
+        rows = rows.filter(purpose__in=PUBLISHABLE)
+    for name, column in COLUMNS.items():
+        if values := selection.facet(name):
+            rows = rows.filter(**{f"{column}__in": values})
+    if selection.labels:
+        rows = rows.filter(tags__overlap=list(selection.labels))
     if len(sources := set(selection.sources) & set(SOURCES)) == 1:  # what has no matrix was uploaded
         rows = rows.filter(matrix__isnull=Run.Source.UPLOADED in sources)
     rows = _within_days(rows, selection.since, selection.until)

@@ -1,8 +1,9 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -16,7 +17,7 @@ from django_htmx.http import push_url
 from benchsite.accounts.models import Team
 from benchsite.accounts.permissions import get_team, team_required
 from reports.compare.analysis.differences import are_of_one_plan, split_differences
-from reports.compare.analysis.pairs import PairFinding, pair_findings
+from reports.compare.analysis.pairs import pair_findings
 from reports.compare.analysis.repeat_comparison import Outcome
 from reports.compare.curves import (
     STATISTICS,
@@ -37,23 +38,22 @@ from reports.compare.figures.overlay import (
 )
 from reports.compare.figures.theme import MAX_DATABASES, get_labels, list_databases
 from reports.compare.ladder_text import status_sentences
-from reports.compare.pages.answer import Answer, find_answer, find_differing_pair
+from reports.compare.pages.answer import Answer, find_differing_pair, judge_selection
 from reports.compare.pages.answer_messages import certainty, plain_text, sentence
-from reports.compare.pages.baseline_ratios import Against, Judging, against, collect_comparisons
+from reports.compare.pages.baseline_ratios import Against, Judging, collect_comparisons
 from reports.compare.pages.charts import (
-    FigureLink,
     ceilings_picture,
     latency_picture,
     more_pictures,
     picture_link,
     shown_operations,
 )
-from reports.compare.pages.comparison_table import LatencyScale, table_rows
+from reports.compare.pages.comparison_table import choose_scale, table_rows
 from reports.compare.pages.decision import Need, decide
 from reports.compare.pages.equal_load import EqualLoad, build_equal_load, number_text, only_single_rungs
 from reports.compare.pages.exclusions import left_out
 from reports.compare.pages.filter_menus import Menu, chips, menus
-from reports.compare.pages.tables import Item, list_tables
+from reports.compare.pages.tables import list_tables
 from reports.compare.queries import (
     Chosen,
     build_key,
@@ -70,8 +70,7 @@ from reports.compare.selection import ALL, BOTH, KINDS, MAX_SHOWN, MAX_VALUES, S
 from reports.published.figures import cells
 from reports.published.pages import grid
 from reports.trends.analysis.sessions import SessionSpread
-from runs.checks import Profile, SideFacts
-from runs.models import Matrix, Sweep, ThresholdOverride
+from runs.models import Sweep, ThresholdOverride
 from runs.plans.pages.next_repeats import next_repeats
 
 SCALE_SAYS = (
@@ -102,22 +101,11 @@ LINE_NAMES = frozenset({"load", "within", "loss"})
 NUMBERS = ("table-sustained", "table-equal-load")  # of the tables, those without buttons of their own
 
 
-class UncountedSide(TypedDict):
-    """A side none of whose points counts."""
-
-    label: str
-    reason: str
-    stand_in: str  # what its server was where that is not the product
-    sweep_id: str
-    matrix_id: str  # empty: it was uploaded
-    is_mendable: bool  # its runs have ended, and checks reject them
-
-
 class ComparisonParts(TypedDict):
     """The page of a comparison as it is cached: rendered parts, and values for the frame around them."""
 
     going: bool
-    figures: list[FigureLink]  # of the first workload
+    figures: list[dict[str, Any]]  # links of the first workload's
     permalink: str
     title: str
     equal: str
@@ -125,33 +113,18 @@ class ComparisonParts(TypedDict):
     lead: SafeString
     actions: SafeString
     headline: SafeString
-    uncounted: list[UncountedSide]
+    uncounted: list[dict[str, Any]]  # sides none of whose points counts
     body: SafeString
 
 
-class NumbersPart(TypedDict):
-    """All numbers of a comparison, as they are cached."""
+class HtmlPart(TypedDict):
+    """A part that is fetched when it is opened, as it is cached."""
 
     going: bool
     html: SafeString
 
 
-class SidesPart(NumbersPart):
-    """Rows of the table of sides, as they are cached."""
-
-
-class WorkloadFigures(NamedTuple):
-    workload: str
-    ceilings: FigureLink
-    latency: FigureLink | None
-    suffix: str  # of ids on the page; the first has none
-
-    @property
-    def listed(self) -> list[FigureLink]:
-        return [figure for figure in (self.ceilings, self.latency) if figure]
-
-
-Part = TypeVar("Part", ComparisonParts, NumbersPart, SidesPart)
+Part = TypeVar("Part", ComparisonParts, HtmlPart)
 
 
 @team_required("GET")
@@ -164,9 +137,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         return redirect(request.path + canonical)
 
     parts = get_parts(get_team(request), selection)
-    frame = "base.html"
-    if is_part:
-        frame = "part.html"
+    frame = "part.html" if is_part else "base.html"
     context = {
         "frame": frame,
         "parts": parts,
@@ -200,16 +171,20 @@ def numbers(request: HttpRequest) -> HttpResponse:
     selection = selection_in(request)
     team = get_team(request)
 
-    def made(context: dict[str, Any]) -> NumbersPart:
+    def render_numbers(context: dict[str, Any]) -> HtmlPart:
         curves = context["compared"].curves
-        kind = selection.kind_for(curves)
-        items = list_tables(curves, context["labels"], context.get("against"), context["equal"], kind)
-        context["tables"] = [table_part(item) for item in items if item.name in NUMBERS]
-        context["pairs"] = pairs(sides_by_sweep(curves).values(), get_profile(team, curves))
+        items = list_tables(curves, context["labels"], context["against"], context["equal"], selection.kind_for(curves))
+        context["tables"] = [
+            {"name": item.name, "title": item.title, "says": item.says, "grid": grid(cells(item.table()))}
+            for item in items
+            if item.table and item.name in NUMBERS
+        ]
+        context["pairs"] = pair_findings(list(sides_by_sweep(curves).values()), get_profile(team, curves))
         html = render_to_string("reports/compare/all_numbers.html", context)
-        return NumbersPart(going=is_going(curves), html=html)
+        return HtmlPart(going=is_going(curves), html=html)
 
-    return _part(request, "numbers", selection, {"numbers": cached_part(team, selection, NumbersPart, made)["html"]})
+    part = cached_part(team, selection, "numbers", HtmlPart, render_numbers)
+    return _part(request, "numbers", selection, {"numbers": part["html"]})
 
 
 @team_required("GET")
@@ -219,15 +194,15 @@ def sides(request: HttpRequest) -> HttpResponseBase:
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect(reverse("compare") + replace(selection, sides=(ALL,)).query())
 
-    def made(context: dict[str, Any]) -> SidesPart:
+    def render_rows(context: dict[str, Any]) -> HtmlPart:
         rows = [
             render_to_string("reports/compare/side.html", context | {"row": row})
             for row in context["sides"]
-            if not row.is_listed
+            if not row["is_listed"]
         ]
-        return SidesPart(going=is_going(context["compared"].curves), html=SafeString("".join(rows)))
+        return HtmlPart(going=is_going(context["compared"].curves), html=SafeString("".join(rows)))
 
-    return HttpResponse(cached_part(get_team(request), selection, SidesPart, made)["html"])
+    return HttpResponse(cached_part(get_team(request), selection, "sides", HtmlPart, render_rows)["html"])
 
 
 @team_required("GET")
@@ -246,12 +221,6 @@ def points(request: HttpRequest) -> HttpResponse:
     comparison = chosen(get_team(request), selection)
     table = points_table(comparison.curves, kind=selection.kind_for(comparison.curves))
     return _part(request, "points", selection, {"grid": grid(cells(table))})
-
-
-def table_part(item: Item) -> dict[str, Any]:
-    """A table of the comparison as reports show it."""
-    assert item.table is not None
-    return {"name": item.name, "title": item.title, "says": item.says, "grid": grid(cells(item.table()))}
 
 
 def _part(request: HttpRequest, part: str, selection: Selection, context: dict[str, Any]) -> HttpResponse:
@@ -273,28 +242,22 @@ def selection_in(request: HttpRequest) -> Selection:
 def get_parts(team: Team, selection: Selection) -> ComparisonParts:
     """The parts of the page for a selection, equal for all members of the team."""
 
-    def made(context: dict[str, Any]) -> ComparisonParts:
+    def render_parts(context: dict[str, Any]) -> ComparisonParts:
         comparison: Chosen = context["compared"]
-        # What is undecided is decided by more repeats.
-        is_open = is_undecided(context["answer"], context.get("against"))
-        matrix: Matrix | None = context["matrix"]
+        matrix = comparison.matrix
 
         def render_part(name: str) -> SafeString:
             return render_to_string(f"reports/compare/{name}.html", context)
 
-        figures = []
-        if context["groups"]:
-            figures = context["groups"][0].listed
-        equal = ""
-        if context["equal"]:
-            equal = plain_text("compare/equal_load.txt", equal=context["equal"])
+        equal = plain_text("compare/equal_load.txt", equal=context["equal"]) if context["equal"] else ""
+        # What is undecided is decided by more repeats.
         repeats = None
-        if matrix and is_open:
+        if matrix and is_undecided(context["answer"], context["against"]):
             repeats = next_repeats(matrix)
 
         return ComparisonParts(
             going=is_going(comparison.curves),
-            figures=figures,
+            figures=list_links(context["groups"][0]) if context["groups"] else [],
             permalink=context["permalink"],
             title=build_title(comparison),
             equal=equal,
@@ -306,27 +269,34 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
             body=render_part("body"),
         )
 
-    return cached_part(team, selection, ComparisonParts, made)
+    return cached_part(team, selection, "page", ComparisonParts, render_parts)
 
 
-def list_uncounted(curves: Sequence[Curve]) -> Iterator[UncountedSide]:
+def list_links(group: dict[str, Any]) -> list[dict[str, Any]]:
+    return [link for link in (group["ceilings"], group["latency"]) if link]
+
+
+def list_uncounted(curves: Sequence[Curve]) -> Iterator[dict[str, Any]]:
+    """The sides none of whose points counts, and why; `is_mendable`: their runs have ended, and checks reject them."""
     labels = get_labels(curves)
     for curve in curves:
         if curve.points and not curve.counted:
             products = (point for point in curve.points if point.standing is not Standing.STAND_IN)
             first = next(products, curve.points[0])
-            yield UncountedSide(
-                label=labels.get(curve.sweep_id, curve.label),
-                reason=first.worst_finding or "".join(first.excluded[:1]),
-                stand_in="".join(curve.stand_ins[:1]) if curve.is_stand_in else "",
-                sweep_id=str(curve.sweep_id),
-                matrix_id=str(curve.matrix_id or ""),
-                is_mendable=bool(first.rejected) and not curve.progress.going,
-            )
+            yield {
+                "label": labels[curve.sweep_id],
+                "reason": first.worst_finding or "".join(first.excluded[:1]),
+                "stand_in": "".join(curve.stand_ins[:1]) if curve.is_stand_in else "",
+                "sweep_id": str(curve.sweep_id),
+                "matrix_id": str(curve.matrix_id or ""),
+                "is_mendable": bool(first.rejected) and not curve.progress.going,
+            }
 
 
-def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callable[[dict[str, Any]], Part]) -> Part:
-    """A part of the page, computed from its context once, until one of its rows changes.
+def cached_part(
+    team: Team, selection: Selection, name: str, kind: type[Part], render_part: Callable[[dict[str, Any]], Part]
+) -> Part:
+    """The part of this name, rendered from the page's context once, until one of its rows changes.
 
     The key contains everything that is read beside the chosen sweeps. While runs are going, nothing is kept.
     """
@@ -335,14 +305,14 @@ def cached_part(team: Team, selection: Selection, kind: type[Part], make: Callab
     thresholds = rows_digest(ThresholdOverride, team)
     floors = session_spreads(team, {sweep.cluster_name for sweep in choice.sweeps}) if len(choice.sweeps) > 1 else {}
     key = build_key(
-        team.pk, kind.__name__, selection.query(), choice.digest(), repr(choices), thresholds,
+        team.pk, name, selection.query(), choice.digest(), repr(choices), thresholds,
         repr(sorted(floors.items())),
     )  # fmt: skip
 
     return get_or_compute(
         key,
         kind,
-        lambda: make(build_context(team, selection, choice, choices, floors) | {"matrix": choice.matrix}),
+        lambda: render_part(build_context(team, selection, choice, choices, floors)),
         keep=lambda part: not part["going"],
     )
 
@@ -389,15 +359,15 @@ def build_context(
     state = pinned(selection, comparison)
     equal = build_equal_load(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
-    verdicts = judged(team, selection, curves, floors, equal)
+    answer, table = judge(team, selection, curves, floors, equal)
+    compare_url = reverse("compare")
+    controls = build_controls(selection, curves)
     labels = get_labels(curves)
     planned, unplanned = split_differences(curves, labels)
     places = 2
     if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves):
         places = 0
-    max_loss = ""
-    if selection.max_loss_s is not None:
-        max_loss = number_text(selection.max_loss_s)
+    max_loss = number_text(selection.max_loss_s) if selection.max_loss_s is not None else ""
 
     return {
         "selection": selection,
@@ -410,12 +380,12 @@ def build_context(
         "menus": other_menus,
         "workload_menu": workload_menu,
         "chips": chips(selection, other_menus),
-        "controls": build_controls(selection, curves),
-        "carried": selection.pairs(without=carried_names(selection, curves)),
+        "controls": controls,
+        "carried": selection.pairs(without=list_form_names(selection, curves, controls)),
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
         "places": places,
-        "latency_scale": LatencyScale.choose(equal) if equal else None,
+        "latency_scale": choose_scale(equal) if equal else None,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
         "more_pictures": reverse("compare-pictures") + state.query(),
@@ -433,15 +403,16 @@ def build_context(
         "of_one_plan": are_of_one_plan(curves),
         "planned": planned,
         "differences": unplanned,
-        **verdicts,
-        "sides": table_rows(
-            curves, equal, verdicts.get("against"), state.select_visible(curves), selection.kind_for(curves)
-        ),
-        "findings": list(map(sentence, verdicts["answer"].findings)),
-        "certainty": certainty(verdicts["answer"]),
-        "differing_pair": find_differing_pair(verdicts["answer"], verdicts.get("against")),
-        "conditions": conditions(curves, selection.kind_for(curves), verdicts.get("against")),
-        "permalink": reverse("compare") + state.query(),
+        "answer": answer,
+        "against": table,
+        "anyway_href": compare_url + replace(selection, anyway=not selection.anyway).query(),
+        "unpin_href": compare_url + replace(selection, baseline=None).query(),
+        "sides": table_rows(curves, equal, table, state.select_visible(curves)),
+        "findings": list(map(sentence, answer.findings)),
+        "certainty": certainty(answer),
+        "differing_pair": find_differing_pair(answer, table),
+        "conditions": conditions(curves, selection.kind_for(curves), table),
+        "permalink": compare_url + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.exists(),
     }
 
@@ -473,7 +444,7 @@ def find_workload_menu(offered: Sequence[Menu]) -> Menu | None:
     return next((menu for menu in offered if menu.name == "workload" and len(menu.options) > 1 >= menu.chosen), None)
 
 
-def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[WorkloadFigures]:
+def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[dict[str, Any]]:
     """Both figures of each workload: what differs in it is not drawn over one another, unless it was chosen."""
     workloads = list(dict.fromkeys(curve.workload for curve in curves))
     if len(workloads) == 1 or state.sweeps:
@@ -486,23 +457,22 @@ def figures_by_workload(state: Selection, curves: Sequence[Curve]) -> list[Workl
     return groups
 
 
-def _link_figures(state: Selection, curves: Sequence[Curve], workload: str, suffix: str) -> WorkloadFigures:
+def _link_figures(state: Selection, curves: Sequence[Curve], workload: str, suffix: str) -> dict[str, Any]:
+    """`suffix` is that of ids on the page; the first workload has none."""
     latency = latency_picture(state, curves)
-    return WorkloadFigures(
-        workload,
-        picture_link(ceilings_picture(state), curves),
-        picture_link(latency, curves) if latency else None,
-        suffix,
-    )
+    return {
+        "workload": workload,
+        "ceilings": picture_link(ceilings_picture(state), curves),
+        "latency": picture_link(latency, curves) if latency else None,
+        "suffix": suffix,
+    }
 
 
 def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str, str, bool]]:
     """The operations that the latency figure can draw: text, address, and whether it does. The first is the default."""
     measured = collect_operations(curves)
     values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
-    drawn = ""
-    if state.operation != (measured or [""])[0]:
-        drawn = state.operation
+    drawn = state.operation if state.operation != (measured or [""])[0] else ""
 
     return [
         (
@@ -526,9 +496,7 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
 
 def build_need(selection: Selection, curves: Sequence[Curve], equal: EqualLoad | None) -> Need:
     """The default load, which the form sends with a limit too, is no need."""
-    load_ops_s = selection.load_ops_s
-    if equal and equal.is_default:
-        load_ops_s = None
+    load_ops_s = None if equal and equal.is_default else selection.load_ops_s
     return Need(
         operations=tuple(shown_operations(selection, curves)),
         statistic=selection.statistic,
@@ -539,36 +507,22 @@ def build_need(selection: Selection, curves: Sequence[Curve], equal: EqualLoad |
     )
 
 
-def judged(
+def judge(
     team: Team,
     selection: Selection,
     curves: Sequence[Curve],
     floors: Mapping[str, SessionSpread],
     equal: EqualLoad | None,
-) -> dict[str, Any]:
+) -> tuple[Answer, Against | None]:
     """The answer, and the ratios of two or more sides."""
-    if len(curves) < 2:
-        return {"answer": find_answer(curves, None, get_labels)}
+    judging = None
+    if len(curves) > 1:
+        judging = Judging(sides_by_sweep(curves), get_profile(team, curves), floors)
 
-    sides = sides_by_sweep(curves)
-    profile = get_profile(team, curves)
-    judging = Judging(sides, profile, floors, selection.kind_for(curves))
-    table = against(
-        curves,
-        judging,
-        equal,
-        baseline=selection.baseline,
-        vary=selection.vary,
-        anyway=selection.anyway,
-        address=lambda chosen: reverse("compare") + replace(selection, baseline=chosen).query(),
-    )
+    def link_baseline(sweep_id: UUID) -> str:
+        return reverse("compare") + replace(selection, baseline=sweep_id).query()
 
-    return {
-        "answer": find_answer(curves, judging, get_labels, table=table),
-        "against": table,
-        "anyway_href": reverse("compare") + replace(selection, anyway=not selection.anyway).query(),
-        "unpin_href": reverse("compare") + replace(selection, baseline=None).query(),
-    }
+    return judge_selection(selection, curves, judging, equal, link_baseline)
 
 
 def build_controls(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
@@ -586,26 +540,18 @@ def build_controls(selection: Selection, curves: Sequence[Curve]) -> dict[str, A
     }
 
 
-def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
-    """The parameters that the form of the menus shows; all others it carries along, hidden."""
-    controls = build_controls(selection, curves)
-    shown = set(MENU_NAMES)
+def list_form_names(selection: Selection, curves: Sequence[Curve], controls: Mapping[str, Any]) -> set[str]:
+    """The parameters that the form of the menus gives; all others it carries along, hidden."""
+    names = set(MENU_NAMES)
     if len(controls["kinds"]) > 1:
-        shown |= {"kind"}
+        names.add("kind")
     if controls["databases"]:
-        shown |= {"highlight"}
+        names.add("highlight")
     if len(curves) > 1:
-        shown |= {"baseline"}
+        names.add("baseline")
     if selection.sweeps:
-        return shown - {"matrix"}
-    return shown
-
-
-def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
-    """The checks of every two sides."""
-    if len(sides) > 1:
-        return pair_findings(list(sides), profile)
-    return []
+        names.remove("matrix")
+    return names
 
 
 def list_kinds(curves: Sequence[Curve]) -> list[str]:

@@ -105,7 +105,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
 def _pixels(request: HttpRequest, name: str) -> int:
     """0: not stated, or no size of a drawing."""
     text = request.GET.get(name, "")
-    pixels = int(text) if re.fullmatch(r"[0-9]{1,5}", text, re.ASCII) else 0
+    pixels = int(text) if re.fullmatch(r"[0-9]{1,5}", text) else 0
     return pixels if MIN_PX <= pixels <= MAX_PX else 0
 
 
@@ -114,13 +114,12 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
     choice = chosen(get_team(request), selection)
-    version = sweeps_version([sweep.pk for sweep in choice.sweeps])
 
-    def made() -> HttpResponse:
+    def draw() -> HttpResponse:
         figure = build_figure(picture, choice.curves, selection, request.GET.dict())
         return respond(request, figure, form, f"figure-{picture}")
 
-    return unless_known(request, f"{choice.digest()} {version}", made)
+    return unless_known(request, choice.digest(), draw)
 
 
 @team_required("GET")
@@ -192,32 +191,26 @@ def run_series(request: HttpRequest, run: Run, form: str) -> Figure:
 @run_figure("figure-run-servers")
 def run_servers(request: HttpRequest, run: Run, form: str) -> Figure:
     """The machines that ran the servers of one run, over time."""
-    return _server_metrics(run, counters=False)
+    return server_metrics(run, stored_series(run), counters=False)
 
 
 @run_figure("figure-run-counters")
 def run_counters(request: HttpRequest, run: Run, form: str) -> Figure:
     """The counters of one run's servers over time."""
-    return _server_metrics(run, counters=True)
-
-
-def _server_metrics(run: Run, *, counters: bool) -> Figure:
-    stored = stored_series(run)
-    return server_metrics(run, stored.base_s, stored.window, counters=counters)
+    return server_metrics(run, stored_series(run), counters=True)
 
 
 @run_figure("figure-run-exporters")
 def run_exporters(request: HttpRequest, run: Run, form: str) -> Figure:
     """The exporters' series while one run was measured; `?search=` picks series by the words in them."""
-    stored = stored_series(run)
     search = request.GET.get("search", "")[:MAX_SEARCH_LENGTH]
-    return exporter_metrics(run, stored.base_s, stored.window, search=search)
+    return exporter_metrics(run, stored_series(run), search=search)
 
 
 @run_figure("figure-run-percentiles")
 def run_percentiles(request: HttpRequest, run: Run, form: str) -> Figure:
     """Latency by percentile of one run, whether or not it counts."""
-    return PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
+    return PercentilesFigure(f"percentiles-{run.pk}", run_point(run))
 
 
 def _part(request: HttpRequest) -> Part | None:

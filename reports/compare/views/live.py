@@ -3,15 +3,13 @@
 import uuid
 
 import numpy as np
-import numpy.typing as npt
 from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
 
 from benchsite.accounts.permissions import team_required
 from benchsite.core import formatting
-from reports.compare.analysis.downsample import thinned
 from reports.compare.figures.captions import Remark
-from reports.compare.figures.layout import Frame, PlotlyFigure, Trace, scatter
+from reports.compare.figures.layout import Array, Frame, PlotlyFigure, Trace, time_line
 from reports.compare.figures.run_series import OverTime, RunSeriesFigure, Window
 from reports.compare.messages import LIVE_VIEW_GONE, NO_CLIENT_YET, NO_LIVE_VIEW
 from runs.models import Phase, Run, Status
@@ -98,23 +96,18 @@ def over_time(series: LiveSeries) -> list[OverTime]:
     ]
 
 
-def _numbers(values: tuple[float | None, ...]) -> npt.NDArray[np.float64]:
+def _numbers(values: tuple[float | None, ...]) -> Array:
     return np.array([np.nan if value is None else value for value in values[-MAX_SECONDS:]], dtype=float)
 
 
 def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
-    rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
-    seconds = client.seconds[-MAX_SECONDS:]
-    indices = thinned(rates, MAX_OF_A_CLIENT).tolist()
-
-    return scatter(
-        [seconds[at] for at in indices],
-        [round(float(rates[at]), 1) for at in indices],
+    return time_line(
+        np.asarray(client.seconds[-MAX_SECONDS:], dtype=float),
+        np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float),
         f"client {client.number}",
-        hover=[formatting.throughput(float(rates[at])) for at in indices],
-        hovertemplate=f"%{{text}}<extra>client {client.number}</extra>",
-        mode="lines",
-        line={"color": frame.theme.muted, "width": 1},
+        formatting.throughput,
+        {"color": frame.theme.muted, "width": 1},
+        most=MAX_OF_A_CLIENT,
         opacity=0.7,
     )

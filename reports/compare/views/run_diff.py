@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponseBase
@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
-from reports.compare.analysis.causes import causes, run_pair
+from reports.compare.analysis.causes import RunPair, causes
 from reports.compare.analysis.comparability import gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
@@ -47,7 +47,7 @@ def why_page(
     floors: Mapping[str, SessionSpread],
     profile: Profile,
     *,
-    ceilings: tuple[Curve, Curve] | None,
+    ceilings: Sequence[Curve] | None,
     siblings: Sequence[Curve] = (),
     labels: Mapping[uuid.UUID, str],
 ) -> dict[str, object]:
@@ -55,9 +55,7 @@ def why_page(
     sweeps of their plan.
     """
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    spread = floor
-    if a.curve and b.curve and a.curve.same_session(b.curve):
-        spread = None
+    spread = None if a.curve.same_session(b.curve) else floor
     if ceilings:
         ratio = throughput_ratio(ceilings[1], ceilings[0], spread, names=(("B", "B's"), ("A", "A's")))
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
@@ -67,14 +65,14 @@ def why_page(
 
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
-    sides = run_pair(a, b)
+    sides = RunPair(a, b)
     throughputs = [side.point.throughput_ops_s.geomean if side.point else None for side in (a, b)]
     if ceilings and all(throughputs):
         throughputs = [curve.ceiling_ops_s for curve in ceilings]
     if ratio and ratio.values and all(throughputs):
         throughputs = [*ratio.values[::-1]]  # B's is the first of a ratio.
     change = _change(*throughputs)
-    steps = measure_steps(*ceilings, siblings, labels) if ceilings else {}
+    steps = measure_steps(ceilings[0], ceilings[1], siblings, labels) if ceilings else {}
     groups, machines = sides.groups, sides.machines
     unclear = list(chain.from_iterable(group.unclear for group in groups))
 
@@ -119,32 +117,26 @@ def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
 
 def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
     """The repeats of both rungs, up to the newest look of the plan that made them."""
-    looks = a.curve.looks if a.curve and b.curve and a.curve.same_plan(b.curve) else ()
-    look = None
-    if looks:
-        look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s)))
+    looks = a.curve.looks if a.curve.same_plan(b.curve) else ()
+    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
     sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
     comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
-    if a.curve and b.curve:
-        return extended(comparison, b.curve, a.curve)
-    return comparison
+    return extended(comparison, b.curve, a.curve)
 
 
-def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
+def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: Sequence[Curve] | None) -> list[str]:
     """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
     loads: list[str] = []
     if ceilings:
-        curves = ceilings
-    elif a.curve is None or b.curve is None:
-        return []
+        first, second = ceilings
     else:
         texts = [_load(side) for side in (a, b)]
         if texts[0] != texts[1]:
             loads = [LOADS_DIFFER.format(a=texts[0], b=texts[1])]
-        curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+        first, second = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
 
     findings = judge_pair(a.facts, b.facts, profile)
-    return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
+    return loads + list(gate(first, second, findings, implied_axes((first, second)), declared=False).stops)
 
 
 def _load(side: RunSide) -> str:
@@ -179,9 +171,7 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
     )
     kinds = _kinds(a, b)
     for operation, kind in names:
-        kind_text = ""
-        if len(kinds) > 1:
-            kind_text = f", {KIND_SAYS.get(kind, kind)}"
+        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
         rows = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
             yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
@@ -216,46 +206,21 @@ def _share(label: str, values: Sequence[float | None]) -> dict[str, object]:
     return {"label": label, "a": formatting.percent(a), "b": formatting.percent(b), "change": _change(a, b)}
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What one id of the address stands for: a run, or the sweep whose ceiling it is."""
-
-    run: Run | None
-    curve: Curve | None = None  # of the sweep that it stands for
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The two runs, or why there is one too few."""
-
-    a: Run | None = None
-    b: Run | None = None
-    others: tuple[Run, ...] = ()  # what A may be compared with
-    sweeps: tuple[Curve, ...] = ()  # of the plan of A's sweep, itself among them, where the address names sweeps
-    ceilings: tuple[Curve, Curve] | None = None  # whose runs they are, where the address names sweeps
-    by_itself: bool = False  # B was chosen here, not in the address
-    problem: str = ""
-
-    @property
-    def at_ceilings(self) -> bool:
-        return self.ceilings is not None
-
-
 @team_required("GET")
 def why(request: HttpRequest) -> HttpResponseBase:
     chosen = choose_runs(request)
     # The choice of other sweeps names them even where the two runs are one.
-    labels = get_labels(chosen.sweeps)
+    sweeps = chosen.get("sweeps", [])
+    labels = get_labels(sweeps)
     context: dict[str, object] = {"chosen": chosen, "labels": labels}
-    if chosen.a and chosen.b:
-        sides = run_sides(chosen.a, chosen.b)
+    if chosen.get("b"):
+        sides = run_sides(chosen["a"], chosen["b"])
         floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
-        profile = get_profile(get_team(request), [side.curve for side in sides if side.curve])
-        ceilings = chosen.ceilings
-        siblings = [curve for curve in chosen.sweeps if curve not in (ceilings or ())]
+        profile = get_profile(get_team(request), [side.curve for side in sides])
+        ceilings = chosen["ceilings"]
+        siblings = [curve for curve in sweeps if curve not in (ceilings or ())]
         context["page"] = why_page(*sides, floors, profile, ceilings=ceilings, siblings=siblings, labels=labels)
-        context["swapped"] = address(chosen.b.pk, chosen.a.pk)
+        context["swapped"] = address(chosen["b"].pk, chosen["a"].pk)
         if ceilings:
             context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id)
     return render(request, "reports/why.html", context)
@@ -265,66 +230,70 @@ def address(a: uuid.UUID, b: uuid.UUID) -> str:
     return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
 
 
-def choose_runs(request: HttpRequest) -> Chosen:
-    """The runs that the address names; for a missing one, the run before it or the nearest one of its sweep; for a
-    missing sweep, the next one of the plan.
+def choose_runs(request: HttpRequest) -> dict[str, Any]:
+    """The runs `a` and `b` that the address names, or the `problem` with it.
 
-    404 for an id that is not the team's; a sentence for what is no id, and for a side that has no run.
+    For a missing run, the run before it or the nearest one of its sweep (`by_itself`, of the `others`); for a missing
+    sweep, the next one of the plan. Where it names sweeps, `ceilings` are the two, and `sweeps` all of the plan. 404
+    for an id that is not the team's.
     """
     texts = [text for name in ("a", "b") if (text := request.GET.get(name, "").strip())]
     ids = [parse_uuid(text) for text in texts]
     if not texts:
-        return Chosen(problem="No run is chosen.")
+        return {"problem": "No run is chosen."}
     if None in ids:
-        return Chosen(problem=f"“{texts[ids.index(None)][:60]}” is no run and no sweep.")
+        return {"problem": f"“{texts[ids.index(None)][:60]}” is no run and no sweep."}
 
-    sides, sweeps = _sides(request, [pk for pk in ids if pk])
-    a = sides[0].run
-    if problem := next((side.problem for side in sides if side.problem), ""):
-        return Chosen(problem=problem, sweeps=sweeps)
+    runs, curves, sweeps = _find_runs(request, [pk for pk in ids if pk])
+    if None in runs:
+        return {"problem": _describe_lack(curves[runs.index(None)]), "sweeps": sweeps}
 
-    assert a is not None
-    others = tuple(find_comparable_runs(a))
-    chosen = Chosen(a, others[0] if others else None, others, sweeps, by_itself=True)
-    if len(sides) == 2:
-        first, second = (side.curve for side in sides)
-        ceilings = (first, second) if first and second else None
-        chosen = replace(chosen, b=sides[1].run, ceilings=ceilings, by_itself=False)
+    a, *rest = [run for run in runs if run]
+    others = find_comparable_runs(a)
+    b = next(iter(rest or others), None)
+    problem = ""
+    if b is None:
+        problem = "There is no other measured run of the same test or of the same sweep."
+    elif a == b:
+        b, problem = None, "Both sides are the same run."
 
-    if chosen.b is None:
-        return replace(chosen, problem="There is no other measured run of the same test or of the same sweep.")
-    if chosen.a == chosen.b:
-        return replace(chosen, b=None, problem="Both sides are the same run.")
+    at_ceilings = len(runs) == 2 and None not in curves
+    return {
+        "a": a,
+        "b": b,
+        "others": others,
+        "sweeps": sweeps,
+        "ceilings": curves if at_ceilings else None,
+        "at_ceilings": at_ceilings,
+        "by_itself": not rest,
+        "problem": problem,
+    }
 
-    return chosen
 
+def _find_runs(
+    request: HttpRequest, ids: Sequence[uuid.UUID]
+) -> tuple[list[Run | None], list[Curve | None], list[Curve]]:
+    """The run of each id, the curve at whose ceiling it is where the id is a sweep's, and the sweeps to choose from.
 
-def _sides(request: HttpRequest, ids: Sequence[uuid.UUID]) -> tuple[list[Side], tuple[Curve, ...]]:
-    """The sides of these ids, and the sweeps to choose from. Ids that are no run's are looked up as curves, together.
-
-    A sweep alone gets the next one of its plan beside it.
+    Ids that are no run's are looked up as curves, together. A sweep alone gets the next one of its plan beside it.
     """
     team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
     rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
     if set(ids) - set(runs) - set(rows):
         raise Http404
-    sweeps: list[Curve] = []
-    if rows:
-        siblings = find_siblings(list(rows.values()))
-        sweeps = list(curves([*rows.values(), *siblings]))
-    by_sweep = {curve.sweep_id: curve for curve in sweeps}
-    offered = tuple(in_order([curve for curve in sweeps if curve.ceiling]))
+    plan = list(curves([*rows.values(), *find_siblings(list(rows.values()))])) if rows else []
+    by_sweep = {curve.sweep_id: curve for curve in plan}
+    offered = in_order([curve for curve in plan if curve.ceiling])
     if len(ids) == 1 and rows:
         ids = [*ids, *[curve.sweep_id for curve in offered if curve.sweep_id not in rows][:1]]
-    return [Side(runs[pk]) if pk in runs else _at_ceiling(by_sweep[pk], team.pk) for pk in ids], offered
+    sides = [by_sweep.get(pk) for pk in ids]
+    chosen = [run_at_ceiling(curve, team.pk) if curve else runs[pk] for pk, curve in zip(ids, sides, strict=True)]
+    return chosen, sides, offered
 
 
-def _at_ceiling(curve: Curve, team_id: uuid.UUID) -> Side:
-    run = run_at_ceiling(curve, team_id)
-    problem = ""
-    if curve.is_unsustained:
-        problem = f"No target of the sweep “{curve.name}” was sustained, so that it has no ceiling."
-    elif not run:
-        problem = f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
-    return Side(run, curve, problem)
+def _describe_lack(curve: Curve | None) -> str:
+    """Why a sweep has no run at its ceiling."""
+    if curve and curve.is_unsustained:
+        return f"No target of the sweep “{curve.name}” was sustained, so that it has no ceiling."
+    return f"No run of the sweep “{curve.name if curve else ''}” counts, so that it has no ceiling."

@@ -52,12 +52,6 @@ class SweepLine(NamedTuple):
     curve: Curve
 
 
-def _describe_ceiling(line: SweepLine) -> str:
-    if not line.curve.ceiling:
-        return ""
-    return ladder_says(line.curve.ceiling)
-
-
 SWEEP_COLUMNS: Columns = {
     "id": "sweep.pk",
     "name": "sweep.name",
@@ -78,7 +72,7 @@ SWEEP_COLUMNS: Columns = {
     "ceiling_ops_s": "curve.ceiling.throughput_ops_s",
     "ceiling_is_lower_bound": "curve.ceiling.is_lower_bound",
     "ceiling_status": or_empty("curve.ceiling.status.value"),
-    "ceiling_says": _describe_ceiling,
+    "ceiling_says": lambda line: ladder_says(line.curve.ceiling) if line.curve.ceiling else "",
     "runs": "curve.progress.runs",
     "runs_succeeded": "curve.progress.succeeded",
     "runs_failed": "curve.progress.failed",
