@@ -34,7 +34,7 @@ from runs.plans.api import matrices, plan_files, schedules
 from runs.plans.api.plans import list_faults
 from runs.plans.extension import ExtensionRefused
 from runs.plans.files.plan import PlanRefused
-from runs.plans.schedules.schedule_changes import ScheduleRefused
+from runs.plans.schedules import ScheduleRefused
 from runs.results.annotations import AnnotationRefused
 from runs.results.api import files, results, runs, sweeps
 from runs.results.deletion import DeletionRefused, RunPinned

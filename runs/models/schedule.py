@@ -11,7 +11,7 @@ from runs.models.plan import Matrix
 
 
 class Schedule(Row):
-    """A matrix that is cloned and submitted at times of the day in UTC (`runs.plans.schedules.times`)."""
+    """A matrix that is cloned and submitted at times of the day in UTC (`runs.plans.schedules`)."""
 
     class Every(models.TextChoices):
         HOURS = "hours", "every few hours"  # `hours` apart, counted from `at`: the same times on every day.

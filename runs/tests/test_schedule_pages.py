@@ -9,12 +9,17 @@ import pytest
 from benchsite.accounts.models import Role
 from conftest import signed_in
 from runs.models import Matrix, Occasion, Schedule
-from runs.plans.schedules import schedule_changes
-from runs.plans.schedules.times import Rule
+from runs.plans import schedules
 from runs.tests.factories import make_matrix, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DAILY = {"name": "Nightly", "every": "day", "at": "03:00", "hours": "6"}
+
+
+def store(matrix, user, **fields):
+    schedule = Schedule(team=matrix.team, matrix=matrix, **{"name": "Nightly", "at": time(3), **fields})
+    schedules.make(schedule, user)
+    return schedule
 
 
 @pytest.fixture
@@ -24,7 +29,7 @@ def matrix(team):
 
 @pytest.fixture
 def schedule(matrix, user):
-    return schedule_changes.make(matrix, user, name="Nightly", rule=Rule("day", time(3, 0), 6))
+    return store(matrix, user)
 
 
 def get_text(answer):
@@ -135,7 +140,7 @@ def test_another_teams_schedule_is_not_there(stranger, schedule, matrix):
 
 def test_the_list_costs_as_many_queries_for_many(client_in, schedule, matrix, user, django_assert_max_num_queries):
     for number in range(10):
-        schedule_changes.make(matrix, user, name=f"Schedule {number}", rule=Rule("hours", time(0, 0), 6))
+        store(matrix, user, name=f"Schedule {number}", every="hours", at=time(0))
     with django_assert_max_num_queries(8):
         assert client_in.get("/schedules/").status_code == 200
 

@@ -7,9 +7,7 @@ import pytest
 from benchsite.accounts.models import AuditEntry, Notice
 from benchsite.core.database_clock import database_now
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
-from runs.plans import preview, stored_plan
-from runs.plans.schedules import due_schedules, schedule_changes
-from runs.plans.schedules.times import Rule
+from runs.plans import preview, schedules, stored_plan
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -21,9 +19,14 @@ from runs.tests.factories import (
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-DAILY = Rule("day", time(3, 0))
 NIGHT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
+
+
+def store(matrix, user, **fields):
+    schedule = Schedule(team=matrix.team, matrix=matrix, **{"name": "Nightly", "at": time(3), **fields})
+    schedules.make(schedule, user)
+    return schedule
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def matrix(team):
 
 @pytest.fixture
 def schedule(matrix, user):
-    made = schedule_changes.make(matrix, user, name="Nightly", rule=DAILY)
+    made = store(matrix, user)
     Schedule.objects.update(next_at=NIGHT)
     return made
 
@@ -57,12 +60,12 @@ def break_plan(matrix):
 
 
 def test_it_waits_for_its_time(schedule):
-    assert due_schedules.tick(NIGHT - timedelta(seconds=1)) == []
+    assert schedules.tick(NIGHT - timedelta(seconds=1)) == []
     assert Matrix.objects.count() == 1
 
 
 def test_it_clones_and_submits(schedule, matrix, user):
-    [done] = due_schedules.tick(NIGHT)
+    [done] = schedules.tick(NIGHT)
     made = done.matrix
     assert (done.outcome, done.reason, done.due_at) == ("submitted", "", NIGHT)
     assert (made.name, made.created_by, made.notes) == ("Nightly 2026-11-22 03:00", user, "")
@@ -74,9 +77,9 @@ def test_it_clones_and_submits(schedule, matrix, user):
 
 
 def test_its_points_go_on_in_the_same_histories(schedule):
-    due_schedules.tick(NIGHT)
+    schedules.tick(NIGHT)
     end_all()
-    due_schedules.tick(NIGHT + DAY)
+    schedules.tick(NIGHT + DAY)
     keys = [
         set(Run.objects.filter(matrix=occasion.matrix, phase="measure").values_list("config_key", flat=True))
         for occasion in Occasion.objects.all()
@@ -87,27 +90,27 @@ def test_its_points_go_on_in_the_same_histories(schedule):
 
 
 def test_it_skips_while_the_one_before_still_runs(schedule):
-    due_schedules.tick(NIGHT)
-    [skipped] = due_schedules.tick(NIGHT + DAY)
+    schedules.tick(NIGHT)
+    [skipped] = schedules.tick(NIGHT + DAY)
     assert skipped.outcome == "skipped"
     assert skipped.reason == "“Nightly 2026-11-22 03:00”, which it submitted before, has not finished."
     assert not Notice.objects.exists()
     end_all()
-    [done] = due_schedules.tick(NIGHT + 2 * DAY)
+    [done] = schedules.tick(NIGHT + 2 * DAY)
     assert done.outcome == "submitted"
 
 
 def test_missed_times_are_made_up_for_once(schedule):
-    [done] = due_schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5))
+    [done] = schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5))
     assert (done.outcome, done.due_at) == ("submitted", NIGHT)
     assert "are not made up" in done.reason
     assert fresh(schedule).next_at == NIGHT + 4 * DAY
-    assert due_schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5)) == []
+    assert schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5)) == []
 
 
 def test_a_plan_that_fails_is_shown_and_told(schedule, matrix):
     break_plan(matrix)
-    [failed] = due_schedules.tick(NIGHT)
+    [failed] = schedules.tick(NIGHT)
     assert failed.outcome == "failed"
     assert failed.matrix is None
     assert "redis" in failed.reason
@@ -125,7 +128,7 @@ def test_a_plan_that_fails_is_shown_and_told(schedule, matrix):
 def test_five_failures_in_a_row_switch_it_off(schedule, matrix):
     break_plan(matrix)
     for number in range(7):
-        due_schedules.tick(NIGHT + number * DAY)
+        schedules.tick(NIGHT + number * DAY)
     ended = fresh(schedule)
     assert (ended.is_active, ended.next_at, ended.failures) == (False, None, 5)
     assert ended.off_because.startswith("It failed 5 times in a row: ")
@@ -137,52 +140,52 @@ def test_five_failures_in_a_row_switch_it_off(schedule, matrix):
 
 def test_one_success_forgets_the_failures(schedule, matrix):
     break_plan(matrix)
-    due_schedules.tick(NIGHT)
+    schedules.tick(NIGHT)
     LoadGenerator.objects.update(bindings={"redis": "d" * 64})
-    due_schedules.tick(NIGHT + DAY)
+    schedules.tick(NIGHT + DAY)
     assert fresh(schedule).failures == 0
 
 
 def test_a_generator_that_was_taken_from_the_team_fails_it(schedule):
     LoadGenerator.objects.get().teams.add(make_team())
-    [failed] = due_schedules.tick(NIGHT)
+    [failed] = schedules.tick(NIGHT)
     assert failed.outcome == "failed"
     assert "Your team may not use" in failed.reason
 
 
 def test_an_error_of_ours_stops_nobody_else(schedule, matrix, user, monkeypatch):
-    other = schedule_changes.make(matrix, user, name="Second", rule=DAILY)
+    other = store(matrix, user, name="Second")
     Schedule.objects.filter(pk=other.pk).update(next_at=NIGHT + timedelta(minutes=1))
-    real = due_schedules._submit
+    real = schedules._submit
 
     def broken(schedule, due_at, by):
         if schedule.name == "Nightly":
             raise ZeroDivisionError
         return real(schedule, due_at, by)
 
-    monkeypatch.setattr(due_schedules, "_submit", broken)
-    first, second = due_schedules.tick(NIGHT + timedelta(minutes=1))
+    monkeypatch.setattr(schedules, "_submit", broken)
+    first, second = schedules.tick(NIGHT + timedelta(minutes=1))
     assert (first.outcome, second.outcome) == ("failed", "submitted")
     assert first.reason.startswith("Benchsite itself failed")
 
 
 def test_a_paused_one_submits_nothing_and_goes_on_later(schedule, user):
-    schedule_changes.pause(schedule, user)
-    assert due_schedules.tick(NIGHT + DAY) == []
-    schedule_changes.resume(schedule, user)
+    schedules.pause(schedule, user)
+    assert schedules.tick(NIGHT + DAY) == []
+    schedules.resume(schedule, user)
     assert fresh(schedule).next_at > database_now()
     assert set(AuditEntry.objects.values_list("kind", flat=True)) >= {"schedule_made", "schedule_off", "schedule_on"}
 
 
 def test_deleting_it_keeps_what_it_submitted(schedule, user):
-    due_schedules.tick(NIGHT)
-    schedule_changes.delete(schedule, user)
+    schedules.tick(NIGHT)
+    schedules.delete(schedule, user)
     assert Matrix.objects.count() == 2
     assert not Occasion.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_schedulers_submit_it_once(schedule, race):
-    results = race(lambda: due_schedules.tick(NIGHT), times=4)
+    results = race(lambda: schedules.tick(NIGHT), times=4)
     assert sum(len(result) for result in results) == 1
     assert Matrix.objects.count() == 2

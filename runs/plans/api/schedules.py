@@ -18,9 +18,10 @@ from benchsite.rest.schemas import Name, RequestSchema, Username, owned, refusal
 from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule
+from runs.plans import schedules as plan_schedules
 from runs.plans.api.plans import require_build_scope
-from runs.plans.schedules import due_schedules, schedule_changes
-from runs.plans.schedules.times import DAYS, Rule, in_words
+from runs.plans.messages import CHOOSE_DAY
+from runs.plans.schedules import DAYS, in_words
 
 READ = Needs(Scope.SCHEDULES_WRITE, Scope.RUNS_READ)
 WRITE = Needs(Scope.SCHEDULES_WRITE)
@@ -87,7 +88,7 @@ class ScheduleAnswer(OnPage):
 
     @staticmethod
     def resolve_when(schedule: Schedule) -> str:
-        return in_words(schedule_changes.get_rule(schedule))
+        return in_words(schedule)
 
 
 class SchedulePage(PageAnswer):
@@ -126,8 +127,9 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
     """`conflict`: the team has as many schedules as it may."""
     matrix = owned(Matrix.objects.select_related("team"), plan.matrix)
     require_build_scope(bearer_in(request), matrix.builds)
-    rule = _rule(plan.every, plan.at, plan.hours, plan.days)
-    schedule = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
+    schedule = Schedule(team=matrix.team, matrix=matrix, name=plan.name or matrix.name[:80])
+    _set_times(schedule, plan)
+    plan_schedules.make(schedule, bearer_in(request).user)
     response["Location"] = f"{ROOT}/schedules/{schedule.pk}"
     return Status(201, schedule)
 
@@ -147,16 +149,12 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
     schedule = _schedule(schedule_id)
     me = bearer_in(request).user
     with transaction.atomic():
-        if any(value is not None for value in (change.name, change.every, change.at, change.hours, change.days)):
-            rule = _rule(
-                change.every or schedule.every,
-                change.at or f"{schedule.at:%H:%M}",
-                change.hours or schedule.hours,
-                [DAY_NAMES[day] for day in schedule.days] if change.days is None else change.days,
-            )
-            schedule_changes.change(schedule, me, name=change.name or schedule.name, rule=rule)
+        if change.model_dump(exclude={"is_active"}, exclude_none=True):
+            schedule.name = change.name or schedule.name
+            _set_times(schedule, change)
+            plan_schedules.change(schedule, me)
         if change.is_active is not None:
-            (schedule_changes.resume if change.is_active else schedule_changes.pause)(_schedule(schedule_id), me)
+            (plan_schedules.resume if change.is_active else plan_schedules.pause)(_schedule(schedule_id), me)
 
     return _schedule(schedule_id)
 
@@ -168,7 +166,7 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
     summary="Delete a schedule; what it submitted stays",
 )
 def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
-    schedule_changes.delete(_schedule(schedule_id), bearer_in(request).user)
+    plan_schedules.delete(_schedule(schedule_id), bearer_in(request).user)
     return Status(204, None)
 
 
@@ -185,7 +183,7 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     """
     schedule = _schedule(schedule_id)
     require_build_scope(bearer_in(request), schedule.matrix.builds)
-    return due_schedules.run_now(schedule, bearer_in(request).user)
+    return plan_schedules.run_now(schedule, bearer_in(request).user)
 
 
 @schedules.get(
@@ -207,10 +205,13 @@ def _schedule(pk: UUID) -> Schedule:
     return owned(_rows(), pk)
 
 
-def _rule(every: str, at: str, hours: int, days: list[Day]) -> Rule:
-    try:
-        return Rule(every, dt.time.fromisoformat(at), hours, tuple(sorted({DAY_NAMES.index(day) for day in days})))
-    except ValueError as error:
-        field = "days" if every == Schedule.Every.WEEK else "hours"
-        fault = {"pointer": f"#/{field}", "detail": str(error), "code": "refused"}
-        raise Problem.of_faults([fault]) from error  # type: ignore[list-item]
+def _set_times(schedule: Schedule, sent: SchedulePlan | ScheduleChange) -> None:
+    """What is left out stays. Raises Problem for a week without days."""
+    schedule.every = sent.every or schedule.every
+    schedule.hours = sent.hours or schedule.hours
+    if sent.at is not None:
+        schedule.at = dt.time.fromisoformat(sent.at)
+    if sent.days is not None:
+        schedule.days = sorted({DAY_NAMES.index(day) for day in sent.days})
+    if schedule.every == Schedule.Every.WEEK and not schedule.days:
+        raise Problem.of_faults([{"pointer": "#/days", "detail": CHOOSE_DAY, "code": "refused"}])

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, InterfaceError, connection
 
 from benchsite.accounts import counters
-from runs.plans.schedules import due_schedules
+from runs.plans import schedules
 from runs.plans.submission import QUEUE_CHANNEL
 from runs.queue import run_completion
 from runs.queue.database_retries import DATABASE_ERRORS
@@ -42,7 +42,7 @@ def submit_schedules(stopping: threading.Event) -> None:
     """
     while not stopping.wait(TICK_INTERVAL_S):
         try:
-            for occasion in due_schedules.tick():
+            for occasion in schedules.tick():
                 log.info("%s. %s", occasion, occasion.reason)
         except (DatabaseError, InterfaceError) as error:
             log.warning("No schedule is submitted (%s); trying again.", str(error).partition("\n")[0])
