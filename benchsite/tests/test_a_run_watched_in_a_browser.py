@@ -38,7 +38,9 @@ def running(user: User) -> Iterator[Run]:
 
 def say(run: Run, second: int) -> None:
     status = live.OperationStatus(count=41_200.0, mean_us=400.0, p99_us=1_500.0)
-    live.publish(run.pk, 0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, f"{second} sec: said")
+    text = f"{second} sec: said"
+    line = live.StatusLine(0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, text)
+    live.publish(run.pk, line)
 
 
 def end(run: Run) -> None:

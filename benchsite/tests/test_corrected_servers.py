@@ -12,7 +12,7 @@ from benchsite.tests.needs import need
 from benchsite.tests.test_external_clients import external_database, submitted
 from runs.models import Matrix, Run
 from runs.models.run import Status
-from runs.plans.schedules.due_schedules import run_now
+from runs.plans.schedules import run_now
 from runs.queue import lifecycle
 from runs.tests.factories import make_schedule, make_team, make_user
 from workers.provision.ports import free_port

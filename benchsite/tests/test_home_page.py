@@ -69,7 +69,7 @@ def test_a_viewer_is_told_who_takes_the_first_steps(team):
 def test_what_runs_now_has_a_line_of_its_last_seconds(client_in, team):
     run = make_run(make_sweep(team=team, name="redis always A"), status="running", started_at=timezone.now())
     for second in (1, 2, 3):
-        live.publish(run.pk, 0, second, 1000 + second, 0, 41_200, {})
+        live.publish(run.pk, live.StatusLine(0, second, 1000 + second, 0, 41_200, {}))
     page = get_text(client_in.get("/"))
     live.connection().delete(live.build_key(run.pk))
     assert "redis always A 2t r1" in page

@@ -23,8 +23,9 @@ def say(run, seconds=3, clients=2):
     status = live.OperationStatus(count=100.0, mean_us=900.0, p99_us=3_000.0)
     for second in range(1, seconds + 1):
         for client in range(clients):
-            line = (run.pk, client, second, 1000 + second, 100 * second, 100.0 + client, {"READ": status})
-            live.publish(*line)
+            rate_ops_s = 100.0 + client
+            line = live.StatusLine(client, second, 1000 + second, 100 * second, rate_ops_s, {"READ": status})
+            live.publish(run.pk, line)
 
 
 def traces(found):

@@ -16,7 +16,7 @@ from runs.models import Measurement, MeasurementSet, Run
 from runs.queue import live
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
 from runs.tests.programs import get_token
-from runs.tests.test_live_stream import publish, said
+from runs.tests.test_live_stream import said
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NAMES = {
@@ -71,7 +71,7 @@ def test_running_measurement_is_what_its_clients_print(team, user):
     run = make_run(make_sweep(team=team), status="running", threads=8)
     try:
         for second in (1, 2, 3):
-            publish(run.pk, said(0, second, 1000.0))
+            live.publish(run.pk, said(0, second, 1000.0))
         ((labels, value),) = read(team, user)["benchsite_live_ops"]
     finally:
         live.connection().delete(live.build_key(run.pk))

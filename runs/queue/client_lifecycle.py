@@ -87,9 +87,9 @@ def abandon(run_id: uuid.UUID, reason: Reason, detail: str) -> None:
 def forget_secrets(run_id: uuid.UUID) -> None:
     """A client's order carries the server's password, encrypted, while the client may need it, and no longer."""
     for client in ClientRun.objects.filter(run=run_id).only("order"):
-        kept = without_secrets(client.order["properties"])
-        if kept != client.order["properties"]:
-            ClientRun.objects.filter(pk=client.pk).update(order={**client.order, "properties": kept})
+        cleaned = without_secrets(client.order["properties"])
+        if cleaned != client.order["properties"]:
+            ClientRun.objects.filter(pk=client.pk).update(order={**client.order, "properties": cleaned})
 
 
 def troubled(run_id: uuid.UUID) -> ClientRun | None:

@@ -44,12 +44,11 @@ from runs.plans import next_look
 from runs.plans.expansion import BRACKET, run_name
 from runs.plans.faults import EXCLUDED_REASON
 from runs.plans.submission import CONDUCTOR_CHANNEL, wake_scheduler
-from runs.queue.corrections import correct_sign_in
 from runs.queue.database_retries import retry
 from runs.queue.reasons import Reason
-from runs.queue.renaming import correct_names, rename, rename_sweep
 from runs.queue.reruns import CALLED_OFF, is_rejection_open
 from runs.queue.spec import RunSpec
+from runs.queue.spec_corrections import correct_names, correct_sign_in, rename, rename_sweep
 from runs.queue.team_usage import refuse_more_queued_runs
 from runs.results.denormalised_columns import config_key
 from runs.results.measures.search import Rule, State
@@ -132,7 +131,7 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
     """
     if to == Status.FAILED:
         for run_id in run_ids:
-            _look_after(run_id)
+            _retry_broken(run_id)
 
     if to != Status.SUCCEEDED:
         reason = Reason.LOAD_FAILED
@@ -151,7 +150,7 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
     wake_scheduler()
 
 
-def _look_after(run_id: uuid.UUID) -> None:
+def _retry_broken(run_id: uuid.UUID) -> None:
     """A run that infrastructure broke is retried, unless all its clients ended well: then it may still be completed."""
     run = Run.objects.get(pk=run_id)
     if run.reason not in INFRASTRUCTURE or run.started_at is None:

@@ -13,7 +13,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import NamedTuple, TypedDict, cast
 from uuid import UUID
@@ -29,6 +29,7 @@ from benchsite.core.formatting import counted, duration, throughput
 log = logging.getLogger(__name__)
 
 MAX_ENTRIES = 5_000
+MAX_LINE_LENGTH = 1_000
 KEPT_S = 3_600
 # A Redis that hangs costs the caller one timeout, and then nothing for a while.
 TIMEOUT_S = 1.0
@@ -50,12 +51,12 @@ class OperationStatus(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatusLine:
     """One status line of one client."""
 
     client_number: int
     elapsed_s: float
-    at_epoch_s: float
+    at_epoch_s: float  # on PostgreSQL's clock
     operations_total: int
     rate_ops_s: float
     by_operation: Mapping[str, OperationStatus]
@@ -157,32 +158,15 @@ class _Patience:
 _patience = _Patience()
 
 
-def publish(
-    run_id: UUID | str,
-    client_number: int,
-    elapsed_s: float,
-    at_epoch_s: float,
-    operations_total: int,
-    rate_ops_s: float,
-    by_operation: Mapping[str, OperationStatus],
-    line: str = "",
-) -> None:
-    """Say what one client did this second. `at_epoch_s` is on PostgreSQL's clock. Never raises for Redis's sake."""
+def publish(run_id: UUID | str, line: StatusLine) -> None:
+    """Keep what one client said this second. Never raises for Redis's sake."""
     if _patience.waits():
         return
 
-    fields: dict[str, str | int | float] = {
-        "c": client_number,
-        "e": elapsed_s,
-        "t": at_epoch_s,
-        "n": operations_total,
-        "r": rate_ops_s,
-        "o": json.dumps(by_operation),
-        "l": line[:1_000],
-    }
+    content = json.dumps(asdict(replace(line, line=line.line[:MAX_LINE_LENGTH])))
     try:
         pipeline = connection().pipeline(transaction=False)
-        pipeline.xadd(build_key(run_id), fields, maxlen=MAX_ENTRIES, approximate=True)  # type: ignore[arg-type]
+        pipeline.xadd(build_key(run_id), {"line": content}, maxlen=MAX_ENTRIES, approximate=True)
         pipeline.expire(build_key(run_id), KEPT_S)
         pipeline.execute()
     except RedisError as error:
@@ -199,28 +183,18 @@ def read(run_id: UUID | str, after: int | None = None, *, newest: int | None = N
         log.debug("No live view of %s: %s", run_id, error)
         return NO_LIVE_VIEW
     oldest_first = reversed(cast(list[tuple[str, dict[str, str]]], entries))
-    return merge([_parse_entry(fields) for _, fields in oldest_first], after=after)
+    # The previous release wrote other fields.
+    lines = [StatusLine(**json.loads(fields["line"])) for _, fields in oldest_first if "line" in fields]
+    return merge(lines, after=after)
 
 
-def _parse_entry(fields: Mapping[str, str]) -> Said:
-    return Said(
-        client_number=int(fields["c"]),
-        elapsed_s=float(fields["e"]),
-        at_epoch_s=float(fields["t"]),
-        operations_total=int(fields["n"]),
-        rate_ops_s=float(fields["r"]),
-        by_operation=cast(Mapping[str, OperationStatus], json.loads(fields["o"])),
-        line=fields.get("l", ""),
-    )
-
-
-def merge(lines: Sequence[Said], *, after: int | None = None) -> LiveSeries:
+def merge(lines: Sequence[StatusLine], *, after: int | None = None) -> LiveSeries:
     """The pure part of `read`: status lines in, one series out.
 
     A client's second is its own `elapsed_s` shifted by when it began, so that the jitter of when a line was read makes
     no holes. What a line says holds for every second since the line before it.
     """
-    by_client: defaultdict[int, list[Said]] = defaultdict(list)
+    by_client: defaultdict[int, list[StatusLine]] = defaultdict(list)
     for line in lines:
         by_client[line.client_number].append(line)
     if not by_client:
@@ -251,9 +225,9 @@ def merge(lines: Sequence[Said], *, after: int | None = None) -> LiveSeries:
     )
 
 
-def _assign_seconds(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
+def _assign_seconds(lines: Sequence[StatusLine], offset_s: float) -> dict[int, StatusLine]:
     """Each second since the first client began, with the line that speaks for it."""
-    by_second: dict[int, Said] = {}
+    by_second: dict[int, StatusLine] = {}
     previous: int | None = None
     for line in lines:
         end = begin = round(offset_s + line.elapsed_s)
@@ -265,7 +239,7 @@ def _assign_seconds(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
     return by_second
 
 
-def _list_reported_seconds(by_second: Mapping[int, Mapping[int, Said]], after: int | None) -> tuple[int, ...]:
+def _list_reported_seconds(by_second: Mapping[int, Mapping[int, StatusLine]], after: int | None) -> tuple[int, ...]:
     """The newest seconds only where every client has reported them."""
     seconds = sorted(set().union(*by_second.values()))
     latest_complete = seconds[-1] - LATE_S
@@ -274,12 +248,12 @@ def _list_reported_seconds(by_second: Mapping[int, Mapping[int, Said]], after: i
     return tuple(second for second in seconds if after is None or second > after)
 
 
-def _select_lines(by_second: Mapping[int, Mapping[int, Said]], second: int) -> list[Said]:
+def _select_lines(by_second: Mapping[int, Mapping[int, StatusLine]], second: int) -> list[StatusLine]:
     """Those of all clients that speak for a second."""
     return [client_lines[second] for client_lines in by_second.values() if second in client_lines]
 
 
-def _merge_operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> OperationSeries:
+def _merge_operation(name: str, lines_by_second: Sequence[Sequence[StatusLine]]) -> OperationSeries:
     rates: list[float | None] = []
     means: list[float | None] = []
     p99s: list[float | None] = []
@@ -292,7 +266,7 @@ def _merge_operation(name: str, lines_by_second: Sequence[Sequence[Said]]) -> Op
     return OperationSeries(tuple(rates), tuple(means), tuple(p99s))
 
 
-def _compute_rate(line: Said, name: str) -> float:
+def _compute_rate(line: StatusLine, name: str) -> float:
     """An operation's part of a client's rate, by the counts of the same line."""
     counts = sum(status.get("count", 0.0) for status in line.by_operation.values())
     if not counts:
@@ -310,7 +284,9 @@ def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:
     return sum(count * mean for count, mean in measured) / total
 
 
-def _build_client(number: int, lines: Sequence[Said], by_second: Mapping[int, Said], after: int | None) -> ClientSeries:
+def _build_client(
+    number: int, lines: Sequence[StatusLine], by_second: Mapping[int, StatusLine], after: int | None
+) -> ClientSeries:
     newest = lines[-1]
     seconds = tuple(second for second in sorted(by_second) if after is None or second > after)
     return ClientSeries(

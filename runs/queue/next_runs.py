@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
@@ -98,7 +98,7 @@ def steer(matrix_ids: Collection[UUID]) -> None:
                 log.exception("What follows in sweep %s cannot be decided.", sweep_id)
                 if matrix.search is not None:
                     text = f"The search could not go on ({type(error).__name__}: {error})."
-                    _end(sweep_id, State.FAILED, text)
+                    _decide(sweep_id, Step(State.FAILED, Rule.END), text)
 
 
 def _open_sweeps(matrix: Matrix) -> list[UUID]:
@@ -129,16 +129,17 @@ def _search_on(sweep_id: UUID) -> None:
 
     newest = trials[-1]
     if newest.trial is None and (newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT):
-        _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", last.low, last.high)
+        failure = Step(State.FAILED, Rule.END, last.low, last.high)
+        _decide(sweep_id, failure, f"Ended without an answer: {newest.text}")
         return
     if newest.trial is None:
-        repetition = Step(State.SEARCHING, Rule.REPEAT, last.low, last.high)
-        _order(sweep, newest.run, repetition, newest.run.load, capfirst(newest.text))
+        repetition = Step(State.SEARCHING, Rule.REPEAT, last.low, last.high, newest.run.load)
+        _order(sweep, newest.run, repetition, capfirst(newest.text))
         return
 
     step = next_step(sweep, trials)
     if step.next_load is not None:
-        _order(sweep, newest.run, step, step.next_load, _explain_step(step, sweep, newest))
+        _order(sweep, newest.run, step, _explain_step(step, sweep, newest))
         return
 
     _end_with_answer(sweep, step, trials)
@@ -157,7 +158,7 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
         return
 
     trials = get_trials(sweep)
-    probe, targets = _split([trial for trial in trials if trial.trial is not None])
+    probe, targets = _split(trials)
     low, high = bracket(targets)
     step = undecided_step(probe, targets)
     if step and step.rule == Rule.RAISE and _is_client_limited(low, trials):
@@ -165,12 +166,11 @@ def _answer_again(sweep: Sweep, last: SearchDecision) -> None:
     answered = Q(run__isnull=False, state__in=ANSWERED)
     if step and search_spec(sweep).get("curve_percent") and sweep.decisions.filter(answered).count() < _repeats(sweep):
         step = replace(step, state=State(last.state))
-        assert step.next_load is not None
-        _order(sweep, trials[-1].run, step, step.next_load, _explain_step(step, sweep, trials[-1]))
+        _order(sweep, trials[-1].run, step, _explain_step(step, sweep, trials[-1]))
         return
 
-    is_known = step is None and is_confirmed(probe, targets)
-    state = State.BRACKETED if is_known else State.SPENT
+    is_answered = step is None and is_confirmed(probe, targets)
+    state = State.BRACKETED if is_answered else State.SPENT
     _end_with_answer(sweep, Step(state, Rule.END, low, high), trials)
 
 
@@ -184,7 +184,7 @@ def _end_with_answer(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> No
     if step.state in (State.BRACKETED, State.SPENT) and _is_client_limited(load, trials):
         step = replace(step, state=State.CLIENT_LIMITED)
     value = ceiling_ops_s(sweep, step, trials)
-    _end(sweep.pk, step.state, _explain_answer(step, sweep, value, trials), step.low, step.high, value)
+    _decide(sweep.pk, step, _explain_answer(step, sweep, value, trials), value_ops_s=value)
 
 
 def _repeats(sweep: Sweep) -> int:
@@ -232,14 +232,13 @@ def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
     assert sweep.matrix is not None
     spec = search_spec(sweep)
     first = trials[0].run
-    usable = [trial for trial in trials if trial.trial is not None]
     goal = Goal(width=spec["width"], max_trials=spec["max_trials"], confirmations=CONFIRMATIONS)
     if sweep.ladder == Matrix.Ladder.TARGET:
-        probe, rest = _split(usable)
-        return search_target(probe, rest, goal)
+        probe, targets = _split(trials)
+        return search_target(probe, targets, goal)
     clients = len(first.spec["generators"]) * first.spec["load"]["processes"]
     goal = replace(goal, confirmations=sweep.matrix.repeats, min_load=clients)
-    return search_threads(first.threads, [trial.trial for trial in usable if trial.trial], goal)
+    return search_threads(first.threads, [trial.trial for trial in trials if trial.trial], goal)
 
 
 def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
@@ -260,10 +259,9 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
     The capacity may lie below a lower bound that fast runs sustained. It stays the answer, as raising it to the
     conditional throughput makes it less accurate (docs/evidence/searches.md).
     """
-    usable = [trial for trial in trials if trial.trial is not None]
     if sweep.ladder == Matrix.Ladder.THREADS:
-        return peak_ops_s([trial.trial for trial in usable if trial.trial])
-    probe, targets = _split(usable)
+        return peak_ops_s([trial.trial for trial in trials if trial.trial])
+    probe, targets = _split(trials)
     failed = [trial for trial in targets if not trial.sustained]
     if failed and all(trial.is_short for trial in failed):
         return capacity_ops_s(probe, targets)
@@ -375,45 +373,29 @@ def _is_client_limited(load: int | None, trials: Sequence[RunTrial]) -> bool:
     return bool(flags) and all(flags)
 
 
-def _order(sweep: Sweep, run: Run, step: Step, load: int, text: str) -> None:
+def _order(sweep: Sweep, run: Run, step: Step, text: str) -> None:
     """The next trial, as a run in the place of the last one."""
+    assert step.next_load is not None
     repeats = step.rule == Rule.REPEAT
-    threads, target = load, None
+    threads, target = step.next_load, None
     # A probe that is repeated has no target.
     if sweep.ladder == Matrix.Ladder.TARGET and (run.target_ops_s or not repeats):
-        threads, target = run.threads, load
+        threads, target = run.threads, step.next_load
     trial = lifecycle.run_at(run, threads, target, text, queued_at=run.created_at, repeats=repeats)
-    _decide(sweep.pk, step.rule, step.state, text, step.low, step.high, run=trial)
+    _decide(sweep.pk, step, text, run=trial)
 
 
-def _end(
-    sweep_id: UUID, state: State, text: str, low: int | None = None, high: int | None = None, value: float | None = None
-) -> None:
-    _decide(sweep_id, Rule.END, state, text, low, high, value=value)
-
-
-def _decide(
-    sweep_id: UUID,
-    rule: Rule,
-    state: State,
-    text: str,
-    low: int | None,
-    high: int | None,
-    *,
-    run: Run | None = None,
-    value: float | None = None,
-) -> None:
+def _decide(sweep_id: UUID, step: Step, text: str, **fields: Any) -> None:
     last_number = SearchDecision.objects.filter(sweep=sweep_id).aggregate(last=Max("number"))["last"] or 0
     SearchDecision.objects.create(
         sweep_id=sweep_id,
         number=last_number + 1,
-        run=run,
-        rule=rule,
-        state=state,
+        rule=step.rule,
+        state=step.state,
         sentence=text,
-        low=low,
-        high=high,
-        value_ops_s=value,
+        low=step.low,
+        high=step.high,
+        **fields,
     )
 
 

@@ -12,8 +12,8 @@ from benchsite.core import formatting
 from runs.checks.facts import fact
 from runs.checks.spec_facts import get_key_shares
 from runs.models import Measurement, Run, RunEvent, Stage
-from runs.queue.corrections import REPLACED, list_lasting_changes
 from runs.queue.spec import RunSpec, describe_window
+from runs.queue.spec_corrections import REPLACED, list_lasting_changes
 from runs.ycsb.key_shares import KeyShares
 from runs.ycsb.merged import Phase
 

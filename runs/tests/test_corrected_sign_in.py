@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from runs.models import Cluster, Matrix, MatrixEntry, Run
 from runs.models.run import Status
-from runs.plans.schedules.due_schedules import run_now
+from runs.plans.schedules import run_now
 from runs.queue import lifecycle
-from runs.queue.corrections import list_lasting_changes
+from runs.queue.spec_corrections import list_lasting_changes
 from runs.tests.factories import (
     make_database,
     make_load_generator,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from runs.queue import live
-from runs.queue.live import Said
+from runs.queue.live import StatusLine
 
 
 @pytest.fixture
@@ -35,26 +35,13 @@ def said(
         name: live.OperationStatus(count=count, mean_us=mean, p99_us=p99)
         for name, (count, mean, p99) in operations.items()
     }
-    return Said(client, elapsed, 1000.0 + elapsed if at is None else at, int(elapsed * rate), rate, by_operation)
-
-
-def publish(run_id: uuid.UUID, one: Said) -> None:
-    live.publish(
-        run_id,
-        one.client_number,
-        one.elapsed_s,
-        one.at_epoch_s,
-        one.operations_total,
-        one.rate_ops_s,
-        one.by_operation,
-        one.line,
-    )
+    return StatusLine(client, elapsed, 1000.0 + elapsed if at is None else at, int(elapsed * rate), rate, by_operation)
 
 
 def test_it_adds_the_rates_of_all_clients_second_by_second(run_id):
     for second in (1, 2, 3):
         for client in (0, 1):
-            publish(run_id, said(client, second, 100 * second + client))
+            live.publish(run_id, said(client, second, 100 * second + client))
 
     series = live.read(run_id)
 
@@ -67,7 +54,7 @@ def test_it_adds_the_rates_of_all_clients_second_by_second(run_id):
 
 def test_it_gives_only_what_is_new(run_id):
     for second in range(1, 6):
-        publish(run_id, said(0, second, 10))
+        live.publish(run_id, said(0, second, 10))
     assert live.read(run_id, after=3).seconds == (4, 5)
     assert len(live.read(run_id, newest=2).clients[0].lines) == 2
 
@@ -118,18 +105,18 @@ def test_it_holds_a_line_for_the_seconds_since_the_line_before():
 
 
 def test_it_shows_the_clients_own_lines(run_id):
-    publish(run_id, Said(0, 1, 1001.0, 5, 5.0, {}, "2026-01-01 00:00:01:000 1 sec: 5 operations"))
+    live.publish(run_id, StatusLine(0, 1, 1001.0, 5, 5.0, {}, "2026-01-01 00:00:01:000 1 sec: 5 operations"))
     assert live.read(run_id).clients[0].lines == ("2026-01-01 00:00:01:000 1 sec: 5 operations",)
 
 
 def test_it_writes_lines_of_published_numbers(run_id):
-    publish(run_id, Said(0, 12.0, 1012.0, 41_234, 3_436.17, {}))
+    live.publish(run_id, StatusLine(0, 12.0, 1012.0, 41_234, 3_436.17, {}))
     (line,) = live.read(run_id).clients[0].lines
     assert line.replace("\N{NARROW NO-BREAK SPACE}", " ") == "12 s: 41,234 operations; 3.44k ops/s"
 
 
 def test_it_is_capped_and_goes_by_itself(run_id):
-    publish(run_id, said(0, 1, 1))
+    live.publish(run_id, said(0, 1, 1))
     assert 0 < live.connection().ttl(live.build_key(run_id)) <= live.KEPT_S
 
 
@@ -143,7 +130,7 @@ def test_an_unknown_run_has_an_empty_series():
 def test_publishing_without_redis_warns_once(no_redis, caplog):
     with caplog.at_level(logging.WARNING, logger="runs.queue.live"):
         for second in range(1, 5):
-            publish(uuid.uuid4(), said(0, second, 1))
+            live.publish(uuid.uuid4(), said(0, second, 1))
     assert len(caplog.records) == 1
     assert "No live view" in caplog.text
 

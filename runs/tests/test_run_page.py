@@ -108,9 +108,9 @@ def test_ugly_text_stays_text(client_in, sweep):
 def test_a_running_one_shows_what_its_clients_say(client_in, running):
     status = live.OperationStatus(count=90.0, mean_us=800.0, p99_us=2_500.0)
     for second in (1, 2):
-        live.publish(
-            running.pk, 0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, f"{second} sec: said"
-        )
+        text = f"{second} sec: said"
+        line = live.StatusLine(0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, text)
+        live.publish(running.pk, line)
     page = get_text(client_in.get(url(running)))
     assert "41.2k" in page
     assert "2.50" in page

@@ -19,9 +19,9 @@ from django.db.models import Q
 from benchsite.core.addresses import AddressRefused
 from runs.catalog import UNCHECKED, Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Matrix, Phase, Provisioner, Run, Status
-from runs.queue.corrections import has_result
 from runs.queue.reasons import Reason
 from runs.queue.spec import RunSpec, list_workload_properties
+from runs.queue.spec_corrections import has_result
 from runs.results import artifacts
 from runs.ycsb.properties import inserts, writes
 from workers.conductor.data_sets import MAX_COUNTED_RECORDS, deployments_of_target, get_target

@@ -29,7 +29,7 @@ class ClientReporter:
         self.starts_at: float | None = None  # seconds since 1970, on PostgreSQL's clock
         self.ends_at: float | None = None  # the same; None: when its time is up
         self.operations: int | None = None  # in the window so far, where they end the run
-        self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)  # arguments of `live.publish`
+        self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)  # of a `live.StatusLine`, without its client
         self._awaits_start = False
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._report, name=f"client {client_run}", daemon=True)

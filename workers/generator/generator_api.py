@@ -242,7 +242,7 @@ def report(request: HttpRequest, name: str, body: requests.Report, pk: uuid.UUID
     # The live view is that of the ladder.
     if goes_on and not group:
         for line in body.lines[:MAX_LINES]:
-            live.publish(run_id, number, **line.model_dump())
+            live.publish(run_id, live.StatusLine(number, **line.model_dump()))
 
     starts_at, ends_at = (instant.timestamp() if instant else None for instant in instants)
     return {"goes_on": goes_on, "starts_at": starts_at, "ends_at": ends_at}

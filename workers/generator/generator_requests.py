@@ -101,7 +101,7 @@ def _check_nearness(at_epoch_s: float) -> float:
 
 
 class Line(BaseModel):
-    """A status line of a client: arguments of `live.publish`, which keeps it in Redis alone."""
+    """A status line of a client: a `live.StatusLine` without its client, kept in Redis alone."""
 
     elapsed_s: Annotated[FiniteFloat, Field(ge=0, le=MAX_ELAPSED_S)]
     at_epoch_s: Annotated[FiniteFloat, AfterValidator(_check_nearness)]

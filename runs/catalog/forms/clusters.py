@@ -17,7 +17,7 @@ from benchsite.core.own_servers import allowed_networks, check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
 from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
 from runs.models import Cluster, Database, Machine, Matrix, Node, Phase, Provisioner, Run, Status
-from runs.queue.renaming import rename_queued_runs
+from runs.queue.spec_corrections import rename_queued_runs
 
 MAX_NODES = 64
 MAX_EXPORTERS = 32

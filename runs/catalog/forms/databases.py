@@ -25,7 +25,7 @@ from runs.catalog.messages import ADD_NODES, COPIES_NEED_NODES, NODES_ARE_COPIES
 from runs.models import Cluster, Database, Provisioner
 from runs.models.client_properties import find_secrets
 from runs.plans.forms.matrices import generators_for
-from runs.queue.renaming import rename_queued_runs
+from runs.queue.spec_corrections import rename_queued_runs
 from runs.ycsb.property_schema import PropertyError
 
 

@@ -13,7 +13,7 @@ from benchsite.accounts.tenancy import all_teams
 from runs.catalog.forms.fields import DescribedForm, PropertiesField, name_field, refuse_in_use
 from runs.catalog.messages import HOST_KEY_TAKEN, MACHINE_NAME_TAKEN, NO_FACT_NAME, NO_FACT_VALUE
 from runs.models import Cluster, Machine, Run
-from runs.queue.renaming import rename_queued_runs
+from runs.queue.spec_corrections import rename_queued_runs
 from runs.results.fact_validation import fact_problem
 
 FACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)

@@ -1,8 +1,7 @@
 """How far a matrix is: its runs counted by state, its status in one word, and its predicted end."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,12 +13,10 @@ from runs.models import Matrix, Run
 from runs.models.run import CANCELLING, Status
 from runs.queue.pages.queue import QueueRow
 from runs.queue.reasons import Reason
-from runs.queue.reruns import CALLED_OFF, find_replaced, is_repeated
+from runs.queue.reruns import CALLED_OFF, is_repeated
 
 PARTS = ("succeeded", "failed", "cancelled", "running", CANCELLING, "queued")
 COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued", "skipped")
-SKIPPED, REPLACED = "skipped", "replaced"
-REPLACEABLE = (Status.FAILED, Status.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,26 +98,15 @@ def get_progress(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
 def annotate_state(runs: QuerySet[Run]) -> QuerySet[Any]:
     """Each run with `state`, the name of the field of `Progress` that counts it."""
     cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))
-    skipped = When(reason=Reason.BEYOND_CEILING, then=Value(SKIPPED))
-    replaced = When(CALLED_OFF | Q(is_repeated(), status__in=REPLACEABLE), then=Value(REPLACED))
+    skipped = When(reason=Reason.BEYOND_CEILING, then=Value("skipped"))
+    is_replaced = CALLED_OFF | Q(is_repeated(), status__in=(Status.FAILED, Status.CANCELLED))
+    replaced = When(is_replaced, then=Value("replaced"))
     running = When(status=Status.DISPATCHED, then=Value("running"))
     return runs.annotate(state=Case(skipped, replaced, cancelling, running, default=F("status")))
 
 
-def _state(run: Run, replaced: Collection[UUID]) -> str:
-    if run.reason == Reason.BEYOND_CEILING:
-        return SKIPPED
-    if run.status in REPLACEABLE and run.pk in replaced:
-        return REPLACED
-    if run.display_status == Status.DISPATCHED:
-        return "running"
-    return run.display_status
-
-
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
-    """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue."""
-    replaced = find_replaced(runs)
-    counts: dict[str, Any] = Counter(_state(run, replaced) for run in runs)
+    """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue. One query."""
     keys = {run.pk for run in runs}
     ends = [row.ends_at for row in queue if row.run.pk in keys]
     started_at = min((run.started_at for run in runs if run.started_at), default=None)
@@ -130,10 +116,5 @@ def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueR
     if started_at and until:
         elapsed_s = max(round((until - started_at).total_seconds()), 0)
 
-    return Progress(
-        submitted=matrix.submitted_at is not None,
-        excluded=excluded,
-        elapsed_s=elapsed_s,
-        ends_at=max(ends, default=None),
-        **counts,
-    )
+    progress = get_progress([matrix])[matrix.pk]
+    return replace(progress, excluded=excluded, elapsed_s=elapsed_s, ends_at=max(ends, default=None))

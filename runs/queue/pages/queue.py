@@ -161,8 +161,8 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     if shown_ids:
         placed = _rows(PLACES, shown_ids)
     paces: dict[UUID | None, float] = dict(_rows(PACES))
-    places = [place for place, _ in placed]
-    work: list[Work] = _rows(WORK, places or [0], list(paces), list(paces.values()))
+    positions = [position for position, _ in placed]
+    work: list[Work] = _rows(WORK, positions or [0], list(paces), list(paces.values()))
     active = Run.objects.filter(status__in=HOLDING)
     holding = list(active.select_related("matrix").only(*SHOWN).order_by(*ORDER))
     placed_ids = {pk for _, pk in placed} - {run.pk for run in holding}
@@ -186,8 +186,9 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     ]
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)
-    rows = [(run, 0) for run in holding] + [(waiting[pk], place) for place, pk in placed if pk in waiting]
-    machines_by_id = Machine.objects.in_bulk(set(chain.from_iterable(machines[_lane(run)] for run, _ in rows)))
+    rows = [(run, 0) for run in holding] + [(waiting[pk], position) for position, pk in placed if pk in waiting]
+    row_machines = chain.from_iterable(machines[_lane(run)] for run, _ in rows)
+    by_name = sorted(Machine.objects.filter(pk__in=set(row_machines)), key=attrgetter("name"))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
         _, ends_at = forecasts[queued.id]
@@ -198,21 +199,13 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     for run in reserved:
         holders |= dict.fromkeys(machines[_lane(run)], run)
 
+    queue_rows = []
+    for run, position in rows:
+        own = tuple(machine for machine in by_name if machine.pk in machines[_lane(run)])
+        queue_rows.append(QueueRow(run, own, position, *forecasts[run.pk]))
+
     return Queue(
-        rows=tuple(
-            QueueRow(
-                run,
-                tuple(
-                    sorted(
-                        (machines_by_id[pk] for pk in machines[_lane(run)] if pk in machines_by_id),
-                        key=attrgetter("name"),
-                    )
-                ),
-                place,
-                *forecasts[run.pk],
-            )
-            for run, place in rows
-        ),
+        rows=tuple(queue_rows),
         waiting=sum(count for *_, count, _ in work),
         free_at=free_at,
         reserved=holders,

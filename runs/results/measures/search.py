@@ -47,7 +47,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """How narrow, how fast and how long. Loads stay within `min_load` and `max_load`."""
+    """How narrow, how fast and how long. Loads are at least `min_load`."""
 
     width: float = WIDTH
     step: float = STEP
@@ -55,7 +55,6 @@ class Goal:
     max_trials: int = MAX_TRIALS  # the probe included
     confirmations: int = CONFIRMATIONS
     min_load: int = 1
-    max_load: int | None = None
 
 
 class State(StrEnum):
@@ -89,8 +88,8 @@ class Step:
 
     state: State
     rule: Rule
-    low: int | None
-    high: int | None
+    low: int | None = None
+    high: int | None = None
     next_load: int | None = None
 
 
@@ -177,9 +176,7 @@ def _approach_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[
         return Rule.LOWER, max(lowest // 2, goal.min_load)
 
     if best == highest and not _has_flattened(values):
-        doubled = min(2 * highest, goal.max_load or 2 * highest)
-        if doubled > highest:
-            return Rule.RAISE, doubled
+        return Rule.RAISE, 2 * highest
 
     if best == lowest > goal.min_load:
         return Rule.LOWER, max(lowest // 2, goal.min_load)
@@ -215,10 +212,7 @@ def _get_selection_value(trials: Sequence[Trial], load: int) -> float:
 
 
 def _limit_step(step: Step, trials: int, goal: Goal) -> Step:
-    """The end instead of the step, where it goes beyond what the clients can offer or there are no trials left."""
-    assert step.next_load is not None
-    if goal.max_load is not None and step.next_load > goal.max_load:
-        return Step(State.CLIENT_LIMITED, Rule.END, step.low, step.high)
+    """The end instead of the step, where there are no trials left."""
     if trials >= goal.max_trials:
         return Step(State.SPENT, Rule.END, step.low, step.high)
     return step
