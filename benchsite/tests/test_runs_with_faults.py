@@ -22,13 +22,13 @@ def test_pause_and_crash_are_measured(shared_site):  # noqa: F811
     assert "faults" not in load.spec and run.spec["faults"] == [PAUSE, CRASH]
     pause, crash = applied_faults(run)
     for entry, fault in ((pause, PAUSE), (crash, CRASH)):
-        assert entry.error == "" and entry.began_s == pytest.approx(fault["at_s"], abs=0.8)
-        assert entry.recovery is not None and entry.recovery.depth > 0.5 and entry.recovery.below_s >= 1
-        assert entry.recovery.recovered_s is not None
-        assert fault["duration_s"] <= entry.recovery.recovered_s <= fault["duration_s"] + 5
-    assert pause.lasted_s == pytest.approx(2.0, abs=0.5)
-    assert pause.recovery.catch_up_operations > 100  # What was due in the pause is done after it.
-    assert pause.recovery.errors == 0 < crash.recovery.errors
+        assert entry["error"] == "" and entry["began_s"] == pytest.approx(fault["at_s"], abs=0.8)
+        assert entry["recovery"] is not None and entry["recovery"].depth > 0.5 and entry["recovery"].below_s >= 1
+        assert entry["recovery"].recovered_s is not None
+        assert fault["duration_s"] <= entry["recovery"].recovered_s <= fault["duration_s"] + 5
+    assert pause["lasted_s"] == pytest.approx(2.0, abs=0.5)
+    assert pause["recovery"].catch_up_operations > 100  # What was due in the pause is done after it.
+    assert pause["recovery"].errors == 0 < crash["recovery"].errors
     texts = list(run.events.filter(kind="note", text__startswith="Fault").values_list("text", flat=True))
     assert [text.split(":")[0] for text in texts] == [
         "Fault 1 began", "Fault 1 ended", "Fault 2 began", "Fault 2 ended",

@@ -72,7 +72,7 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     if kind in TEXT_KINDS:
         content = redact(content.decode("utf-8", errors="replace")).encode()
     digest = hashlib.sha256(content).hexdigest()
-    keep_compressed(digest, ContentFile(_compress(content)))
+    keep(digest, content)
     return attach(run, kind, name, digest, len(content), client_run)
 
 

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Finding, Measurement, MeasurementSet, Run, RunEvent, Series
 from runs.results.recording import recompute
-from runs.results.recording.differences import Difference
+from runs.results.recording.differences import describe
 from runs.results.recording.recompute import RecomputeSkipped, apply, rebuild
 from runs.results.recording.recut import choose_set, recut
 from runs.tests.factories import make_run, make_sweep, make_user
@@ -53,8 +53,8 @@ def changed(run):
 
 
 def test_stored_and_new_numbers_are_written_alike():
-    assert str(Difference("p99_us", 18899.0, 18799)) == "p99_us: 18,899 → 18,799"
-    assert str(Difference("V02 remedy", "", "More threads.")) == "V02 remedy: nothing → More threads."
+    assert describe("p99_us", 18899.0, 18799) == "p99_us: 18,899 → 18,799"
+    assert describe("V02 remedy", "", "More threads.") == "V02 remedy: nothing → More threads."
 
 
 def test_unchanged_code_changes_nothing_and_writes_nothing(run):

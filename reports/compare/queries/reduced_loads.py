@@ -61,14 +61,15 @@ def read_reduced_loads(
         setup = build_setup(run.spec)
         key = _conditions(run.spec["database"]["name"], run.mode, run.workload_name, setup, setup.records)
         for fault in faults if key in clustered else ():
-            is_of_one_node = fault.fault["node"] is not None and KINDS[fault.fault["kind"]].stops_server
-            if not is_of_one_node or fault.error or fault.ended_at is None or fault.recovery is None:
+            planned, recovery = fault["fault"], fault["recovery"]
+            is_of_one_node = planned["node"] is not None and KINDS[planned["kind"]].stops_server
+            if not is_of_one_node or fault["error"] or fault["ended_at"] is None or recovery is None:
                 continue
-            measured = {STOPPED: fault.recovery.during_ops_s, RETURNING: fault.recovery.returning_ops_s}
+            measured = {STOPPED: recovery.during_ops_s, RETURNING: recovery.returning_ops_s}
             for condition, rate_ops_s in measured.items():
                 if rate_ops_s is not None:
                     rung = key, condition, run.threads, run.target_ops_s
-                    rungs[rung].append((rate_ops_s, fault.recovery.level_ops_s))
+                    rungs[rung].append((rate_ops_s, recovery.level_ops_s))
 
     highest: dict[Conditions, dict[str, ReducedLoad]] = defaultdict(dict)
     for (key, condition, *_), repeats in rungs.items():

@@ -17,12 +17,13 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import Word, owned
 from runs.api.routers import runs
 from runs.checks.spec_facts import get_key_shares
-from runs.models import Measurement, MeasurementSet, Phase, Run, Series
+from runs.models import MeasurementSet, Phase, Run, Series
 from runs.queue import live
 from runs.queue.spec import RunSpec
 from runs.results.api.runs import team_runs
 from runs.results.pages.recovery import applied_faults
 from runs.results.recording.intervals import stored_intervals
+from runs.results.recording.rows import copy_fields
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.histogram import Histogram, highest_values, lowest_values
 from runs.ycsb.merge import window_stored
@@ -70,6 +71,10 @@ def merged_histogram(
 
 Kind = Literal["service", "response"]
 COLUMNS = tuple(name for name in POINT.names or () if name != "second")
+# Of a cut, as its columns are called.
+NUMBERS: Final = (
+    "operations", "failed", "throughput_ops_s", "basis", "throughput_sum_ops_s", "throughput_wall_ops_s", "groups",
+)  # fmt: skip
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
 
 
@@ -276,31 +281,18 @@ class FindingsAnswer(Schema):
     auth=Needs(Scope.RUNS_READ),
     summary="The numbers of a run",
 )
-def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
+def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> dict[str, object]:
     run = owned(team_runs(), run_id)
     measurement_set = _cut(run, query)
-    shares = get_key_shares(cast(RunSpec, run.spec))
-    key_shares = None
-    if shares is not None:
-        key_shares = KeySharesAnswer.from_orm(shares)
-
-    return MeasurementsAnswer(
-        run=run.pk,
-        cut=CutAnswer.from_orm(measurement_set),
-        cuts=list(run.measurement_sets.values_list("number", flat=True)),
-        operations=measurement_set.operations,
-        failed=measurement_set.failed,
-        throughput_ops_s=measurement_set.throughput_ops_s,
-        basis=measurement_set.basis,
-        throughput_sum_ops_s=measurement_set.throughput_sum_ops_s,
-        throughput_wall_ops_s=measurement_set.throughput_wall_ops_s,
-        key_shares=key_shares,
-        arrivals=measurement_set.arrivals or None,
-        groups=measurement_set.groups,
-        measurements=[
-            MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=measurement_set)
-        ],
-    )
+    return {
+        "run": run.pk,
+        "cut": measurement_set,
+        "cuts": run.measurement_sets.values_list("number", flat=True),
+        **copy_fields(measurement_set, NUMBERS),
+        "key_shares": get_key_shares(cast(RunSpec, run.spec)),
+        "arrivals": measurement_set.arrivals or None,
+        "measurements": measurement_set.measurements.all(),
+    }
 
 
 def _cut(run: Run, query: CutQuery) -> MeasurementSet:

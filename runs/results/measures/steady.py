@@ -91,17 +91,13 @@ def compute_drift(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
         return Drift(slope=slope, slope_error=math.inf, halves=halves, halves_error=math.inf)
 
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
-    # The least-squares line through the means of the batches, whose positions are centred.
-    positions = np.arange(batches, dtype=np.float64) - (batches - 1) / 2
-    squares = float(positions @ positions)
-    residuals = means - means.mean() - float(positions @ means) / squares * positions
-    slope_error = math.sqrt(float(residuals @ residuals) / (batches - 2) / squares)
+    _, covariance = np.polyfit(np.arange(batches, dtype=np.float64), means, 1, cov=True)
     first_error = _compute_standard_error(means[: batches // 2])
     second_error = _compute_standard_error(means[batches // 2 :])
 
     return Drift(
         slope=slope,
-        slope_error=slope_error * batches / mean,
+        slope_error=math.sqrt(covariance[0, 0]) * batches / mean,
         halves=halves,
         halves_error=math.hypot(first_error, second_error) / first,
     )

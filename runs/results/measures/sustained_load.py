@@ -39,6 +39,6 @@ def backlog_growth(response_mean_us: Sequence[float]) -> tuple[float, float] | N
     seconds = np.flatnonzero(np.isfinite(values))
     if seconds.size < 3:
         return None
-    kept = values[seconds]
-    growth = float(np.polyfit(seconds.astype(np.float64), kept, 1)[0]) * float(values.size)
-    return growth, float(kept.mean())
+    finite = values[seconds]
+    growth = float(np.polyfit(seconds.astype(np.float64), finite, 1)[0]) * float(values.size)
+    return growth, float(finite.mean())

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -11,43 +10,13 @@ import numpy as np
 from runs.models import MeasurementSet, Run, Series
 from runs.plans.faults import KINDS, fault_sentence
 from runs.plans.profiles import find_overload
-from runs.queue.spec import FaultSpec
 from runs.results.measures.recovery import Floats, Recovery, find_return_s, recoveries
 from runs.results.recording.arrivals import read_client_arrivals
 from runs.ycsb.arrivals import Count, sum_by_second
 from runs.ycsb.operation import COMPOSITE
 from runs.ycsb.series import Series as UnpackedSeries, unpack
 
-
-@dataclass(frozen=True, slots=True)
-class AppliedFault:
-    """One planned fault. `began_s` counts from the begin of the window; None: the run ended before."""
-
-    number: int
-    fault: FaultSpec
-    began_at: float | None  # seconds since 1970
-    ended_at: float | None
-    began_s: float | None
-    error: str
-    recovery: Recovery | None  # None: no second of the run is stored, or none before the first fault
-
-    @property
-    def name(self) -> str:
-        return KINDS[self.fault["kind"]].name
-
-    @property
-    def sentence(self) -> str:
-        return fault_sentence(self.fault)
-
-    @property
-    def note(self) -> str:
-        return KINDS[self.fault["kind"]].note
-
-    @property
-    def lasted_s(self) -> float | None:
-        if self.began_at is None or self.ended_at is None:
-            return None
-        return self.ended_at - self.began_at
+AppliedFault = dict[str, Any]  # as `_describe_fault` makes it
 
 
 def applied_faults(run: Run) -> list[AppliedFault]:
@@ -76,23 +45,36 @@ def _applied_faults(run: Run, cut: Mapping[str, Any] | None, series: Sequence[Un
         window_begin_at = cut["window_from"].timestamp()
         applied = [record for record in records if record["began_at"] is not None]
         recovery_by_begin = _measure_recoveries(run, cut, series, applied)
+    return [
+        _describe_fault(number, record, window_begin_at, recovery_by_begin.get(record["began_at"]))
+        for number, record in enumerate(records, 1)
+    ]
 
-    faults = []
-    for number, record in enumerate(records, 1):
-        began_at, began_s = record["began_at"], None
-        if began_at is not None and window_begin_at is not None:
-            began_s = began_at - window_begin_at
-        fault = AppliedFault(
-            number=number,
-            fault=record["fault"],
-            began_at=began_at,
-            ended_at=record["ended_at"],
-            began_s=began_s,
-            error=record["error"],
-            recovery=recovery_by_begin.get(began_at),
-        )
-        faults.append(fault)
-    return faults
+
+def _describe_fault(
+    number: int, record: Mapping[str, Any], window_begin_at: float | None, recovery: Recovery | None
+) -> AppliedFault:
+    """One planned fault with how it was applied: `began_at` and `ended_at` are seconds since 1970, `began_s` counts
+    from the begin of the window; None: the run ended before.
+
+    `recovery` is None where no second of the run is stored, or none before the first fault.
+    """
+    fault, began_at, ended_at = record["fault"], record["began_at"], record["ended_at"]
+    began_s = lasted_s = None
+    if began_at is not None and window_begin_at is not None:
+        began_s = began_at - window_begin_at
+    if began_at is not None and ended_at is not None:
+        lasted_s = ended_at - began_at
+    return {
+        **record,
+        "number": number,
+        "name": KINDS[fault["kind"]].name,
+        "sentence": fault_sentence(fault),
+        "note": KINDS[fault["kind"]].note,
+        "began_s": began_s,
+        "lasted_s": lasted_s,
+        "recovery": recovery,
+    }
 
 
 def _measure_recoveries(

@@ -170,12 +170,12 @@ def link_runs(team: Team, *filters: Mapping[str, str]) -> list[RunsLink]:
     """
     chosen = [RunFilter({"phase": BOTH, **values}) for values in filters]
     numbered = [
-        each.apply(team).order_by().values(place=Value(place)).annotate(runs=Count("pk"))
-        for place, each in enumerate(chosen)
+        each.apply(team).order_by().values(number=Value(number)).annotate(runs=Count("pk"))
+        for number, each in enumerate(chosen)
     ]
     first, *others = numbered
-    runs = dict(first.union(*others, all=True).values_list("place", "runs"))
-    return [RunsLink(f"{reverse('runs')}?{each.query}", runs.get(place, 0)) for place, each in enumerate(chosen)]
+    runs = dict(first.union(*others, all=True).values_list("number", "runs"))
+    return [RunsLink(f"{reverse('runs')}?{each.query}", runs.get(number, 0)) for number, each in enumerate(chosen)]
 
 
 def with_rejections(runs: QuerySet[Run]) -> QuerySet[Run]:

@@ -1,17 +1,15 @@
 """What two computations of the same run say differently: stored rows against rows that were just made."""
 
 import math
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-from django.db.models import Model
 
 from benchsite.core.formatting import exact, is_number
 from runs.models import Artifact, Finding, Measurement, MeasurementSet, Series as StoredSeries
 from runs.results.recording.intervals import FreshIntervals, read_artifact, read_fresh
-from runs.results.recording.rows import FINDING_FIELDS
+from runs.results.recording.rows import FINDING_FIELDS, copy_fields
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.series import Series, unpack
 
@@ -27,78 +25,68 @@ MEASUREMENT_FIELDS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One number or text as it is stored, and as it is today; None is what is not there."""
-
-    label: str  # "READ service p99_us"
-    old: object
-    new: object
-
-    def __str__(self) -> str:
-        return f"{self.label}: {_format_value(self.old)} → {_format_value(self.new)}"
+Rows = Mapping[str, Mapping[str, Any]]
 
 
-def of_sets(old: MeasurementSet, new: MeasurementSet) -> Iterator[Difference]:
-    """The numbers of the whole run and of each client; only what the old set has of a client is looked at."""
-    yield from _fields("run", old, new, SET_FIELDS)
-    clients = {client["number"]: client for client in new.clients}
-    for client in old.clients:
-        other = clients.get(client["number"], {})
-        for name, value in client.items():
-            if not same(value, other.get(name)):
-                yield Difference(f"client {client['number']} {name}", value, other.get(name))
+def list_rows(
+    measurement_set: MeasurementSet,
+    measurements: Iterable[Measurement],
+    findings: Iterable[Finding],
+    groups: Iterable[Mapping[str, Any]],
+) -> Rows:
+    """The numbers and texts of one computation of a run, by label and name: {"READ service": {"p99_us": 18799}}."""
+    rows = {"run": copy_fields(measurement_set, SET_FIELDS)}
+    for client in measurement_set.clients:
+        rows[f"client {client['number']}"] = client
+    for row in measurements:
+        rows[f"{row.operation} {row.latency_kind}"] = copy_fields(row, MEASUREMENT_FIELDS)
+    for finding in findings:
+        rows[finding.check_id] = copy_fields(finding, FINDING_FIELDS)
+    for group in groups:
+        # Its curve is no number.
+        rows[f"group {group['name']}"] = {name: value for name, value in group.items() if name != "curve"}
+    return rows
 
 
-def of_measurements(old: Iterable[Measurement], new: Iterable[Measurement]) -> Iterator[Difference]:
-    yield from _rows(old, new, lambda row: f"{row.operation} {row.latency_kind}", MEASUREMENT_FIELDS)
-
-
-def of_findings(old: Iterable[Finding], new: Iterable[Finding]) -> Iterator[Difference]:
-    yield from _rows(old, new, lambda row: row.check_id, FINDING_FIELDS)
-
-
-def of_groups(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
-    """Part by part of each client group; its curve is no number."""
-    stored = {group["name"]: group for group in old}
-    for group in new:
-        before = stored.get(group["name"], {})
-        for name, value in group.items():
-            if name != "curve" and not same(before.get(name), value):
-                yield Difference(f"group {group['name']} {name}", before.get(name), value)
-
-
-def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Difference]:
-    """By operation, kind and interval, how many points differ."""
-    stored = {_series_label(row.operation, row.latency_kind, row.interval_s): row for row in old}
-    fresh = {_series_label(series.operation, series.kind, series.interval_s): series for series in new}
-    for label in sorted(stored.keys() | fresh.keys()):
-        if label not in fresh:
-            yield Difference(label, f"{stored[label].points} points", None)
+def compare_rows(old: Rows, new: Rows) -> Iterator[str]:
+    """Row by row; only what the old one has is looked at."""
+    for label in dict.fromkeys([*old, *new]):
+        if label not in old or label not in new:
+            yield _describe_missing(label, old, new)
             continue
-        new_series = fresh[label]
-        if label not in stored:
-            yield Difference(label, None, f"{new_series.points.size} points")
+        for name, before in old[label].items():
+            after = new[label].get(name)
+            if not same(before, after):
+                yield describe(f"{label} {name}", before, after)
+
+
+def compare_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[str]:
+    """By operation, kind and interval, how many points differ."""
+    stored = {_label_series(row.operation, row.latency_kind, row.interval_s): row for row in old}
+    fresh = {_label_series(series.operation, series.kind, series.interval_s): series for series in new}
+    for label in sorted(stored.keys() | fresh.keys()):
+        if label not in stored or label not in fresh:
+            yield _describe_missing(label, stored, fresh)
             continue
         try:
             old_series = unpack(bytes(stored[label].data))
         except YcsbError as error:
-            yield Difference(label, str(error), f"{new_series.points.size} points")
+            yield describe(label, error, f"{fresh[label].points.size} points")
             continue
-        differing = _count_differing_points(old_series, new_series)
+        differing = _count_differing_points(old_series, fresh[label])
         if differing:
-            yield Difference(label, f"{old_series.points.size} points", f"{differing} of them differ")
+            yield describe(label, f"{old_series.points.size} points", f"{differing} of them differ")
 
 
-def _series_label(operation: str, kind: str, interval_s: int) -> str:
+def _label_series(operation: str, kind: str, interval_s: int) -> str:
     return f"series {operation} {kind} every {interval_s} s"
 
 
-def of_intervals(old: Mapping[str, Artifact], new: FreshIntervals) -> Iterator[Difference]:
+def compare_intervals(old: Mapping[str, Artifact], new: FreshIntervals) -> Iterator[str]:
     """By measurement name, whether the stored histograms are the same."""
     for name in sorted(old.keys() | new.keys()):
         if name not in old or name not in new:
-            yield _missing(name, old, new, "stored")
+            yield _describe_missing(name, old, new)
             continue
         new_intervals = read_fresh(new[name])
         count = f"{len(new_intervals.kept)} intervals"
@@ -106,10 +94,10 @@ def of_intervals(old: Mapping[str, Artifact], new: FreshIntervals) -> Iterator[D
             old_intervals = read_artifact(old[name])
             differs = not new_intervals.equals(old_intervals)
         except (OSError, YcsbError) as error:
-            yield Difference(name, str(error), count)
+            yield describe(name, error, count)
             continue
         if differs:
-            yield Difference(name, f"{len(old_intervals.kept)} intervals", f"{count}, others")
+            yield describe(name, f"{len(old_intervals.kept)} intervals", f"{count}, others")
 
 
 def same(old: object, new: object) -> bool:
@@ -123,25 +111,13 @@ def same(old: object, new: object) -> bool:
     return old == new
 
 
-def _rows(old: Iterable[Any], new: Iterable[Any], key: Any, names: Sequence[str]) -> Iterator[Difference]:
-    before: dict[Hashable, Model] = {key(row): row for row in old}
-    after: dict[Hashable, Model] = {key(row): row for row in new}
-    for name in sorted({*before, *after}, key=str):
-        if name not in before or name not in after:
-            yield _missing(name, before, after, "there")
-        else:
-            yield from _fields(str(name), before[name], after[name], names)
+def describe(label: str, old: object, new: object) -> str:
+    """ "READ service p99_us: 18,899 → 18,799"; None is what is not there."""
+    return f"{label}: {_format_value(old)} → {_format_value(new)}"
 
 
-def _missing(name: Hashable, old: Container[Hashable], new: Container[Hashable], word: str) -> Difference:
-    return Difference(str(name), word if name in old else None, word if name in new else None)
-
-
-def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterator[Difference]:
-    for name in names:
-        before, after = getattr(old, name), getattr(new, name)
-        if not same(before, after):
-            yield Difference(f"{label} {name}", before, after)
+def _describe_missing(label: str, old: Container[str], new: Container[str]) -> str:
+    return describe(label, "stored" if label in old else None, "stored" if label in new else None)
 
 
 def _count_differing_points(old: Series, new: Series) -> int:

@@ -28,11 +28,11 @@ def gather(fresh: dict[str, Compressing], measurement: str) -> Iterator[Write]:
 
 def store_intervals(run: Run, fresh: FreshIntervals) -> None:
     """Replace the stored interval histograms of every measurement, from which the run can be cut again."""
-    kept = []
+    stored = []
     for name, content in fresh.items():
         artifacts.keep_compressed(content.digest, content.compressed())
-        kept.append(artifacts.attach(run, INTERVALS, name, content.digest, content.size).pk)
-    run.artifacts.filter(kind=INTERVALS).exclude(pk__in=kept).delete()
+        stored.append(artifacts.attach(run, INTERVALS, name, content.digest, content.size).pk)
+    run.artifacts.filter(kind=INTERVALS).exclude(pk__in=stored).delete()
 
 
 def stored_intervals(run: Run) -> tuple[StoredIntervals, ...]:

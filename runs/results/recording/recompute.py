@@ -5,8 +5,8 @@ measurement set of their own, and the new one takes its place as the current one
 written; series and intervals are no numbers of a set, and are replaced.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 
@@ -14,7 +14,6 @@ from runs.checks import CheckResult
 from runs.models import MeasurementSet, Run
 from runs.results.recording import differences, scheduled_runs, uploaded_runs
 from runs.results.recording.client_merge import Collected
-from runs.results.recording.differences import Difference
 from runs.results.recording.groups import GroupResult
 from runs.results.recording.intervals import INTERVALS, read_fresh, store_intervals
 from runs.results.recording.recut import (
@@ -45,13 +44,14 @@ class Rebuilt:
     collected: Collected
     merged: Merged  # over the window of the current set
     findings: Sequence[CheckResult]
-    groups: Sequence[GroupResult] = ()
-    numbers: Sequence[Difference] = field(default_factory=tuple)
-    series: Sequence[Difference] = field(default_factory=tuple)
-    intervals: Sequence[Difference] = field(default_factory=tuple)
+    groups: Sequence[GroupResult]
+    # What differs, as lines.
+    numbers: Sequence[str]
+    series: Sequence[str]
+    intervals: Sequence[str]
 
     @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[str]:
         return [*self.numbers, *self.series, *self.intervals]
 
 
@@ -74,7 +74,12 @@ def rebuild(run: Run) -> Rebuilt:
 
     groups = scheduled_runs.judge_groups(run, collected)
     findings = judge_again(run, merged, collected.series, tail_s=tail_s, groups=groups)
-    stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
+    fresh = MeasurementSet(run=run, **set_fields(merged))
+    numbers = differences.compare_rows(
+        differences.list_rows(current, current.measurements.all(), current.findings.all(), current.groups),
+        differences.list_rows(fresh, measurement_rows(fresh, merged), finding_rows(fresh, findings), groups),
+    )
+    intervals = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
 
     return Rebuilt(
         run=run,
@@ -83,9 +88,9 @@ def rebuild(run: Run) -> Rebuilt:
         merged=merged,
         findings=findings,
         groups=groups,
-        numbers=(*_numbers(current, merged, findings), *differences.of_groups(current.groups, groups)),
-        series=tuple(differences.of_series(run.series.all(), collected.series)),
-        intervals=tuple(differences.of_intervals(stored, collected.intervals)),
+        numbers=list(numbers),
+        series=list(differences.compare_series(run.series.all(), collected.series)),
+        intervals=list(differences.compare_intervals(intervals, collected.intervals)),
     )
 
 
@@ -130,10 +135,3 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
         tail_s=current.tail_s,
     )
     return again, current.tail_s
-
-
-def _numbers(current: MeasurementSet, merged: Merged, findings: Sequence[CheckResult]) -> Iterator[Difference]:
-    fresh = MeasurementSet(run=current.run, **set_fields(merged))
-    yield from differences.of_sets(current, fresh)
-    yield from differences.of_measurements(current.measurements.all(), measurement_rows(fresh, merged))
-    yield from differences.of_findings(current.findings.all(), finding_rows(fresh, findings))

@@ -87,7 +87,7 @@ def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
         arrivals = merged.arrivals.as_dict()
     return {
         **_describe_window(merged),
-        **_copy_fields(merged, RUN_FIELDS),
+        **copy_fields(merged, RUN_FIELDS),
         "operations": merged.total_operations,
         "arrivals": arrivals,
         "failed": merged.failed_operations,
@@ -103,7 +103,7 @@ def measurement_rows(measurement_set: MeasurementSet, merged: MergedRun | Summar
         row = Measurement(
             measurement_set_id=measurement_set.pk,
             latency_kind=operation.kind,
-            **_copy_fields(operation, OPERATION_FIELDS),
+            **copy_fields(operation, OPERATION_FIELDS),
             returns=dict(operation.returns),
             **percentiles,
         )
@@ -118,13 +118,13 @@ def finding_rows(measurement_set: MeasurementSet, findings: Iterable[CheckResult
             measurement_set_id=measurement_set.pk,
             algorithm_version=measurement_set.algorithm_version,
             check_id=result.check_id,
-            **_copy_fields(result, FINDING_FIELDS),
+            **copy_fields(result, FINDING_FIELDS),
         )
         for result in findings
     ]
 
 
-def _copy_fields(values: object, names: Iterable[str]) -> dict[str, Any]:
+def copy_fields(values: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(values, name) for name in names}
 
 
@@ -176,7 +176,7 @@ def _describe_window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
 
 
 def _describe_client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    fields = _copy_fields(client, [name for name in CLIENT_FIELDS if name in client.__slots__])
+    fields = copy_fields(client, [name for name in CLIENT_FIELDS if name in client.__slots__])
     for name, value in fields.items():
         if isinstance(value, Mapping):
             fields[name] = dict(value)

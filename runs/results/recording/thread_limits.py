@@ -14,9 +14,8 @@ from runs.checks import RUN_CHECKS
 from runs.checks.concurrency import REFERENCE_RUNG, beside_lowest_rung
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Finding, RunEvent, Status
-from runs.results.recording.differences import of_findings
 from runs.results.recording.recut import adopt, locked
-from runs.results.recording.rows import FINDING_FIELDS, finding_rows
+from runs.results.recording.rows import FINDING_FIELDS, copy_fields, finding_rows
 from runs.results.recording.run_context import get_service_times, low_latency_us, lowest_rungs
 from runs.ycsb import ALGORITHM_VERSION
 
@@ -70,7 +69,7 @@ def judge_again(matrix_ids: Collection[UUID]) -> int:
 
 def _replace_finding(stored: Finding, fresh: Finding) -> bool:
     """Whether the finding changed; not where its run was cut again meanwhile."""
-    if not any(of_findings([stored], [fresh])):
+    if copy_fields(stored, FINDING_FIELDS) == copy_fields(fresh, FINDING_FIELDS):
         return False
 
     measurement_set = stored.measurement_set

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -70,24 +70,29 @@ def keep_files(reads: Reads, runs: Iterable[UploadedRun]) -> None:
                 artifacts.keep_compressed(member.sha256, compressed)
 
 
-def insert_runs(
+def save_runs(
     upload: Upload,
     metadata: RunMetadata,
     runs: Sequence[UploadedRun],
-    sweeps: Mapping[str, Sweep],
     reads: Reads,
-    before: Sequence[Sequence[Model]],
-    after: Callable[[Sequence[Run]], Sequence[Model]],
+    before: Sequence[Sequence[Model]] = (),
+    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
 ) -> list[Run]:
-    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
-    them is, and so are the rows `before` of which the others speak, and those that `after` makes of the runs.
+    """Their rows, curves and artifacts, between the rows `before`, of which the others speak, and those that `after`
+    makes of the runs.
+
+    The caller holds the transaction, and has kept the files.
     """
+    by_phase: defaultdict[str, list[UploadedRun]] = defaultdict(list)
+    for run in runs:
+        by_phase[run.stated.phase].append(run)
+    sweeps = {phase: _find_sweep(upload, metadata, phase_runs, phase) for phase, phase_runs in by_phase.items()}
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
-    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
+    last_repeats = _read_last_repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == metadata.sweep])
     rows, ends = [], []
     for uploaded in runs:
         began, ended = get_times(uploaded.collected.merged)
-        rows.append(_build_run(upload, metadata, uploaded, sweeps[uploaded.stated.phase], repeats, began))
+        rows.append(_build_run(upload, metadata, uploaded, sweeps[uploaded.stated.phase], last_repeats, began))
         ends.append((rows[-1], ended))
     actor = ""
     if runs:
@@ -99,23 +104,14 @@ def insert_runs(
     return rows
 
 
-class _Repeats:
-    """Which repeat of its rung a run is, unless somebody said so."""
+Rung = tuple[uuid.UUID, int, int | None]  # sweep, threads, target in ops/s
 
-    def __init__(self, joined: Collection[uuid.UUID]) -> None:
-        self._last: dict[tuple[uuid.UUID, int, int | None], int] = {}
-        if not joined:
-            return
-        rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
-        for rung in rungs.annotate(last=Max("repeat")).order_by():
-            self._last[rung["sweep"], rung["threads"], rung["target_ops_s"]] = rung["last"]
 
-    def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
-        rung = sweep.pk, threads, target_ops_s
-        last = self._last.get(rung, 0)
-        repeat = stated or last + 1
-        self._last[rung] = max(repeat, last)
-        return repeat
+def _read_last_repeats(sweeps: Collection[uuid.UUID]) -> dict[Rung, int]:
+    if not sweeps:
+        return {}
+    rungs = Run.objects.filter(sweep__in=sweeps).values_list("sweep", "threads", "target_ops_s")
+    return {(sweep, threads, target): last for sweep, threads, target, last in rungs.annotate(Max("repeat")).order_by()}
 
 
 def _build_run(
@@ -123,11 +119,14 @@ def _build_run(
     metadata: RunMetadata,
     uploaded: UploadedRun,
     sweep: Sweep,
-    repeats: _Repeats,
+    last_repeats: dict[Rung, int],
     began: datetime | None,
 ) -> Run:
     threads, target_ops_s = uploaded.spec["load"]["threads"], uploaded.spec["load"]["target_ops_s"]
-    repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated.repeat)
+    rung = sweep.pk, threads, target_ops_s
+    last = last_repeats.get(rung, 0)
+    repeat = uploaded.stated.repeat or last + 1
+    last_repeats[rung] = max(repeat, last)
     load = ""
     if threads:
         load += f" {threads}t"
@@ -248,25 +247,6 @@ def judged_runs(upload: Upload, metadata: RunMetadata, groups: Sequence[RunFiles
     """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
     profile = get_thresholds(upload.team_id, metadata.purpose)
     return [_judge(upload, metadata, run, groups[run.index], reads, profile) for run in metadata.runs]
-
-
-def save_runs(
-    upload: Upload,
-    metadata: RunMetadata,
-    runs: Sequence[UploadedRun],
-    reads: Reads,
-    before: Sequence[Sequence[Model]] = (),
-    after: Callable[[Sequence[Run]], Sequence[Model]] = lambda runs: (),
-) -> list[Run]:
-    """Their rows, curves and artifacts, between the rows `before` and those that `after` makes.
-
-    The caller holds the transaction, and has kept the files.
-    """
-    by_phase: defaultdict[str, list[UploadedRun]] = defaultdict(list)
-    for run in runs:
-        by_phase[run.stated.phase].append(run)
-    sweeps = {phase: _find_sweep(upload, metadata, phase_runs, phase) for phase, phase_runs in by_phase.items()}
-    return insert_runs(upload, metadata, runs, sweeps, reads, before, after)
 
 
 def collect(run: Run) -> Collected:

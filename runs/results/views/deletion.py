@@ -35,9 +35,9 @@ def blockers(rows: Iterable[Model]) -> list[dict[str, object]]:
     """Rows that need something, by kind, with how many there are and the first names."""
     by_kind: dict[tuple[str, str], set[str]] = {}
     for blocker in rows:
-        shown = deletion.get_owner(blocker)
-        words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
-        by_kind.setdefault(words, set()).add(str(shown))
+        owner = deletion.get_owner(blocker)
+        words = (str(owner._meta.verbose_name), str(owner._meta.verbose_name_plural))
+        by_kind.setdefault(words, set()).add(str(owner))
 
     return [
         {

@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.text import get_valid_filename
 
-from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_user, team_required
 from runs.checks.short_windows import is_too_short
 from runs.models import Artifact, Run, Status
@@ -86,15 +85,14 @@ def run_cancel(request: HttpRequest, run: Run) -> None:
         lifecycle.request_cancel(run, get_user(request))
 
 
-@team_required("POST", role=Role.RUNNER)
-def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    run = get_object_or_404(Run.objects.select_related("needs"), pk=pk)
+@row_action(Run)
+def run_again(request: HttpRequest, run: Run) -> HttpResponseBase | None:
     if run.source == Run.Source.UPLOADED:
         messages.info(request, f"“{run.name}” was uploaded: import another repeat of it instead.")
-        return redirect("run", pk=pk)
+        return None
     if run.status not in Status.terminal():
         messages.info(request, f"“{run.name}” has not ended yet: it can be run again afterwards.")
-        return redirect("run", pk=pk)
+        return None
     if is_too_short(run):
         messages.error(request, WINDOW_TOO_SHORT.format(run=run.name))
         return redirect(f"{reverse('matrix', args=[run.matrix_id])}#rejections")
