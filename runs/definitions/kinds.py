@@ -1,7 +1,6 @@
 """Machines, clusters, databases and workloads by their names: read as definitions, and written by the pages' forms."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from django import forms
@@ -163,16 +162,15 @@ class Kind:
     def save(self, bearer: Bearer, row: Any, name: str, definition: Definition) -> Model:
         """Raises DefinitionRefused."""
         form = self._build_form(bearer, row, {**definition, "name": name})
-        _refuse(list_faults(form, self._places(form)))
+        _refuse(self._list_faults(form))
         saved: Model = form.save()
         return saved
 
     def _build_form(self, bearer: Bearer, row: Any, data: Definition) -> Any:
         raise NotImplementedError
 
-    def _places(self, form: Any) -> dict[str, str]:
-        """Field of the form -> pointer, where it is not the field's name."""
-        return {"name": "path.name"}
+    def _list_faults(self, form: Any) -> list[Fault]:
+        return list_faults(form, {"name": "path.name"})
 
 
 class MachineKind(Kind):
@@ -225,16 +223,13 @@ class ClusterKind(Kind):
         # Who may write it is decided by `find_refusal`, also for what is there and stays.
         return ClusterForm({**data, **nodes}, team=bearer.team, operator=True, instance=row, by_name=True)
 
-    def save(self, bearer: Bearer, row: Any, name: str, definition: Definition) -> Model:
-        form = self._build_form(bearer, row, {**definition, "name": name})
-        faults = list_faults(form, self._places(form))
-        nodes = [
-            fault
-            for number, node in enumerate(form.rows)
-            for fault in list_faults(node, {field: f"#/nodes/{number}/{field}" for field in node.fields})
-        ]
-        _refuse(nodes or faults)
-        return form.save()
+    def _list_faults(self, form: ClusterForm) -> list[Fault]:
+        """Those of its nodes alone where there are any."""
+        faults = super()._list_faults(form)
+        of_nodes = list[Fault]()
+        for number, node in enumerate(form.rows):
+            of_nodes += list_faults(node, {field: f"#/nodes/{number}/{field}" for field in node.fields})
+        return of_nodes or faults
 
 
 class DatabaseKind(Kind):
@@ -285,12 +280,12 @@ class DatabaseKind(Kind):
         cluster.error_messages["invalid_choice"] = "There is no cluster “%(value)s”."
         return form
 
-    def _places(self, form: DatabaseForm) -> dict[str, str]:
-        places = super()._places(form)
+    def _list_faults(self, form: DatabaseForm) -> list[Fault]:
+        pointers = {"name": "path.name"}
         if form.client_system:
             fields = form.client_system.binding.form_fields
-            places |= {field: f"#/binding_properties/{name}" for field, name in fields.items()}
-        return places
+            pointers |= {field: f"#/binding_properties/{name}" for field, name in fields.items()}
+        return list_faults(form, pointers)
 
 
 class WorkloadKind(Kind):
@@ -307,19 +302,11 @@ class WorkloadKind(Kind):
 KINDS: Final[tuple[Kind, ...]] = (MachineKind(), ClusterKind(), DatabaseKind(), WorkloadKind())
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """`before` is None for what is new. Both have their secrets."""
-
-    row: Any
-    before: Definition | None
-    after: Definition
-
-
 @transaction.atomic
-def write(kind: Kind, bearer: Bearer, name: str, definition: Definition) -> Written:
+def write(kind: Kind, bearer: Bearer, name: str, definition: Definition) -> tuple[Any, Definition | None, Definition]:
     """Create or change the row of this name; nothing is stored where it is so already.
 
+    Answers the row, and with their secrets what it was before (None: it is new) and what it is after.
     Raises DefinitionRefused, and Problem where the token or its maker may not write it.
     """
     lock(bearer.team)
@@ -333,14 +320,14 @@ def write(kind: Kind, bearer: Bearer, name: str, definition: Definition) -> Writ
         _require_rights(kind, bearer, definition)
 
     saved = kind.save(bearer, row, name, definition)
-    written = Written(kind.rows(bearer).get(pk=saved.pk), before, {})
-    after = kind.read(written.row)
+    row = kind.rows(bearer).get(pk=saved.pk)
+    after = kind.read(row)
     if before == after:
         transaction.set_rollback(True)
     else:
         _require_rights(kind, bearer, *filter(None, (before, after)))
 
-    return Written(written.row, before, after)
+    return row, before, after
 
 
 def _require_rights(kind: Kind, bearer: Bearer, *definitions: Definition) -> None:
@@ -359,10 +346,10 @@ def lock(team: Team | None) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"definitions {key}"])
 
 
-def list_faults(form: forms.Form, places: Mapping[str, str]) -> list[Fault]:
-    """Everything that a form refuses. `places`: field -> pointer, where it is not the field's name."""
+def list_faults(form: forms.Form, pointers: Mapping[str, str]) -> list[Fault]:
+    """Everything that a form refuses. `pointers` are by field, where they are not the field's name."""
     return [
-        {"pointer": places.get(field, f"#/{field}").removesuffix("/__all__"), "detail": error["message"],
+        {"pointer": pointers.get(field, f"#/{field}").removesuffix("/__all__"), "detail": error["message"],
          "code": error["code"] or "invalid"}
         for field, errors in form.errors.get_json_data().items()
         for error in errors
@@ -416,8 +403,9 @@ def _add_mode(database: Database, slug: str, mode: Definition) -> None:
     form = OwnModeForm(
         {**mode, **record, **texts, "name": slug}, database=database, system=system, base=system.modes[mode["base"]]
     )
-    places = {name: f"{own}/durability/{name}" for name in FIELDS}
-    _refuse(list_faults(form, {"__all__": own, **{name: f"{own}/{name}" for name in form.fields}, **places}))
+    pointers = {"__all__": own, **{name: f"{own}/{name}" for name in form.fields}}
+    pointers |= {name: f"{own}/durability/{name}" for name in FIELDS}
+    _refuse(list_faults(form, pointers))
     if form.cleaned_data["name"] != slug:
         detail = f"Write this name as {form.cleaned_data['name']}."
         raise DefinitionRefused([{"pointer": own, "detail": detail, "code": "invalid"}])

@@ -15,8 +15,8 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, Text, Word, refusals
 from runs.api.routers import definitions
 from runs.api.schemas import page_address
-from runs.definitions import apply
 from runs.definitions.api.resources import changed_meanwhile
+from runs.definitions.apply import Application
 from runs.definitions.definition_file import add_line, read_definition_file
 from runs.definitions.kinds import DefinitionRefused
 from runs.plans.api.matrices import PreviewAnswer
@@ -97,10 +97,16 @@ def apply_file(request: HttpRequest, sent: ApplyRequest, options: Query[ApplyOpt
     `conflict`: a run uses it now.
     """
     file = read_definition_file(sent.file)
+    application = Application(
+        bearer_in(request),
+        file,
+        sent.secrets,
+        run=sent.run,
+        overwrites=sent.overwrite,
+        is_dry_run=options.dry_run,
+    )
     try:
-        outcome = apply.apply_file(
-            apply.Request(bearer_in(request), file, sent.secrets, sent.run, sent.overwrite, options.dry_run)
-        )
+        application.apply()
     except DefinitionRefused as refused:
         raise DefinitionRefused(add_line(fault, sent.file) for fault in refused.faults).as_problem() from None
     except IntegrityError:
@@ -113,15 +119,15 @@ def apply_file(request: HttpRequest, sent: ApplyRequest, options: Query[ApplyOpt
     if file.matrix:
         matrix = {
             "id": None, "permalink": None, "name": file.matrix.name,
-            "is_queued": outcome.is_queued, "preview": outcome.preview,
+            "is_queued": application.is_queued, "preview": application.preview,
         }  # fmt: skip
-        if outcome.matrix:
-            page = request.build_absolute_uri(page_address(outcome.matrix))
-            matrix |= {"id": outcome.matrix.pk, "permalink": page}
+        if application.matrix:
+            page = request.build_absolute_uri(page_address(application.matrix))
+            matrix |= {"id": application.matrix.pk, "permalink": page}
 
     return {
         "dry_run": options.dry_run,
-        "needs_overwrite": outcome.needs_overwrite,
-        "changes": outcome.changes,
+        "needs_overwrite": application.needs_overwrite,
+        "changes": application.changes,
         "matrix": matrix,
     }

@@ -78,16 +78,16 @@ def _add_endpoints(kind: Kind) -> None:
     )  # fmt: skip
     def put_row(request: HttpRequest, name: str, definition: spec, response: HttpResponse) -> Status[Any]:
         try:
-            written = write(kind, bearer_in(request), name, definition.model_dump())
+            row, before, _ = write(kind, bearer_in(request), name, definition.model_dump())
         except DefinitionRefused as refused:
             raise refused.as_problem() from None
         except IntegrityError:
             raise changed_meanwhile() from None
         status = 200
-        if written.before is None:
+        if before is None:
             status = 201
-            response["Location"] = f"{ROOT}/{kind.plural}/{written.row.name}"
-        return Status(status, _describe(request, kind, written.row))
+            response["Location"] = f"{ROOT}/{kind.plural}/{row.name}"
+        return Status(status, _describe(request, kind, row))
 
     @definitions.delete(
         path, response={204: None, **refusals(409)}, auth=changed, operation_id=f"delete_{kind.name}",
