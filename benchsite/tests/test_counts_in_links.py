@@ -71,18 +71,18 @@ def test_matrix_page_counts_the_runs_that_its_links_list(client_in, fates):
     response = client_in.get(reverse("matrix", args=[fates.pk]))
     page, matrix_page = get_text(response), response.context["page"]
     ((address, number),) = LINK.findall(page)
-    assert count_rows(client_in, address) == int(number) == len(matrix_page.failures)
+    assert count_rows(client_in, address) == int(number) == len(matrix_page["failures"])
     (address,) = re.findall(r'<a href="(/runs/\?[^"]+)">Rejected</a>', page)
-    (rejection,) = matrix_page.rejections
-    assert count_rows(client_in, address) == matrix_page.rejected == rejection["runs"]
-    assert f"{matrix_page.rejected} runs do not count" in " ".join(page.split())
+    (rejection,) = matrix_page["rejections"]
+    assert count_rows(client_in, address) == matrix_page["rejected"] == rejection["runs"]
+    assert f"{matrix_page['rejected']} runs do not count" in " ".join(page.split())
 
 
 def test_matrix_measures_as_many_again_as_it_counts(client_in, fates):
     matrix_page = client_in.get(reverse("matrix", args=[fates.pk])).context["page"]
     fates.runs.filter(status="queued").delete()
-    rejected = client_in.get(reverse("matrix", args=[fates.pk])).context["page"].rejected
-    assert rejected == matrix_page.rejected + 1, "the repeat that was waiting is gone"
+    rejected = client_in.get(reverse("matrix", args=[fates.pk])).context["page"]["rejected"]
+    assert rejected == matrix_page["rejected"] + 1, "the repeat that was waiting is gone"
     page = get_text(client_in.post(reverse("matrix-resume", args=[fates.pk]), {"rejected": "1"}, follow=True))
     assert f"Queued: {rejected} measured runs" in page
 

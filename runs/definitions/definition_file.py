@@ -9,13 +9,13 @@ from pydantic import Field
 from benchsite.rest.problems import Fault
 from benchsite.rest.schemas import Word
 from runs.definitions.kinds import KINDS, ClusterSpec, DatabaseSpec, Definition, MachineSpec, WorkloadSpec
-from runs.definitions.plans import describe_plan, read_stored
 from runs.models import Matrix
-from runs.plans.api.plans import MatrixPlan
+from runs.plans import Draft, read_stored, sizes
+from runs.plans.api.plans import NAMES, MatrixPlan
 from runs.plans.files.plan import FORMAT, MAX_ROLES, NAMED_VERSION, PlanRefused
 from runs.plans.files.plan_file import locate, parse_plan, refuse_plan, validate_plan
-from runs.plans.plan_spec import Table
-from runs.plans.sizes import is_by_rule
+from runs.plans.forms.rows import is_row
+from runs.plans.plan_spec import PlanSearch, PlanSpec, Table
 
 HEAD: Final = """\
 # A benchmark of Benchsite with all that it names. `benchsite apply` changes what differs from it.
@@ -68,7 +68,7 @@ def export_definitions(matrix: Matrix) -> str:
     Raises PlanRefused.
     """
     draft = read_stored(matrix)
-    if not all(is_by_rule(rule) for rule in matrix.overrides):
+    if not all(sizes.is_by_rule(rule) for rule in matrix.overrides):
         raise PlanRefused("This matrix has overrides, which only a plan file with roles has.")
 
     databases = {database.pk: database for database, _ in draft.entries}.values()
@@ -107,3 +107,41 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_none(part) for part in value]
     return value
+
+
+def describe_plan(draft: Draft) -> Definition:
+    """Every value that a request can state, with names in the place of keys."""
+    matrix = draft.matrix
+    rows: list[Any] = [*(database for database, _ in draft.entries), *draft.workloads]
+    names = {str(row.pk): row.name for row in rows}
+    columns = {name: getattr(matrix, name) for name in (*PlanSpec.model_fields, "priority", "notes")}
+    del columns["name"]
+    search = None
+    if matrix.search:
+        search = PlanSearch.read_stored(matrix.search).model_dump()
+    definition = {
+        **{NAMES.get(name, name): value for name, value in columns.items()},
+        "search": search,
+        "faults": matrix.faults,
+        "builds": matrix.builds,
+        "groups": matrix.groups,
+        **{f"between_{level}s": matrix.resets.get(level, Matrix.Reset.KEEP.value) for level in ("rung", "workload")},
+        "records_rule": sizes.get_rule(matrix.overrides),
+        "entries": [{"database": database.name, "mode": mode} for database, mode in draft.entries],
+        "workloads": sorted(workload.name for workload in draft.workloads),
+        "load_generators": sorted(generator.name for generator in draft.generators),
+        "exclusions": [{**_name_match(rule, names), "reason": rule["reason"]} for rule in matrix.exclusions],
+        "overrides": [_name_override(rule, names) for rule in matrix.overrides if is_row(rule)],
+    }
+    if search and matrix.ladder == Matrix.Ladder.TARGET:
+        del definition["rungs"]  # It begins at a probe.
+    return definition
+
+
+def _name_match(rule: dict[str, Any], names: dict[str, str]) -> Definition:
+    return {axis: names.get(str(value), value) for axis, value in rule["match"].items()}
+
+
+def _name_override(rule: dict[str, Any], names: dict[str, str]) -> Definition:
+    ((name, value),) = rule["set"].items()
+    return {**_name_match(rule, names), "property": name, "value": str(value)}

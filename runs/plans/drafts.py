@@ -1,6 +1,6 @@
 """A matrix before it is stored, with the rows that it crosses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from benchsite.accounts.models import Team, User
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.plans import sizes
-from runs.plans.plan import Plan, build_plan
+from runs.plans.plan import Plan, build_plan, compute_overheads
 from runs.plans.plan_spec import PlanRequest
 
 
@@ -19,8 +19,8 @@ class Draft:
 
     matrix: Matrix
     entries: Sequence[tuple[Database, str]]
-    workloads: Iterable[Workload]
-    generators: Iterable[LoadGenerator]
+    workloads: Sequence[Workload]
+    generators: Sequence[LoadGenerator]
 
     def build_plan(self) -> Plan:
         return build_plan(self.matrix, entries=self.entries, workloads=self.workloads, generators=self.generators)
@@ -37,6 +37,22 @@ class Draft:
             for position, (database, mode) in enumerate(self.entries)
         )
         return self.matrix
+
+
+def read_stored(matrix: Matrix) -> Draft:
+    """A stored matrix with what it crosses, in a constant number of queries."""
+    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
+    return Draft(
+        matrix,
+        [(entry.database, entry.mode) for entry in entries],
+        list(matrix.workloads.order_by("name")),
+        list(matrix.load_generators.select_related("machine").order_by("name")),
+    )
+
+
+def stored_plan(matrix: Matrix) -> Plan:
+    """The plan of a stored matrix, in a constant number of queries."""
+    return read_stored(matrix).build_plan().model_copy(update={"overheads": compute_overheads(matrix)})
 
 
 def draft_matrix(

@@ -217,10 +217,12 @@ LOADED_AGAIN = (
 MODES_DIFFER = "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
 FITS_INTO_CACHE = "{records} records fit into a processor's cache: use 1,000 or more."
 
-# --- schedules/times.py ---
+# --- schedules.py ---
 
 EVERY_HOUR = "{hours}, at {minute} minutes past, UTC"
 EVERY_DAY = "every day at {at:%H:%M} UTC"
+NOT_FINISHED = "“{matrix}”, which it submitted before, has not finished."
+BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
 
 # --- trial.py ---
 
@@ -238,28 +240,21 @@ TEAM_HAS_NONE = "Your team has no {kind}."
 
 RUN_BY_OTHERS = "run by somebody else"
 
-# --- schedules/due_schedules.py ---
-
-NOT_FINISHED = "“{matrix}”, which it submitted before, has not finished."
-BENCHSITE_FAILED = "Benchsite itself failed: the scheduler's log says how."
-
 # --- views/schedules.py ---
 
 CHOOSE_DAY = "Choose at least one day of the week."
 
-# --- forms/exclusions.py, forms/overrides.py ---
+# --- forms/rows.py ---
 
 MODE_GONE = "This database and mode is no longer there: choose another, or clear the row."
 DATABASE_GONE = "This database is no longer there: choose another, or clear the row."
 WORKLOAD_GONE = "This workload is no longer there: choose another, or clear the row."
-
-# --- forms/exclusions.py ---
-
 NOT_A_RUNG = "“{text}” is no rung: write one number of the ladder, or leave it empty for all."
 CHOOSE_EXCLUDED = "Choose what is left out: a database and mode, a workload, a rung, or several of them."
 REASON_NOT_PLAIN = "The reason holds a control character: write it in one line of plain text."
 REASON_TOO_LONG = "The reason has {length} characters; at most {limit} are allowed."
 WRITE_REASON = "Write why it is left out: the reason is shown wherever its result would stand."
+CHOOSE_OVERRIDDEN = "Choose the database or the workload that it changes; for all, change the workloads."
 
 # --- forms/extension.py ---
 
@@ -267,10 +262,6 @@ NO_CLIENT = "no client reaches a server of {system}; results of it can be upload
 NO_DATABASE = "no database of {system} is described: add one, then open this again"
 NO_DATABASE_WITH_CLIENT = "no database of {system} has a client: choose a stock binding for it, then open this again"
 MODE_WAITS_FOR_COPIES = "mode {mode} waits for {copies} other copies, which no cluster here has"
-
-# --- forms/overrides.py ---
-
-CHOOSE_OVERRIDDEN = "Choose the database or the workload that it changes; for all, change the workloads."
 
 # --- forms/workloads.py ---
 

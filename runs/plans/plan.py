@@ -321,19 +321,7 @@ def _find_measured_ops_s(
     return dict(rates)
 
 
-def stored_plan(matrix: Matrix) -> Plan:
-    """The plan of a saved matrix, read in a constant number of queries."""
-    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
-    plan = build_plan(
-        matrix,
-        entries=[(entry.database, entry.mode) for entry in entries],
-        workloads=list(matrix.workloads.order_by("name")),
-        generators=list(matrix.load_generators.select_related("machine").order_by("name")),
-    )
-    return plan.model_copy(update={"overheads": _compute_overheads(matrix)})
-
-
-def _compute_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
+def compute_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
     """Medians over the successful runs of a matrix's trial runs, by database and mode."""
     rows = Run.objects.filter(matrix__trial_of=matrix, status=Status.SUCCEEDED, throughput_ops_s__gt=0)
     columns = ("sweep__database_id", "mode", "phase", "spec", "throughput_ops_s", "started_at", "finished_at")

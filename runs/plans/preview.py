@@ -1,10 +1,10 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 from benchsite.core.formatting import counted, duration, throughput
@@ -25,9 +25,9 @@ from runs.catalog import (
     scans,
     start_problem,
 )
-from runs.models import Database
+from runs.models import Database, Matrix
 from runs.plans.capacity import capacity_messages, capacity_warnings, disk_by_cluster
-from runs.plans.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.plans.expansion import ExcludedCell, Expansion, PlannedRun, duration_s, expand
 from runs.plans.faults import database_problems, fault_sentence, plan_problems
 from runs.plans.groups import describe_plan_group, list_group_problems
 from runs.plans.messages import (
@@ -169,7 +169,7 @@ def preview(plan: Plan) -> Preview:
             *capacity_warnings(measured),
             *node_warnings,
         ),
-        cells=tuple(_grid(plan, expansion)),
+        cells=tuple(_grid(plan, measured, expansion.excluded)),
         runs=len(measured) * trials,
         loads=loads,
         brackets=sum(run.is_bracket for run in expansion.runs),
@@ -222,16 +222,13 @@ def _reloads(plan: Plan, run: PlannedRun) -> bool:
     return run.phase == "load" and reloads
 
 
-ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": "randomised"}
-
-
 def _other_orders(plan: Plan, expansion: Expansion) -> str:
     """ "Another order: as listed 2 loads, 1 h 5 min; randomised 4 loads, 1 h 20 min." """
     planned_cost = _describe_cost(expansion)
     costs = {}
-    for order, label in ORDERS.items():
+    for order in Matrix.Order:
         if order != plan.order:
-            costs[label] = _describe_cost(expand(plan.model_copy(update={"order": order})))
+            costs[order.label] = _describe_cost(expand(plan.model_copy(update={"order": order.value})))
     if set(costs.values()) == {planned_cost}:
         return f"Every order takes the same: {planned_cost}."
     return f"Another order: {'; '.join(f'{label} {cost}' for label, cost in costs.items())}."
@@ -597,12 +594,18 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     servers = set(chain.from_iterable(entry.database.machine_ids for entry in plan.entries))
     if not servers.isdisjoint(generator.machine_id for generator in plan.generators):
         yield MACHINES_SHARED
-    if len(plan.rungs) < 4 and runs and plan.search is None:
+    if runs:
+        yield from _result_warnings(plan, runs)
+
+
+def _result_warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
+    """What the results of the measured runs will not show, or not alike."""
+    if len(plan.rungs) < 4 and plan.search is None:
         yield NO_KNEE.format(rungs=counted(len(plan.rungs), "rung"))
     for server, modes, settings, administered in _mode_conflicts(plan):
-        if runs and administered:
+        if administered:
             yield MODES_ON_ONE_SERVER.format(server=server, modes=modes, settings=settings)
-    for database in {entry.database.id: entry.database for entry in plan.entries if runs}.values():
+    for database in {entry.database.id: entry.database for entry in plan.entries}.values():
         if database.replication_factor > database.servers > 0:
             nodes = counted(database.servers, "node")
             yield COPIES_ABSENT.format(database=database.name, copies=database.replication_factor, nodes=nodes)
@@ -611,22 +614,20 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         for entry in plan.entries
         if not load_catalog().system(entry.database.system, entry.database.flavour).administered
     }
-    if runs and stated:
+    if stated:
         yield MODE_STATED.format(systems=", ".join(sorted(stated)))
-    goes = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
-    if runs and goes:
+    go_databases = sorted({entry.database.name for entry in plan.entries if entry.database.flavour == GO_FLAVOUR})
+    if go_databases:
         several = ""
         if plan.clients > 1:
             several = PERCENTILES_ARE_RANGES
-        yield GO_WITHOUT_HISTOGRAMS.format(databases=", ".join(goes), ranges=several)
-    loads: defaultdict[str, set[int]] = defaultdict(set)  # of each of them
-    for run in runs:
-        if run.needs is not None and run.sweep.entry.database.name in stated:
-            loads[run.sweep.entry.database.name].add(run.needs)
-    loaded_again = sorted(name for name, positions in loads.items() if len(positions) > 1)
+        yield GO_WITHOUT_HISTOGRAMS.format(databases=", ".join(go_databases), ranges=several)
+    needs = {(run.sweep.entry.database.name, run.needs) for run in runs if run.needs is not None}
+    loads = Counter(name for name, _ in needs)
+    loaded_again = sorted(name for name in stated if loads[name] > 1)
     if loaded_again:
         yield LOADED_AGAIN.format(databases=", ".join(loaded_again))
-    if runs and len(set(map(_get_acknowledgement, plan.entries))) > 1:
+    if len(set(map(_get_acknowledgement, plan.entries))) > 1:
         yield MODES_DIFFER
     for dataset in {run.dataset for run in runs}:
         if dataset.records < 1000:
@@ -669,28 +670,26 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
             yield server, ", ".join(modes_of_server), ", ".join(differing), administered[key]
 
 
-def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
-    for entry in {(entry.database.id, entry.mode): entry for entry in plan.entries}.values():
-        for workload in plan.workloads:
-            key = (entry.database.id, entry.mode, workload.id)
-            runs = [
-                run for run in expansion.runs
-                if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:4] == key
-            ]  # fmt: skip
-            reasons = [
-                cell.reason for cell in expansion.excluded
-                if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
-            ]  # fmt: skip
-            yield Cell(
-                database_id=entry.database.id,
-                database_name=entry.database.name,
-                mode=entry.mode,
-                workload_id=workload.id,
-                workload_name=workload.name,
-                rungs=len({run.rung for run in runs}),
-                runs=len(runs),
-                excluded=reasons[0] if reasons and not runs else "",
-            )
+def _grid(plan: Plan, measured: Iterable[PlannedRun], excluded: Sequence[ExcludedCell]) -> Iterator[Cell]:
+    """Of each entry a cell for each workload."""
+    runs: defaultdict[tuple[str, ...], list[PlannedRun]] = defaultdict(list)
+    for run in measured:
+        runs[run.sweep.key[1:4]].append(run)
+    # The first reason of each sweep.
+    reasons = {cell.sweep.key[1:4]: cell.reason for cell in reversed(excluded)}
+    entries = {(entry.database.id, entry.mode): entry for entry in plan.entries}
+    for entry, workload in product(entries.values(), plan.workloads):
+        key = (entry.database.id, entry.mode, workload.id)
+        yield Cell(
+            database_id=entry.database.id,
+            database_name=entry.database.name,
+            mode=entry.mode,
+            workload_id=workload.id,
+            workload_name=workload.name,
+            rungs=len({run.rung for run in runs[key]}),
+            runs=len(runs[key]),
+            excluded="" if runs[key] else reasons.get(key, ""),
+        )
 
 
 def _result_bytes(run: PlannedRun) -> int:

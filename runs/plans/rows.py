@@ -1,25 +1,45 @@
 """A plan's sweeps and runs as rows."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 from uuid import UUID
 
 from runs.builds import read_commit_time
 from runs.catalog import load_catalog, secret_properties
 from runs.catalog.generators import generator_key
-from runs.models import Matrix, Run, RunEvent, Sweep
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Provisioner, Run, RunEvent, Sweep
 from runs.plans.expansion import Expansion, PlannedGroup, PlannedRun, PlannedSweep
 from runs.plans.faults import EXCLUDED_REASON
-from runs.plans.plan import Plan
-from runs.plans.plan_spec import find_patience_ms
-from runs.queue.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, GroupSpec, LoadSpec, RunSpec
+from runs.plans.plan import Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload
+from runs.plans.plan_spec import PlanColumns, PlanGroup, find_patience_ms
+from runs.queue.spec import (
+    SPEC_VERSION,
+    ClientSpec,
+    ClusterSpec,
+    GeneratorSpec,
+    GroupSpec,
+    LoadSpec,
+    MachineSpec,
+    OpenLoadSpec,
+    RunSpec,
+    WorkloadSpec,
+)
 from runs.results.denormalised_columns import config_key, sweep_columns
 
+UNKNOWN_VERSION: Final = "unknown"
 
-def insert(
-    matrix: Matrix, plan: Plan, expansion: Expansion, specs: Mapping[int, RunSpec], *, by: str
-) -> dict[int, Run]:
+
+def insert(matrix: Matrix, plan: Plan, expansion: Expansion, *, by: str) -> dict[int, Run]:
     """Store all rows; answers the runs by their positions. The caller holds the transaction."""
+    clusters = Cluster.objects.filter(pk__in={entry.database.cluster_id for entry in plan.entries})
+    cluster_specs = {
+        str(cluster.pk): _build_cluster_spec(cluster) for cluster in clusters.prefetch_related("nodes__machine")
+    }
+    generators = LoadGenerator.objects.filter(pk__in=[generator.id for generator in plan.generators])
+    generators_by_id = {str(generator.pk): generator for generator in generators.select_related("machine")}
+    specs = {
+        planned.position: _build_spec(plan, planned, cluster_specs, generators_by_id) for planned in expansion.runs
+    }
     sweeps = {planned.key: _build_sweep(matrix, plan, planned) for planned in expansion.sweeps}
     for planned in reversed(expansion.runs):
         # The first run of a sweep is the last to say what the sweep is.
@@ -100,13 +120,50 @@ def _build_run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep,
     )
 
 
-def build_spec(
+def _build_cluster_spec(cluster: Cluster) -> ClusterSpec:
+    return {
+        "id": str(cluster.pk),
+        "name": cluster.name,
+        "provisioner": cluster.provisioner,
+        "machines": [build_machine_spec(node.machine) for node in cluster.nodes.all()],
+        "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+    }
+
+
+def build_machine_spec(machine: Machine) -> MachineSpec:
+    """What a spec says of a machine: as it is now."""
+    return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
+
+
+def _build_generator_specs(
+    planned: Iterable[PlannedGenerator], generators: Mapping[str, LoadGenerator]
+) -> list[GeneratorSpec]:
+    specs: list[GeneratorSpec] = []
+    for generator in planned:
+        machine = generators[generator.id].machine
+        specs.append({"id": generator.id, "name": generator.name, "machine": build_machine_spec(machine)})
+    return specs
+
+
+def _build_client_spec(database: PlannedDatabase, generator: LoadGenerator) -> ClientSpec:
+    """By the first load generator of a run: all of them have the same build of its binding."""
+    binding = database.binding
+    versions = generator.facts.get("ycsb_versions")
+    if not isinstance(versions, dict):  # An earlier release stored something else.
+        versions = {}
+    return {
+        "flavour": database.flavour,
+        "binding": binding,
+        "digest": generator.bindings[binding],
+        "ycsb_version": versions.get(binding, UNKNOWN_VERSION),
+    }
+
+
+def _build_spec(
     plan: Plan,
     planned: PlannedRun,
-    *,
-    client: ClientSpec,
-    cluster: ClusterSpec,
-    generators: Mapping[str, GeneratorSpec],
+    clusters: Mapping[str, ClusterSpec],
+    generators: Mapping[str, LoadGenerator],
 ) -> RunSpec:
     """The immutable description of one run: everything that decides its result, as it stands now."""
     catalog = load_catalog()
@@ -141,12 +198,7 @@ def build_spec(
             "server_settings": dict(mode.server_settings),
             "client_properties": dict(mode.client_properties),
         },
-        "workload": {
-            "id": workload.id,
-            "name": workload.name,
-            "short_name": workload.short_name,
-            "properties": planned.properties,
-        },
+        "workload": _build_workload_spec(workload, planned.properties),
         "dataset": {
             "records": planned.dataset.records,
             "record_bytes": planned.dataset.record_bytes,
@@ -159,9 +211,9 @@ def build_spec(
             "max_measure_s": planned.max_measure_s,
             "min_operations": planned.min_operations,
         },
-        "client": client,
-        "cluster": cluster,
-        "generators": [generators[generator.id] for generator in planned.generators],
+        "client": _build_client_spec(database, generators[planned.generators[0].id]),
+        "cluster": clusters[database.cluster_id],
+        "generators": _build_generator_specs(planned.generators, generators),
         "load_policy": plan.load_policy,
         "resets": dict(plan.resets),
         "priming": plan.priming_s or None,
@@ -172,12 +224,7 @@ def build_spec(
         spec["window"]["settle_s"] = plan.settle_s
     # The probe of a search has no target yet: the trials are copies of it, and have one.
     if plan.arrivals and planned.phase == "measure":
-        spec["load"]["open"] = {
-            "arrivals": plan.arrivals,
-            "patience_ms": find_patience_ms(plan.patience_ms),
-            "profile": plan.profile,
-        }
-
+        spec["load"]["open"] = _build_open_load(plan)
     if build:
         spec["build"] = build
     if planned.groups:
@@ -187,26 +234,29 @@ def build_spec(
     return spec
 
 
-def _build_group(planned: PlannedGroup, generators: Mapping[str, GeneratorSpec]) -> GroupSpec:
-    group, workload = planned.group, planned.workload
+def _build_workload_spec(workload: PlannedWorkload, properties: dict[str, str]) -> WorkloadSpec:
+    return {"id": workload.id, "name": workload.name, "short_name": workload.short_name, "properties": properties}
+
+
+def _build_open_load(load: PlanColumns | PlanGroup) -> OpenLoadSpec:
+    return {
+        "arrivals": load.arrivals,
+        "patience_ms": find_patience_ms(load.patience_ms),
+        "profile": load.profile,
+    }
+
+
+def _build_group(planned: PlannedGroup, generators: Mapping[str, LoadGenerator]) -> GroupSpec:
+    group = planned.group
     load: LoadSpec = {"threads": group.threads, "target_ops_s": group.target_ops_s, "processes": 1}
     if group.arrivals:
-        load["open"] = {
-            "arrivals": group.arrivals,
-            "patience_ms": find_patience_ms(group.patience_ms),
-            "profile": group.profile,
-        }
+        load["open"] = _build_open_load(group)
 
     return {
         "name": group.name,
-        "workload": {
-            "id": workload.id,
-            "name": workload.name,
-            "short_name": workload.short_name,
-            "properties": planned.properties,
-        },
+        "workload": _build_workload_spec(planned.workload, planned.properties),
         "load": load,
-        "generators": [generators[generator.id] for generator in planned.generators],
+        "generators": _build_generator_specs(planned.generators, generators),
         "start_s": group.start_s,
         "length_s": group.length_s,
         "measured": group.measured,

@@ -1,5 +1,6 @@
 """Writing a plan down: its sweeps and runs with their immutable specs, in one transaction; and copying one."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,17 +12,15 @@ from benchsite.accounts.models import Role, User
 from benchsite.accounts.permissions import has_role_in
 from runs.builds import has_own_builds
 from runs.catalog.generators import get_generators
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Phase, Provisioner, Run, SearchDecision
+from runs.models import Matrix, Phase, Run, SearchDecision
 from runs.plans import rows
-from runs.plans.drafts import Draft
-from runs.plans.expansion import PlannedRun, expand
-from runs.plans.plan import Plan, PlanError, Problem, stored_plan
+from runs.plans.drafts import read_stored, stored_plan
+from runs.plans.expansion import expand
+from runs.plans.plan import Plan, PlanError, Problem
 from runs.plans.preview import preview
-from runs.queue.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
 from runs.queue.team_usage import refuse_full_storage, refuse_more_queued_runs
 from runs.results.measures.search import Rule, State
 
-UNKNOWN_VERSION = "unknown"
 NO_BUILDER = "Servers of own builds are started by members with the role builder or admin: ask one of them."
 # The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
 QUEUE_CHANNEL = "benchsite_queue"
@@ -74,12 +73,10 @@ def wake_scheduler() -> None:
 
 def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     expansion = expand(plan)
-    machines = _MachineSpecs(plan)
-    specs = {planned.position: _build_spec(plan, planned, machines) for planned in expansion.runs}
     submitter = "benchsite"
     if user:
         submitter = user.get_username()
-    runs = rows.insert(matrix, plan, expansion, specs, by=submitter)
+    runs = rows.insert(matrix, plan, expansion, by=submitter)
     if plan.search is not None:
         probes = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
         SearchDecision.objects.bulk_create(first_decision(run) for run in probes.values())
@@ -92,58 +89,6 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     )
 
 
-class _MachineSpecs:
-    """Clusters, generators and machines as they are at submission, read once for all runs."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.clusters: dict[str, ClusterSpec] = {}
-        clusters = Cluster.objects.filter(pk__in={entry.database.cluster_id for entry in plan.entries})
-        for cluster in clusters.prefetch_related("nodes__machine"):
-            self.clusters[str(cluster.pk)] = {
-                "id": str(cluster.pk),
-                "name": cluster.name,
-                "provisioner": cluster.provisioner,
-                "machines": [build_machine_spec(node.machine) for node in cluster.nodes.all()],
-                "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
-            }
-
-        self.generators: dict[str, GeneratorSpec] = {}
-        self.ycsb_versions: dict[str, dict[str, str]] = {}
-        generators = LoadGenerator.objects.filter(pk__in=[generator.id for generator in plan.generators])
-        for generator in generators.select_related("machine"):
-            key, machine = str(generator.pk), build_machine_spec(generator.machine)
-            self.generators[key] = {"id": key, "name": generator.name, "machine": machine}
-            self.ycsb_versions[key] = _get_ycsb_versions(generator)
-
-
-def _get_ycsb_versions(generator: LoadGenerator) -> dict[str, str]:
-    """By binding; nothing where an earlier release stored something else."""
-    versions = generator.facts.get("ycsb_versions")
-    return versions if isinstance(versions, dict) else {}
-
-
-def build_machine_spec(machine: Machine) -> MachineSpec:
-    """What a spec says of a machine: as it is now."""
-    return {"id": str(machine.pk), "name": machine.name, "facts": machine.facts}
-
-
-def _build_spec(plan: Plan, planned: PlannedRun, machines: _MachineSpecs) -> RunSpec:
-    database = planned.sweep.entry.database
-    binding, generator = database.binding, planned.generators[0]
-    return rows.build_spec(
-        plan,
-        planned,
-        client={
-            "flavour": database.flavour,
-            "binding": binding,
-            "digest": generator.bindings[binding],
-            "ycsb_version": machines.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
-        },
-        cluster=machines.clusters[database.cluster_id],
-        generators=machines.generators,
-    )
-
-
 # What belongs to one carrying out of a plan, and not to the plan.
 OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes", "trial_of")
 
@@ -152,6 +97,5 @@ def clone(matrix: Matrix, *, name: str, by: User | None, **changes: Any) -> Matr
     """A copy of the plan, down to its exclusions and overrides. The caller holds the transaction."""
     fields = [field.attname for field in Matrix._meta.concrete_fields if field.name not in OF_ONE_MATRIX]
     columns = {field: getattr(matrix, field) for field in fields}
-    entries = [(entry.database, entry.mode) for entry in matrix.entries.select_related("database")]
     copy = Matrix(**{**columns, **changes}, name=name)
-    return Draft(copy, entries, matrix.workloads.all(), matrix.load_generators.all()).store(by)
+    return replace(read_stored(matrix), matrix=copy).store(by)

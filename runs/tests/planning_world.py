@@ -4,9 +4,9 @@ from typing import Any
 
 from benchsite.accounts.models import Team
 from runs.models import Cluster, LoadGenerator, Matrix
+from runs.plans.drafts import stored_plan
 from runs.plans.files.plan import PlanFile
 from runs.plans.files.plan_fit import Chosen
-from runs.plans.plan import stored_plan
 from runs.plans.preview import preview
 from runs.tests.factories import (
     make_cluster,

@@ -95,16 +95,16 @@ def sweep(team):
 
 
 def compute_drift(sweep):
-    return matrix_page(sweep.matrix, []).drift
+    return matrix_page(sweep.matrix, [])["drift"]
 
 
 def test_it_is_part_of_no_cell(sweep):
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=5000, repeat=2, is_bracket=True)
     page = matrix_page(sweep.matrix, [])
-    assert page.rows[0].cells[0].throughput_ops_s == 1000
-    assert page.rows[0].highest == 1000
-    assert page.repeats == 1
+    assert page["rows"][0].cells[0].throughput_ops_s == 1000
+    assert page["rows"][0].highest == 1000
+    assert page["repeats"] == 1
 
 
 def test_a_drift_above_the_noise_of_the_cluster_flags_the_matrix(client_in, sweep):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchsite.accounts.models import Team
-from runs.plans.plan import stored_plan
+from runs.plans.drafts import stored_plan
 from runs.plans.preview import preview
 from runs.tests.factories import (
     make_cluster,

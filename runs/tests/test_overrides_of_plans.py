@@ -6,7 +6,7 @@ from django.urls import reverse
 from runs.models import Matrix, Run
 from runs.plans.files.plan_export import export_plan
 from runs.plans.files.plan_file import read_plan
-from runs.plans.forms.overrides import Override, get_overrides, problem_with
+from runs.plans.forms.rows import Override, get_overrides
 from runs.tests.planning_world import make_form, make_parts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -44,7 +44,7 @@ def test_copy_of_a_plan_begins_with_its_rows(client_in, parts):
     page = client_in.get(reverse("matrix-add"), {"from": matrix.pk}).content.decode()
 
     assert 'name="override_value" value="5000"' in page
-    assert [(row.name, row.value) for row in get_overrides(matrix)] == [("recordcount", "5000")]
+    assert [(row.name, row.value) for row in get_overrides(matrix.overrides)] == [("recordcount", "5000")]
 
 
 def test_row_that_is_emptied_changes_nothing(client_in, parts):
@@ -79,8 +79,8 @@ def test_builder_says_what_is_wrong_with_a_row(client_in, parts, name, value, me
 
 
 def test_row_names_what_it_changes():
-    assert "Choose the database or the workload" in problem_with(Override(value="5"), (), ())
-    assert "no longer there" in problem_with(Override("gone", "", "recordcount", "5"), ("here",), ())
+    assert "Choose the database or the workload" in Override(value="5").find_problem((), ())
+    assert "no longer there" in Override("gone", "", "recordcount", "5").find_problem(("here",), ())
 
 
 def test_one_database_has_operations_of_its_own(client_in, parts):

@@ -80,9 +80,8 @@ def test_import_asks_for_secrets_before_it_stores_anything():
         import_plan(team, file, chosen, None)
     assert (Database.objects.count(), Matrix.objects.count()) == before
     role = next(role for role, database in file.databases.items() if database.secrets)
-    again = import_plan(
-        team, file, type(chosen)(chosen.clusters, chosen.generators, {(role, "redis.password"): "s3"}), None
-    )
+    secrets = {role: {"redis.password": "s3"}}
+    again = import_plan(team, file, type(chosen)(chosen.clusters, chosen.generators, secrets), None)
     properties = again.entries.values_list("database__binding_properties", flat=True)
     assert any(values.get("redis.password") == "s3" for values in properties)
     assert "s3" not in export_plan(again) and export_plan(again) == text

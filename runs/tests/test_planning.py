@@ -95,7 +95,7 @@ def test_randomised_is_the_same_for_the_same_seed_only(study):
 def test_an_exclusion_takes_out_its_cells_and_keeps_the_reason(study):
     matrix = study(exclusions=[{"match": {"mode": "always", "rung": 32}, "reason": "too slow for today"}])
     expansion = expand(stored_plan(matrix))
-    assert [(cell.entry.mode, cell.rung, cell.reason) for cell in expansion.excluded] == [
+    assert [(cell.sweep.entry.mode, cell.rung, cell.reason) for cell in expansion.excluded] == [
         ("always", 32, "too slow for today")
     ]
     assert "redis always A 32t r1" not in [run.name for run in expansion.runs]

@@ -89,8 +89,8 @@ def test_cancelled_run_whose_conductor_is_lost_stays_cancelled(run, user, ended_
 def test_matrix_page_lists_retries(run):
     fail(run, Reason.INTERRUPTED)
     page = matrix_page(run.matrix, [])
-    assert [(retry.is_retry, retry.rerun_of) for retry in page.retries] == [(True, run)]
-    assert page.failures == ()
+    assert [(retry.is_retry, retry.rerun_of) for retry in page["retries"]] == [(True, run)]
+    assert page["failures"] == []
 
 
 def test_pages_name_the_retry(client_in, team):

@@ -11,10 +11,10 @@ from benchsite.accounts.models import Team
 from runs.catalog import load_catalog
 from runs.models import Cluster, Database, Matrix
 from runs.plans import submit
+from runs.plans.drafts import stored_plan
 from runs.plans.files.plan import PlanRefused
 from runs.plans.files.plan_export import export_plan
 from runs.plans.files.plan_file import read_plan
-from runs.plans.plan import stored_plan
 from runs.plans.preview import preview
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 

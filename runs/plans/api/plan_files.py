@@ -118,22 +118,25 @@ def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:
     clusters = Cluster.objects.prefetch_related("nodes__machine").in_bulk(sent.clusters.values())
     generators = generators_for(team).select_related("machine").in_bulk(list(sent.generators.values()))
     faults: list[Fault] = []
-    for kind, known, roles, chosen in (
+    for kind, rows, roles, keys in (
         ("clusters", clusters, plan.clusters, sent.clusters),
         ("generators", generators, plan.generators, sent.generators),
     ):
-        for role, key in chosen.items():
+        for role, key in keys.items():
             if role not in roles:
                 faults.append({"pointer": f"#/{kind}/{role}", "detail": "The plan has no such role."})
-            elif key not in known:
+            elif key not in rows:
                 faults.append({"pointer": f"#/{kind}/{role}", "detail": "Your team has no such row."})
 
     if faults:
         raise Problem("plan-refused", "The machines cannot take these roles.", errors=faults)
 
+    secrets = {}
+    for role, database in plan.databases.items():
+        stated = sent.secrets.get(role, {})
+        secrets[role] = {name: value for name, value in stated.items() if value and name in database.secrets}
     return Chosen(
         {role: clusters[key] for role, key in sent.clusters.items()},
         {role: generators[key] for role, key in sent.generators.items()},
-        {(role, name): value for role, held in sent.secrets.items() for name, value in held.items()
-         if role in plan.databases and name in plan.databases[role].secrets},
-    )  # fmt: skip
+        secrets,
+    )

@@ -17,9 +17,8 @@ from runs.identifiers import parse_uuid
 from runs.models import Database, LoadGenerator, Workload
 from runs.plans import Problem
 from runs.plans.drafts import Draft, draft_matrix
-from runs.plans.forms.exclusions import Exclusion, problem_with
 from runs.plans.forms.matrices import database_choice, generators_for, select_entries
-from runs.plans.forms.overrides import MAX_OVERRIDES, Override, problem_with as override_problem
+from runs.plans.forms.rows import MAX_EXCLUSIONS, MAX_OVERRIDES, Exclusion, Override
 from runs.plans.messages import TEAM_HAS_NONE
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import Count, PlanRequest
@@ -83,7 +82,7 @@ class MatrixPlan(PlanRequest):
     load_generators: Annotated[list[Word], Field(max_length=500)] | None = Field(
         default=None, description="Names or ids; left out: all that the team may use."
     )
-    exclusions: list[PlanExclusion] = Field(default=[], max_length=200)
+    exclusions: list[PlanExclusion] = Field(default=[], max_length=MAX_EXCLUSIONS)
     overrides: list[PlanOverride] = Field(default=[], max_length=MAX_OVERRIDES)
 
 
@@ -146,17 +145,16 @@ class Names:
         workload = self.find_key(self.workloads, sent.workload or None, "workload", f"{pointer}/workload")
         row = Override(database, workload, sent.property, sent.value)
         keys = [str(entry.pk) for entry in (*self.databases, *self.workloads)]
-        if not self.faults and (problem := override_problem(row, keys, keys)):
+        if not self.faults and (problem := row.find_problem(keys, keys)):
             self.refuse(pointer, problem, "override")
         return row
 
     def check_exclusions(self, rows: Sequence[Exclusion]) -> None:
-        choices = [database_choice(database, ()) for database in self.databases]
-        modes = chain.from_iterable(choice.modes for choice in choices)
+        modes = chain.from_iterable(database_choice(database).modes for database in self.databases)
         values = {mode.value for mode in modes}
         workloads = {str(workload.pk) for workload in self.workloads}
         for at, row in enumerate(rows):
-            if problem := problem_with(row, values, workloads, needs_reason=True):
+            if problem := row.find_problem(values, workloads, needs_reason=True):
                 self.refuse(f"#/exclusions/{at}", problem, "exclusion")
 
 
@@ -187,8 +185,8 @@ def read_draft(plan: MatrixPlan, team: Team) -> tuple[Draft | None, list[Fault]]
         entries=select_entries(names.databases, entries),
         workloads=workloads,
         generators=generators,
-        exclusions=[row.rule() for row in exclusions],
-        overrides=[row.rule() for row in overrides],
+        exclusions=[row.rule for row in exclusions],
+        overrides=[row.rule for row in overrides],
     )
     return draft, []
 

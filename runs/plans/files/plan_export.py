@@ -10,6 +10,7 @@ from runs.catalog import UnknownSystem, load_catalog, secret_properties
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Provisioner, Workload
+from runs.plans.drafts import read_stored
 from runs.plans.files.plan import (
     Cells,
     Changes,
@@ -47,14 +48,12 @@ def export_plan(matrix: Matrix) -> str:
 
 def build_plan_file(matrix: Matrix) -> PlanFile:
     """Read in a constant number of queries. Nothing is validated: a draft may lack what an import asks for."""
-    rows = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes__machine")
-    entries = list(rows)
-    workloads = _roles("workload", list(matrix.workloads.order_by("name")))
-    generators = _roles("generator", list(matrix.load_generators.select_related("machine").order_by("name")))
-    if not entries or not workloads or not generators:
+    draft = read_stored(matrix)
+    workloads, generators = _roles("workload", draft.workloads), _roles("generator", draft.generators)
+    if not draft.entries or not workloads or not generators:
         raise PlanRefused("This matrix names no databases, workloads or load generators, so it has no plan to export.")
 
-    databases = _roles("database", [entry.database for entry in entries])
+    databases = _roles("database", [database for database, _ in draft.entries])
     clusters = _roles("cluster", [database.cluster for database in databases.values()])
     roles = {str(row.pk): role for role, row in chain(databases.items(), workloads.items())}
     roles_by_name = {generator.name: role for role, generator in generators.items()}
@@ -72,7 +71,7 @@ def build_plan_file(matrix: Matrix) -> PlanFile:
         databases={role: _export_database(row, cluster_roles[row.cluster_id]) for role, row in databases.items()},
         workloads={role: _export_workload(workload) for role, workload in workloads.items()},
         entries=[
-            PlanEntry.model_construct(database=roles[str(entry.database_id)], mode=entry.mode) for entry in entries
+            PlanEntry.model_construct(database=roles[str(database.pk)], mode=mode) for database, mode in draft.entries
         ],
         exclusions=[
             Exclusion.model_construct(reason=str(rule.get("reason", "")), match=_export_cells(rule, roles))

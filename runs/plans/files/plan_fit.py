@@ -21,11 +21,11 @@ from runs.ycsb.property_schema import PropertyError
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Whose machines take the roles of a plan. `secrets` are by database and property."""
+    """Whose machines take the roles of a plan. `secrets` are by the role of a database and by property."""
 
     clusters: Mapping[str, Cluster]
     generators: Mapping[str, LoadGenerator]
-    secrets: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def team_id(self) -> UUID | None:
@@ -56,9 +56,9 @@ def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
         planned_here = preview(plan_on(file, chosen))
         all_misfits += [Misfit("stop", "", problem.message) for problem in planned_here.problems]
         all_misfits += [Misfit("note", "", check.message, check.code) for check in planned_here.rejections]
-        twice = twice_the_same(runs)
-        if twice:
-            all_misfits.append(Misfit("stop", "", twice))
+        problem = twice_the_same(runs)
+        if problem:
+            all_misfits.append(Misfit("stop", "", problem))
     return tuple(sorted(all_misfits, key=lambda misfit: misfit.tone != "stop"))
 
 
@@ -68,13 +68,12 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
     entries = []
     for entry in plan.entries:
         database = entry.database
-        secrets = {name: value for (role, name), value in chosen.secrets.items() if role == database.id and value}
-        placed = replace(
+        database = replace(
             database,
-            binding_properties={**database.binding_properties, **secrets},
+            binding_properties={**database.binding_properties, **chosen.secrets.get(database.id, {})},
             **read_cluster(chosen.clusters[database.cluster_id], database.system, database.flavour),
         )
-        entries.append(Entry(placed, entry.mode))
+        entries.append(Entry(database, entry.mode))
     min_window_s = 0
     if chosen.team_id:
         min_window_s = find_min_window_s(chosen.team_id, file.matrix.purpose)
@@ -90,12 +89,12 @@ def _check_roles(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     for role in file.generators:
         if role not in chosen.generators:
             yield Misfit("stop", role, f"Choose a load generator for {role}.")
-    taken: dict[object, str] = {}
+    roles: dict[object, str] = {}  # by load generator
     for role, generator in chosen.generators.items():
-        if generator.pk in taken:
-            text = f"{generator.name} is chosen for {taken[generator.pk]} and {role}: each role needs one of its own."
+        first = roles.setdefault(generator.pk, role)
+        if first != role:
+            text = f"{generator.name} is chosen for {first} and {role}: each role needs one of its own."
             yield Misfit("stop", role, text)
-        taken.setdefault(generator.pk, role)
         name = f"Load generator {generator.name}"
         yield from _compare_cores(role, name, file.generators[role].facts, generator.machine)
 
@@ -177,7 +176,7 @@ def _check_databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
                     f"The plan ran {system} {planned_version}; {name} on {cluster.name} states {version or 'none'}.",
                 )  # fmt: skip
         for secret in database.secrets:
-            if not chosen.secrets.get((role, secret)):
+            if not chosen.secrets.get(role, {}).get(secret):
                 yield Misfit("stop", role, f"{database.name}: fill in {secret} again, for plan files hold no secrets.")
         try:
             load_catalog().system(database.system)

@@ -27,12 +27,7 @@ def import_plan(team: Team, plan: PlanFile, mapping: Chosen, user: User | None, 
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)  # Two imports at once would choose the same free name.
         databases = {
-            role: _database(
-                team,
-                database,
-                mapping.clusters[database.cluster],
-                {name: value for (of_role, name), value in mapping.secrets.items() if of_role == role and value},
-            )
+            role: _database(team, database, mapping.clusters[database.cluster], mapping.secrets.get(role, {}))
             for role, database in plan.databases.items()
         }
         workloads = {role: _workload(team, workload) for role, workload in plan.workloads.items()}

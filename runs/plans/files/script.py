@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchsite.core.formatting import duration, grouped, printable, size
 from runs.catalog import (
@@ -190,31 +190,91 @@ def list_stations(plan: PlanFile, loads: Mapping[str, Sequence[int]]) -> tuple[S
 
 def list_clients(plan: PlanFile, run: PlannedRun) -> tuple[Mapping[str, str], ...]:
     """The properties of each client of a run, as Benchsite's load generators have them."""
-    count = run.clients
-    (first, inserting), *_ = _number_inserting(run)
+    inserting, *_ = _number_inserting(run)
     seconds = None
     if run.phase == "measure":
         seconds = duration_s(plan.matrix, run.max_measure_s)
+    clients = _split_load(
+        run,
+        plan.matrix,
+        prime(run.properties, run.priming_s, reads_only=plan.matrix.priming_reads),
+        name=run.name,
+        clients=run.clients,
+        threads=run.threads,
+        target_ops_s=run.target_ops_s,
+        inserting=inserting,
+        duration_s=seconds,
+        warmup_s=plan.matrix.warmup_s,
+        is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
+    )
+    return tuple(clients)
 
-    clients = []
-    loads = zip(split(run.threads, count, noun="threads"), split_target(run.target_ops_s, count), strict=True)
-    for number, (threads, target_ops_s) in enumerate(loads):
-        properties = client_properties_for_run(
-            prime(run.properties, run.priming_s, reads_only=plan.matrix.priming_reads),
+
+def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]:
+    """The clients of the groups beside a run, as Benchsite's load generators have them."""
+    _, *inserting_of_groups = _number_inserting(run)
+    for planned_group, inserting in zip(run.groups, inserting_of_groups, strict=True):
+        group = planned_group.group
+        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.max_measure_s)
+        if group.start_s is not None:
+            start_s = warmup_s + plan.matrix.settle_s + group.start_s
+            warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
+        clients = _split_load(
+            run,
+            group,
+            planned_group.properties,
+            name=f"{run.name} {group.name}",
+            clients=len(planned_group.generators),
+            threads=group.threads,
+            target_ops_s=group.target_ops_s,
+            inserting=inserting,
+            duration_s=seconds,
+            warmup_s=warmup_s,
+        )
+        for properties in clients:
+            yield slug(group.name), start_s, properties
+
+
+def _split_load(
+    run: PlannedRun,
+    load: PlanMatrix | PlanGroup,
+    workload: Mapping[str, str],
+    *,
+    name: str,
+    clients: int,
+    threads: int,
+    target_ops_s: int | None,
+    inserting: tuple[int, int],
+    **options: Any,
+) -> Iterator[dict[str, str]]:
+    """The properties of each of the clients that share a load."""
+    first, all_inserting = inserting
+    binding_properties = _select_binding_properties(run, workload)
+    parts = zip(split(threads, clients, noun="threads"), split_target(target_ops_s, clients), strict=True)
+    for number, (own_threads, own_target_ops_s) in enumerate(parts):
+        open_load = None
+        if load.arrivals and target_ops_s:
+            open_load = open_load_properties(
+                target_ops_s=target_ops_s,
+                arrivals=load.arrivals,
+                patience_ms=find_patience_ms(load.patience_ms),
+                profile=load.profile,
+                client=number,
+                clients=clients,
+                run=name,
+            )
+        yield client_properties_for_run(
+            workload,
             phase=run.phase,
             client=number,
-            clients=count,
-            threads=threads,
-            target_ops_s=target_ops_s,
-            duration_s=seconds,
-            warmup_s=plan.matrix.warmup_s,
-            binding_properties=_select_binding_properties(run, run.properties),
-            among_inserting=(first + number, inserting),
-            open_load=_build_open_load(plan.matrix, run.target_ops_s, client=number, clients=count, run=run.name),
-            is_own_client=run.sweep.entry.database.flavour == OWN_FLAVOUR,
+            clients=clients,
+            threads=own_threads,
+            target_ops_s=own_target_ops_s,
+            binding_properties=binding_properties,
+            among_inserting=(first + number, all_inserting),
+            open_load=open_load,
+            **options,
         )
-        clients.append(properties)
-    return tuple(clients)
 
 
 def _number_inserting(run: PlannedRun) -> list[tuple[int, int]]:
@@ -237,53 +297,6 @@ def _select_binding_properties(run: PlannedRun, workload: Mapping[str, str]) -> 
     }  # fmt: skip
     addresses = system.binding.endpoint.addresses
     return {name: value for name, value in properties.items() if name not in addresses}
-
-
-def list_group_clients(plan: PlanFile, run: PlannedRun) -> Iterator[GroupClient]:
-    """The clients of the groups beside a run, as Benchsite's load generators have them."""
-    _, *inserting_of_groups = _number_inserting(run)
-    for planned_group, (first, inserting) in zip(run.groups, inserting_of_groups, strict=True):
-        group, count = planned_group.group, len(planned_group.generators)
-        warmup_s, start_s, seconds = plan.matrix.warmup_s, 0, duration_s(plan.matrix, run.max_measure_s)
-        if group.start_s is not None:
-            start_s = warmup_s + plan.matrix.settle_s + group.start_s
-            warmup_s, seconds = 0, (group.length_s or seconds - start_s - TAIL_S) + TAIL_S
-
-        targets = split_target(group.target_ops_s, count)
-        loads = zip(split(group.threads, count, noun="threads"), targets, strict=True)
-        for number, (threads, target_ops_s) in enumerate(loads):
-            properties = client_properties_for_run(
-                planned_group.properties,
-                phase=run.phase,
-                client=number,
-                clients=count,
-                threads=threads,
-                target_ops_s=target_ops_s,
-                duration_s=seconds,
-                warmup_s=warmup_s,
-                binding_properties=_select_binding_properties(run, planned_group.properties),
-                among_inserting=(first + number, inserting),
-                open_load=_build_open_load(
-                    group, group.target_ops_s, client=number, clients=count, run=f"{run.name} {group.name}"
-                ),
-            )
-            yield slug(group.name), start_s, properties
-
-
-def _build_open_load(
-    load: PlanMatrix | PlanGroup, target_ops_s: int | None, *, client: int, clients: int, run: str
-) -> dict[str, str] | None:
-    if not load.arrivals or not target_ops_s:
-        return None
-    return open_load_properties(
-        target_ops_s=target_ops_s,
-        arrivals=load.arrivals,
-        patience_ms=find_patience_ms(load.patience_ms),
-        profile=load.profile,
-        client=client,
-        clients=clients,
-        run=run,
-    )
 
 
 def _flag_lines(plan: PlanFile, stations: Sequence[Station]) -> list[str]:

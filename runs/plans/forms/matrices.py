@@ -19,25 +19,24 @@ from runs.models import Database, LoadGenerator, Machine, Matrix, Purpose, Sweep
 from runs.plans import sizes
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
-from runs.plans.forms.exclusions import MAX_EXCLUSIONS, Exclusion, get_exclusions, problem_with
-from runs.plans.forms.extension import Extension
-from runs.plans.forms.overrides import (
-    COLUMNS as OVERRIDE_COLUMNS,
-    MAX_OVERRIDES,
-    Override,
-    get_overrides,
-    is_row,
-    problem_with as override_problem,
-)
+from runs.plans.forms.extension import Extension, store_proposed
 from runs.plans.forms.plan_fields import ProfilePoints, build_plan_fields, collect_nested, list_folded_names
-from runs.plans.forms.proposed_workloads import store_proposed
-from runs.plans.forms.rows import MAX_ROWS, Row, get_rows
+from runs.plans.forms.rows import (
+    MAX_EXCLUSIONS,
+    MAX_OVERRIDES,
+    MAX_ROWS,
+    Exclusion,
+    Override,
+    Row,
+    get_exclusions,
+    get_overrides,
+    get_rows,
+    is_row,
+)
 from runs.plans.plan import rungs_problem
 from runs.plans.plan_spec import ARRIVALS, PlanFault, PlanGroup, PlanRequest, PlanSearch, PlanSlo
 from runs.plans.profiles import PRESETS, make_preset
 from runs.queue.spec import MAX_CURVE_PERCENT, SLO_OPERATIONS
-
-EXCLUSION_COLUMNS = ("entry", "workload", "rung", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,7 @@ class ModeChoice:
     value: str
     mode: Mode
     durability: Durability  # of the mode with this database
-    chosen: bool
-    lacks_copies: bool = False  # the database has fewer than it waits for
+    lacks_copies: bool  # the database has fewer than it waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +121,33 @@ class MatrixForm(GeneratorsForm):
         self.databases = list(
             Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes__machine")
         )
+        self.database_choices = list(map(database_choice, self.databases))
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
         self.extension = None
+        self.proposed: list[Workload] = []
         if extends:
             self.extension = Extension(extends, self.databases, self.team_workloads)
-        self.proposed = []
-        if self.extension:
             self.proposed = self.extension.proposed
         self.team_workloads += self.proposed
-        kwargs["initial"] = build_initial(source) if source else self._chosen(start or {})
-        if source and (start or {}).get("clients") == ELSEWHERE:
-            kwargs["initial"] |= self._choose_elsewhere(source)
-        if self.extension:
-            kwargs["initial"] |= self.extension.initial()
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"initial": self._build_initial(start or {}), **kwargs})
         if PRESSES & self.data.keys():
             self.data = self._press_buttons()
+        self._add_plan_fields()
+        self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
+        self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
+        self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
+        stored = source or Matrix()
+        self.exclusions = get_exclusions(stored.exclusions)
+        self.override_rows = get_overrides(stored.overrides)
+        self.fault_rows = get_rows(PlanFault, stored.faults)
+        self.group_rows = get_rows(PlanGroup, stored.groups)
+        if self.is_bound:
+            self._read_tables()
+        self.faults: list[PlanFault] = []
+        self.groups: list[PlanGroup] = []
+
+    def _add_plan_fields(self) -> None:
         self.fields |= build_plan_fields()
         self.fields["ladder"].widget = forms.RadioSelect(choices=Matrix.Ladder.choices)
         for name in EMPTY_MEANS_DEFAULT:
@@ -153,33 +161,25 @@ class MatrixForm(GeneratorsForm):
             self.fields[name].help_text += f" Empty: {usual}{short}."
         self.offer("profile_preset", [("", "as listed"), *((name, label) for name, (label, _) in PRESETS.items())])
         self.offer("slo_operation", [("", "no limit"), *((name, name) for name in SLO_OPERATIONS)])
-        self.offer("entries", [(mode.value, mode.value) for _, mode in self.modes])
-        self.offer("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
-        self.offer("load_generators", [(str(g.pk), g.name) for g in self.generators])
-        self.exclusions = get_exclusions(source)
-        self.override_rows = get_overrides(source)
-        self.fault_rows = get_rows(PlanFault, source.faults if source else [])
-        self.group_rows = get_rows(PlanGroup, source.groups if source else [])
-        if self.is_bound:
-            exclusions = self._read_cells("exclude", EXCLUSION_COLUMNS)[:MAX_EXCLUSIONS]
-            self.exclusions = [Exclusion(**cells) for cells in exclusions]
-            faults = self._read_cells("fault", PlanFault.model_fields)[:MAX_ROWS]
-            self.fault_rows = [Row(PlanFault, cells) for cells in faults]
-            groups = self._read_cells("group", PlanGroup.model_fields)[:MAX_ROWS]
-            self.group_rows = [Row(PlanGroup, cells) for cells in groups]
-            overrides = [Override(**cells) for cells in self._read_cells("override", OVERRIDE_COLUMNS)]
-            self.override_rows = [row for row in overrides if not row.blank][:MAX_OVERRIDES]
-        self.faults: list[PlanFault] = []
-        self.groups: list[PlanGroup] = []
 
-    def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
-        """What is ticked at first: the database or workload whose page led here, in every mode that its servers can
-        have; or all databases of a system that stands on clusters of several sizes."""
+    def _build_initial(self, start: Mapping[str, str]) -> dict[str, Any]:
+        initial = self._choose_rows(start)
+        if self.source:
+            initial = build_initial(self.source)
+            if start.get("clients") == ELSEWHERE:
+                initial |= self._choose_elsewhere(self.source)
+        if self.extension:
+            initial |= self.extension.initial()
+        return initial
+
+    def _choose_rows(self, start: Mapping[str, str]) -> dict[str, Any]:
+        """The database or workload whose page led here, in every mode that its servers can have; or all databases of a
+        system that stands on clusters of several sizes.
+        """
         entries = [
             mode.value
-            for database in self.databases
+            for database, mode in self.modes
             if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
-            for mode in database_choice(database, set()).modes
             if not mode.lacks_copies
         ]
         if "entry" in start:
@@ -199,9 +199,9 @@ class MatrixForm(GeneratorsForm):
         """The load generators on machines without servers or clients of the plan, where there are any."""
         servers = Q(nodes__cluster__databases__in=source.entries.values("database"))
         clients = Q(load_generators__in=source.load_generators.all())
-        taken = Machine.objects.filter(servers | clients)
-        others = generators_for(self.team).exclude(Q(machine__in=taken) | Q(pk__in=unusable()))
-        load_generators = [str(pk) for pk in others.values_list("pk", flat=True)]
+        busy = Machine.objects.filter(servers | clients)
+        elsewhere = generators_for(self.team).exclude(Q(machine__in=busy) | Q(pk__in=unusable()))
+        load_generators = [str(pk) for pk in elsewhere.values_list("pk", flat=True)]
         if not load_generators:
             return {}
         return {"load_generators": load_generators, "generator_counts": []}
@@ -219,16 +219,12 @@ class MatrixForm(GeneratorsForm):
 
     def _pick_modes(self, key: str, values: list[str]) -> list[str]:
         """The entries with one mode for each loss of this database, or of all, in place of its others."""
-        for database in self.databases:
-            picked = database_choice(database, set()).representative_modes
-            if picked and key in (ALL, str(database.pk)):
-                values = [*(value for value in values if not value.startswith(f"{database.pk}:")), *picked]
+        for choice in self.database_choices:
+            prefix = f"{choice.database.pk}:"
+            if choice.representative_modes and key in (ALL, str(choice.database.pk)):
+                others = [value for value in values if not value.startswith(prefix)]
+                values = [*others, *choice.representative_modes]
         return values
-
-    @property
-    def database_choices(self) -> list[DatabaseChoice]:
-        chosen = set(self["entries"].value() or []) if "entries" in self.fields else set()
-        return [database_choice(database, chosen) for database in self.databases]
 
     @property
     def modes(self) -> list[tuple[Database, ModeChoice]]:
@@ -246,8 +242,9 @@ class MatrixForm(GeneratorsForm):
     @property
     def entry_options(self) -> list[tuple[str, str]]:
         """What an exclusion can name: only what is chosen, or everything while nothing is."""
-        chosen = [(database, mode) for database, mode in self.modes if mode.chosen] or self.modes
-        return [(mode.value, f"{database.name} · {mode.mode.slug}") for database, mode in chosen]
+        values = set(self["entries"].value() or [])
+        modes = [(database, mode) for database, mode in self.modes if mode.value in values] or self.modes
+        return [(mode.value, f"{database.name} · {mode.mode.slug}") for database, mode in modes]
 
     @property
     def proposed_workloads(self) -> set[str]:
@@ -267,6 +264,16 @@ class MatrixForm(GeneratorsForm):
             for system, nodes in sizes_of.items()
             if len(nodes) > 1 and system in systems
         ]
+
+    def _read_tables(self) -> None:
+        exclusions = [Exclusion(**cells) for cells in self._read_cells("exclude", Exclusion.COLUMNS)]
+        self.exclusions = exclusions[:MAX_EXCLUSIONS]
+        overrides = [Override(**cells) for cells in self._read_cells("override", Override.COLUMNS)]
+        self.override_rows = [row for row in overrides if not row.is_blank][:MAX_OVERRIDES]
+        faults = [Row(PlanFault, cells) for cells in self._read_cells("fault", PlanFault.model_fields)]
+        self.fault_rows = faults[:MAX_ROWS]
+        groups = [Row(PlanGroup, cells) for cells in self._read_cells("group", PlanGroup.model_fields)]
+        self.group_rows = groups[:MAX_ROWS]
 
     def _read_cells(self, prefix: str, names: Collection[str]) -> list[dict[str, str]]:
         """The rows of a table in which something was written."""
@@ -341,20 +348,21 @@ class MatrixForm(GeneratorsForm):
         values = {mode.value for _, mode in self.modes}
         workloads = {str(workload.pk) for workload in self.team_workloads}
         for row in self.exclusions:
-            row.error = problem_with(row, values, workloads, needs_reason=self.final)
-        if any(row.error for row in self.exclusions):
-            self.add_error(None, "A row of what is left out needs attention.")
+            row.error = row.find_problem(values, workloads, needs_reason=self.final)
         databases = dict(self.database_names)
         for override in self.override_rows:
-            override.error = override_problem(override, databases, workloads)
-        if any(row.error for row in self.override_rows):
-            self.add_error(None, "A row of what is changed for some needs attention.")
+            override.error = override.find_problem(databases, workloads)
         self.faults = [fault for row in self.fault_rows if (fault := row.read())]
-        if any(row.error for row in self.fault_rows):
-            self.add_error(None, "A row of the faults needs attention.")
         self.groups = [group for row in self.group_rows if (group := row.read())]
-        if any(row.error for row in self.group_rows):
-            self.add_error(None, "A row of the client groups needs attention.")
+        tables: dict[str, Sequence[Exclusion | Override | Row[Any]]] = {
+            "what is left out": self.exclusions,
+            "what is changed for some": self.override_rows,
+            "the faults": self.fault_rows,
+            "the client groups": self.group_rows,
+        }
+        for table, rows in tables.items():
+            if any(row.error for row in rows):
+                self.add_error(None, f"A row of {table} needs attention.")
         return cleaned
 
     def build_draft(self) -> Draft:
@@ -370,8 +378,8 @@ class MatrixForm(GeneratorsForm):
             entries=select_entries(self.databases, self.cleaned_data["entries"]),
             workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
-            exclusions=[row.rule() for row in self.exclusions],
-            overrides=[*other_rules, *(row.rule() for row in self.override_rows)],
+            exclusions=[row.rule for row in self.exclusions],
+            overrides=[*other_rules, *(row.rule for row in self.override_rows)],
         )
 
     def as_posted(self) -> QueryDict:
@@ -384,10 +392,10 @@ class MatrixForm(GeneratorsForm):
             elif value is not None and value is not False:  # What is not ticked is not sent.
                 sent[name] = str(value)
         for row in self.exclusions:
-            for name in EXCLUSION_COLUMNS:
+            for name in row.COLUMNS:
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
         for override in self.override_rows:
-            for name in OVERRIDE_COLUMNS:
+            for name in override.COLUMNS:
                 sent.appendlist(f"override_{name}", getattr(override, name))
         tables: Mapping[str, Sequence[Row[Any]]] = {"fault": self.fault_rows, "group": self.group_rows}
         for prefix, rows in tables.items():
@@ -402,7 +410,10 @@ class MatrixForm(GeneratorsForm):
     def store(self, user: User) -> Matrix:
         """Saves the matrix alone, to be submitted later."""
         draft = self.build_draft()
-        draft.workloads = store_proposed(self.proposed, self.chosen_workloads(), draft.matrix)
+        draft.workloads = [
+            store_proposed(workload, draft.matrix) if workload in self.proposed else workload
+            for workload in draft.workloads
+        ]
         return draft.store(user)
 
 
@@ -432,21 +443,25 @@ def generators_for(team: Team) -> QuerySet[LoadGenerator]:
     return get_generators(team).filter(enabled=True)
 
 
-def database_choice(database: Database, chosen: Collection[str]) -> DatabaseChoice:
+def database_choice(database: Database) -> DatabaseChoice:
     system = load_catalog().get(database.system, database.flavour, database.own_modes)
     if system is None:
         return DatabaseChoice(database, None, ())
     modes = []
     for slug, mode in system.modes.items():
-        value, durability = f"{database.pk}:{slug}", system.find_durability(mode, database.binding_properties)
-        modes.append(ModeChoice(value, mode, durability, value in chosen, not database.has_copies_for(mode)))
+        durability = system.find_durability(mode, database.binding_properties)
+        modes.append(ModeChoice(f"{database.pk}:{slug}", mode, durability, not database.has_copies_for(mode)))
     return DatabaseChoice(database, system, tuple(modes))
 
 
 def select_entries(databases: Iterable[Database], values: Collection[str]) -> list[tuple[Database, str]]:
     """The (database, mode) of which "database:mode" is among the values, in the order of the page."""
-    modes = [(database, mode) for database in databases for mode in database_choice(database, set(values)).modes]
-    return [(database, mode.mode.slug) for database, mode in modes if mode.chosen]
+    entries = []
+    for database in databases:
+        for mode in database_choice(database).modes:
+            if mode.value in values:
+                entries.append((database, mode.mode.slug))
+    return entries
 
 
 def build_initial(source: Matrix) -> dict[str, Any]:

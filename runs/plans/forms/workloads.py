@@ -55,8 +55,8 @@ def parse_size(text: str) -> int:
 
 def in_order(properties: dict[str, str]) -> dict[str, str]:
     """The properties in the order in which YCSB's own files have them; JSON columns do not keep one."""
-    places = {name: place for place, name in enumerate(WORKLOAD_PROPERTIES)}
-    return dict(sorted(properties.items(), key=lambda item: (places.get(item[0], len(places)), item[0])))
+    order = {name: number for number, name in enumerate(WORKLOAD_PROPERTIES)}
+    return dict(sorted(properties.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
 
 class WorkloadForm(NamedForm):

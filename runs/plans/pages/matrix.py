@@ -2,25 +2,26 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from runs.checks.short_windows import find_min_window_s, select_too_short
 from runs.checks.team_thresholds import get_thresholds
 from runs.models import Matrix, MatrixEntry, Phase, Purpose, Run, Status, Sweep, Verdict
+from runs.plans.drafts import stored_plan
 from runs.plans.expansion import ExcludedCell, expand
-from runs.plans.plan import next_look, stored_plan
+from runs.plans.plan import next_look
 from runs.queue.lifecycle import rejected_runs
-from runs.queue.pages.progress import Progress, timed_progress
+from runs.queue.pages.progress import timed_progress
 from runs.queue.pages.queue import QueueRow, silent_parts
 from runs.queue.reasons import Reason
 from runs.queue.reruns import find_replaced
 from runs.results.measures.repeatability import compute_geomean
-from runs.results.pages.drift import Drift, compute_drift
+from runs.results.pages.drift import compute_drift
 from runs.results.pages.run_list import HEAVY, count_rejections
 from runs.ycsb.errors import PropertyError
 
@@ -43,13 +44,20 @@ class GridCell:
     """One rung of one sweep: all its repeats, and the mean of those that count, or of the rejected if none does."""
 
     rung: int
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     not_run: str = ""  # the reason of an exclusion
-    share: float = 0.0  # of the matrix's highest throughput, for the bar in the cell
+    highest_ops_s: float = 0.0  # of the matrix
 
     @property
     def counting(self) -> list[Run]:
         return [run for run in self.runs if run.counts]
+
+    @property
+    def share(self) -> float:
+        """Of the highest throughput, for the bar in the cell."""
+        if not self.counting or not self.highest_ops_s:
+            return 0.0
+        return (self.throughput_ops_s or 0.0) / self.highest_ops_s
 
     @property
     def is_rejected(self) -> bool:
@@ -122,7 +130,7 @@ class GridRow:
     mode: str
     workload: str
     sweep: Sweep | None
-    cells: tuple[GridCell | None, ...]  # None: not a rung of this sweep
+    cells: Sequence[GridCell | None]  # None: not a rung of this sweep
 
     @property
     def highest(self) -> float | None:
@@ -130,48 +138,8 @@ class GridRow:
         return max((c.passed_ops_s for c in self.cells if c and c.passed_ops_s is not None), default=None)
 
 
-class TooShort(NamedTuple):
-    """Rejected runs with a window that V05 rejects however often it is measured, and what a longer one would cost."""
-
-    runs: int
-    min_window_s: int
-    seconds: float  # of the whole plan with that window
-
-
-class MatrixPage(NamedTuple):
-    """Everything the page of a submitted matrix shows."""
-
-    databases: int
-    entries: int
-    rungs: tuple[int, ...]
-    rows: tuple[GridRow, ...]
-    workloads: list[str]
-    repeats: int
-    marks: tuple[Mark, ...]  # one of each kind that cells of several repeats have, to explain their shapes
-    loads: tuple[Run, ...]
-    failures: tuple[Run, ...]
-    retries: tuple[Run, ...]
-    silent: tuple[str, ...]  # parts of the site for which its runs wait in vain
-    missing: int  # measured points that did not succeed and have not been run again
-    now: tuple[Run, ...]
-    progress: Progress
-    drift: Drift | None
-    next_look: int | None  # up to which repeats can be added
-    skipped: int  # beyond the ceiling, and nobody has asked for them since
-    saved_s: float
-    rejected: int  # runs that do not count and were not run again
-    rejected_before: int  # others that were
-    too_short: TooShort | None  # of these
-    is_short: bool  # its windows are shorter than those that V05 passes of runs to publish
-    has_points: bool  # a measured run succeeded
-    nothing_counts: bool
-    rejections: Sequence[Any]
-    stand_in: str  # what a server was that is not the product; empty: all were
-    version: str  # as `read_version`
-
-
-def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
-    """Everything the page shows, in a constant number of queries."""
+def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> dict[str, Any]:
+    """Everything that the page of a submitted matrix shows, in a constant number of queries."""
     runs = list(
         matrix.runs.defer(*HEAVY).select_related("sweep__database__cluster", "sweep__workload").order_by(*ORDER)
     )
@@ -180,9 +148,9 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     replaced = find_replaced(runs)
     excluded = excluded_cells(matrix)
     skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in replaced]
-    rungs = tuple(sorted({run.load for run in measured} | {cell.rung for cell in excluded}))
+    rungs = sorted({run.load for run in measured} | {cell.rung for cell in excluded})
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
-    rows = tuple(_rows(entries, measured, excluded, rungs))
+    rows = list(_rows(entries, measured, excluded, rungs))
     rejected = {run.pk for run in measured if _is_rejected(run)} - replaced
     rejections: Sequence[Any] = ()
     too_short = None
@@ -192,40 +160,46 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     silent = silent_parts([run for run in runs if run.status == Status.QUEUED])
     cells = [cell for row in rows for cell in row.cells if cell]
     repeated = chain.from_iterable(cell.marks for cell in cells if cell.only is None)
-    return MatrixPage(
-        databases=len({database for database, _ in entries}),
-        entries=len(entries),
-        rungs=rungs,
-        rows=rows,
-        workloads=list(dict.fromkeys(row.workload for row in rows if row.workload)),
-        repeats=max((len(cell.runs) for cell in cells), default=1),
-        marks=tuple({mark.word: mark for mark in repeated}.values()),
-        loads=tuple(run for run in runs if run.phase == Phase.LOAD),
-        failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in replaced),
-        retries=_retries(runs),
-        silent=tuple(sorted(set(chain.from_iterable(silent.values())))),
-        missing=sum(
+    return {
+        "databases": len({database for database, _ in entries}),
+        "entries": len(entries),
+        "rungs": rungs,
+        "rows": rows,
+        "repeats": max((len(cell.runs) for cell in cells), default=1),
+        # One of each kind that cells of several repeats have, to explain their shapes.
+        "marks": list({mark.word: mark for mark in repeated}.values()),
+        "loads": [run for run in runs if run.phase == Phase.LOAD],
+        "failures": [run for run in runs if run.status == Status.FAILED and run.pk not in replaced],
+        "retries": _list_retries(runs),
+        # Parts of the site for which its runs wait in vain.
+        "silent": sorted(set(chain.from_iterable(silent.values()))),
+        # Measured points that did not succeed and have not been run again.
+        "missing": sum(
             run.status in (Status.FAILED, Status.CANCELLED)
             and run.reason not in Reason.skipped()
             and run.pk not in replaced
             for run in timed
         ),
-        now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
-        progress=timed_progress(matrix, runs, queue, len(excluded)),
-        drift=compute_drift(matrix, timed),
-        next_look=next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
-        skipped=len(skipped),
-        saved_s=sum(run.expected_s for run in skipped),
-        rejected=len(rejected),
-        rejected_before=sum(_is_rejected(run) for run in measured if run.pk in replaced),
-        too_short=too_short,
-        is_short=matrix.min_measure_s < get_thresholds(matrix.team_id, Purpose.MEASURED).duration_warn_s,
-        has_points=any(run.status == Status.SUCCEEDED for run in measured),
-        nothing_counts=not any(run.counts for run in measured),
-        rejections=rejections,
-        stand_in=next((run.stand_in for run in measured if run.stand_in), ""),
-        version=_build_version(matrix, map(attrgetter(*CHANGING), runs)),
-    )
+        "now": [run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)],
+        "progress": timed_progress(matrix, runs, queue, len(excluded)),
+        "drift": compute_drift(matrix, timed),
+        # Up to which repeats can be added.
+        "next_look": next_look(matrix.looks, (run.repeat for run in measured)) if measured else None,
+        "skipped": len(skipped),
+        "saved_s": sum(run.expected_s for run in skipped),
+        # Runs that do not count and were not run again, and others that were.
+        "rejected": len(rejected),
+        "rejected_before": sum(_is_rejected(run) for run in measured if run.pk in replaced),
+        "too_short": too_short,
+        # Its windows are shorter than those that V05 passes of runs to publish.
+        "is_short": matrix.min_measure_s < get_thresholds(matrix.team_id, Purpose.MEASURED).duration_warn_s,
+        "has_points": any(run.status == Status.SUCCEEDED for run in measured),
+        "nothing_counts": not any(run.counts for run in measured),
+        "rejections": rejections,
+        # What a server was that is not the product; empty: all were.
+        "stand_in": next((run.stand_in for run in measured if run.stand_in), ""),
+        "version": _build_version(matrix, map(attrgetter(*CHANGING), runs)),
+    }
 
 
 def read_version(matrix: Matrix) -> str:
@@ -238,7 +212,10 @@ def _build_version(matrix: Matrix, rows: Iterable[tuple[Any, ...]]) -> str:
     return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 
-def _find_too_short(matrix: Matrix, runs: Iterable[Run], rejected: Collection[UUID]) -> TooShort | None:
+def _find_too_short(matrix: Matrix, runs: Iterable[Run], rejected: Collection[UUID]) -> dict[str, float] | None:
+    """How many rejected runs have a window that V05 rejects however often it is measured, the shortest one that it
+    does not reject, and how long the whole plan takes with that.
+    """
     too_short = select_too_short(Run.objects.filter(pk__in=rejected), matrix.team_id).count()
     if not too_short:
         return None
@@ -246,13 +223,14 @@ def _find_too_short(matrix: Matrix, runs: Iterable[Run], rejected: Collection[UU
     planned = [run for run in runs if run.rerun_of_id is None]
     measured = sum(run.phase == Phase.MEASURE for run in planned)
     longer_s = measured * (min_window_s - matrix.min_measure_s)
-    return TooShort(too_short, min_window_s, sum(run.expected_s for run in planned) + longer_s)
+    seconds = sum(run.expected_s for run in planned) + longer_s
+    return {"runs": too_short, "min_window_s": min_window_s, "seconds": seconds}
 
 
-def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
+def _list_retries(runs: Sequence[Run]) -> list[Run]:
     """Each with the run that it repeats, which is in the same matrix."""
     by_id = {run.pk: run for run in runs}
-    retries = tuple(run for run in runs if run.is_retry and run.rerun_of_id in by_id)
+    retries = [run for run in runs if run.is_retry and run.rerun_of_id in by_id]
     for run in retries:
         assert run.rerun_of_id is not None
         run.rerun_of = by_id[run.rerun_of_id]
@@ -288,43 +266,43 @@ def _rows(
     measured: Sequence[Run],
     excluded: Sequence[ExcludedCell],
     rungs: Sequence[int],
-) -> Iterable[GridRow]:
-    by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    sweeps: dict[UUID, Sweep] = {}
+) -> Iterator[GridRow]:
+    by_sweep: dict[Sweep, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in measured:
-        if run.sweep is not None:
-            sweeps[run.sweep.pk] = run.sweep
-            by_sweep[run.sweep.pk][run.load].append(run)
-    reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    for left_out in excluded:
-        reasons[_axes(left_out)][left_out.rung] = left_out.reason
+        assert run.sweep is not None  # Every scheduled run has one.
+        by_sweep[run.sweep][run.load].append(run)
+    planned = {cell.sweep.key[1:4]: cell.sweep for cell in excluded}
+    reasons: dict[tuple[str, ...], dict[int, str]] = defaultdict(dict)
+    for cell in excluded:
+        reasons[cell.sweep.key[1:4]][cell.rung] = cell.reason
     highest = max((run.throughput_ops_s or 0 for run in measured if run.counts), default=0)
-    order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
-    for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
+    order = {entry: position for position, entry in enumerate(entries)}
+
+    def rank(sweep: Sweep) -> tuple[int, str]:
+        return order.get((sweep.database_id, sweep.mode), len(order)), sweep.name  # type: ignore[arg-type]
+
+    for sweep in sorted(by_sweep, key=rank):
         database = sweep.database.name if sweep.database else sweep.database_name
         workload = sweep.workload.name if sweep.workload else sweep.workload_name
-        why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
-        cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
+        not_run = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
+        cells = _build_cells(rungs, by_sweep[sweep], not_run, highest)
         yield GridRow(sweep.name, database, sweep.mode, workload, sweep, cells)
-    whole = {_axes(cell): cell for cell in excluded}
-    for place, why in reasons.items():
-        cell = whole[place]
-        name = f"{cell.entry.database.name} {cell.entry.mode} {cell.workload.short_name}"
-        cells = tuple(_cell(rung, [], why.get(rung, ""), highest) for rung in rungs)
-        yield GridRow(name, cell.entry.database.name, cell.entry.mode, cell.workload.name, None, cells)
+    for axes, not_run in reasons.items():
+        entry, left_out = planned[axes].entry, planned[axes].workload
+        name = f"{entry.database.name} {entry.mode} {left_out.short_name}"
+        yield GridRow(name, entry.database.name, entry.mode, left_out.name, None, _build_cells(rungs, {}, not_run, 0))
 
 
-def _axes(cell: ExcludedCell) -> tuple[str, str, str]:
-    """Database, mode and workload of a cell."""
-    return (cell.entry.database.id, cell.entry.mode, cell.workload.id)
-
-
-def _cell(rung: int, runs: list[Run], not_run: str, highest: float) -> GridCell | None:
-    if not runs and not not_run:
-        return None
-    repeats = tuple(sorted(runs, key=lambda run: run.repeat))
-    bare = GridCell(rung, repeats, "" if runs else not_run)
-    share = 0.0
-    if bare.counting and highest:
-        share = (bare.throughput_ops_s or 0.0) / highest
-    return GridCell(rung, repeats, bare.not_run, share)
+def _build_cells(
+    rungs: Iterable[int], runs: Mapping[int, list[Run]], not_run: Mapping[int, str], highest: float
+) -> list[GridCell | None]:
+    cells: list[GridCell | None] = []
+    for rung in rungs:
+        repeats = sorted(runs.get(rung, ()), key=lambda run: run.repeat)
+        if repeats:
+            cells.append(GridCell(rung, repeats, highest_ops_s=highest))
+        elif rung in not_run:
+            cells.append(GridCell(rung, [], not_run[rung]))
+        else:
+            cells.append(None)
+    return cells

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from django.contrib import messages
@@ -17,9 +19,10 @@ from benchsite.core.responses import get_posted
 from benchsite.core.table import Columns, or_empty
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
-from runs.plans import Plan, PlanError, Preview, Problem, preview, start_trial, submit
-from runs.plans.forms.exclusions import Exclusion
+from runs.plans import PlanError, Problem, preview, start_trial, submit
 from runs.plans.forms.matrices import MatrixForm
+from runs.plans.forms.rows import Exclusion
+from runs.plans.preview import Cell
 from runs.queue.pages.progress import COUNTS, Progress, get_progress
 from runs.queue.pages.queue import queue
 from runs.results.pages.lists import MAX_ROWS, ListFilter, Menu, Order, export, get_page, search_field
@@ -27,29 +30,25 @@ from runs.results.pages.lists import MAX_ROWS, ListFilter, Menu, Order, export, 
 M = TypeVar("M", bound=Model)
 
 
-def build_grid(plan: Plan, preview: Preview) -> dict[str, object] | None:
-    """None without a cell. The `value` of a row is "database:mode", as the form names it."""
-    cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
-    rows: list[dict[str, object]] = []
+def build_grid(cells: Iterable[Cell]) -> dict[str, object] | None:
+    """A row for each entry, whose `value` is "database:mode", as the form names it; None without a cell."""
+    rows = []
     above = None
-    entries = {(entry.database.id, entry.mode): entry for entry in plan.entries}
-    for key, entry in entries.items():
+    for (database_id, mode), group in groupby(cells, key=attrgetter("database_id", "mode")):
+        row = list(group)
         rows.append(
             {
-                "database": entry.database.name,
-                "mode": entry.mode,
-                "value": ":".join(key),
-                "first": entry.database.id != above,  # the first row of its database
-                "cells": [cells[(*key, workload.id)] for workload in plan.workloads if (*key, workload.id) in cells],
+                "database": row[0].database_name,
+                "mode": mode,
+                "value": f"{database_id}:{mode}",
+                "first": database_id != above,  # the first row of its database
+                "cells": row,
             }
         )
-        above = entry.database.id
-
-    workloads = [workload.name for workload in plan.workloads]
-    if workloads and rows:
-        return {"workloads": workloads, "rows": rows}
-
-    return None
+        above = database_id
+    if not rows:
+        return None
+    return {"workloads": [cell.workload_name for cell in row], "rows": rows}
 
 
 class MatrixLine(NamedTuple):
@@ -203,7 +202,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
         # The preview with its grid and its place in the queue.
         "foreseen": {
             "preview": planned,
-            "grid": build_grid(plan, planned),
+            "grid": build_grid(planned.cells),
             "starts_at": start,
             "ends_at": start + timedelta(seconds=planned.seconds),
             "waits": start > now,

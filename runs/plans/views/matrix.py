@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.models import Role, User
+from benchsite.accounts.models import User
 from benchsite.accounts.permissions import get_user, team_required
 from benchsite.core.formatting import counted
 from runs.catalog import Mode, load_catalog
@@ -21,15 +21,15 @@ from runs.plans.pages.matrix import matrix_page, read_version
 from runs.plans.pages.trial import get_newest_trial
 from runs.plans.submission import clone
 from runs.queue import lifecycle, live
-from runs.queue.corrections import REPLACED
-from runs.queue.pages.progress import Progress
 from runs.queue.pages.queue import last_of_lanes, queue
+from runs.queue.spec_corrections import REPLACED
 from runs.results import annotations
 from runs.results.views.row_actions import row_action
 
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
 NEWEST_ENTRIES = 600
 MAX_COPIED_NAME = 100  # characters of a matrix's name in that of its copy
+NOTHING_SUBMITTED = "Nothing was submitted. "
 
 
 def _matrix_or_404(pk: UUID) -> Matrix:
@@ -69,36 +69,32 @@ def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if version and version == read_version(matrix):
         return HttpResponse(status=204)
     context = _context(request, matrix)
-    progress = context["progress"]
-    assert isinstance(progress, Progress)
-    changed = bool(version) or request.GET.get("seen") != progress.status
+    changed = bool(version) or request.GET.get("seen") != context["progress"].status
     return render(
         request, "runs/matrix/live.html", context | {"oob": True, "changed": changed, "was_finished": bool(version)}
     )
 
 
-def _context(request: HttpRequest, matrix: Matrix) -> dict[str, object]:
+def _context(request: HttpRequest, matrix: Matrix) -> dict[str, Any]:
     page = matrix_page(matrix, queue(last_of_lanes(matrix)).rows)
     return {
         "matrix": matrix,
         "page": page,
-        "progress": page.progress,
-        "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
+        "progress": page["progress"],
+        "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page["now"]],
         "trial": get_newest_trial(matrix),
     }
 
 
-@row_action(Matrix)
+@row_action(Matrix, PlanError, prefix=NOTHING_SUBMITTED)
 def matrix_submit(request: HttpRequest, matrix: Matrix) -> None:
     """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
-    is_trial = "trial" in request.POST
-    try:
-        (start_trial if is_trial else submit)(matrix, get_user(request))
-    except PlanError as error:
-        messages.error(request, f"Nothing was submitted. {error}")
+    if "trial" in request.POST:
+        start_trial(matrix, get_user(request))
+        messages.success(request, "A trial run was put in the queue.")
     else:
-        what = "A trial run was" if is_trial else "The runs were"
-        messages.success(request, f"{what} put in the queue.")
+        submit(matrix, get_user(request))
+        messages.success(request, "The runs were put in the queue.")
 
 
 @row_action(Matrix)
@@ -127,23 +123,17 @@ def matrix_resume(request: HttpRequest, matrix: Matrix) -> None:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_replace(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Matrix, PlanError, prefix=NOTHING_SUBMITTED)
+@transaction.atomic
+def matrix_replace(request: HttpRequest, matrix: Matrix) -> HttpResponseBase:
     """Submits the same plan with the databases as they are now; the runs that failed name the matrix."""
-    matrix = _matrix_or_404(pk)
     user = get_user(request)
     failed = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE, status=Status.FAILED, reruns__isnull=True)
-    try:
-        with transaction.atomic():
-            copy = _submit_copy(matrix, user, "corrected")
-            RunEvent.objects.bulk_create(
-                RunEvent(run=run, kind=REPLACED, new=str(copy.pk), actor=user.get_username(), text=f"By “{copy.name}”.")
-                for run in failed
-            )
-    except PlanError as error:
-        messages.error(request, f"Nothing was submitted. {error}")
-        return redirect("matrix", pk=pk)
-
+    copy = _submit_copy(matrix, user, "corrected")
+    RunEvent.objects.bulk_create(
+        RunEvent(run=run, kind=REPLACED, new=str(copy.pk), actor=user.get_username(), text=f"By “{copy.name}”.")
+        for run in failed
+    )
     messages.success(request, "Submitted with the settings of today. The runs that failed name this matrix.")
     return redirect("matrix", pk=copy.pk)
 
@@ -155,19 +145,13 @@ def _submit_copy(matrix: Matrix, user: User, suffix: str, **changes: Any) -> Mat
     return copy
 
 
-@team_required("POST", role=Role.RUNNER)
-def matrix_lengthen(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+@row_action(Matrix, PlanError, prefix=NOTHING_SUBMITTED)
+@transaction.atomic
+def matrix_lengthen(request: HttpRequest, matrix: Matrix) -> HttpResponseBase:
     """Submits the same plan with the shortest window that V05 does not reject."""
-    matrix = _matrix_or_404(pk)
-    seconds = max(find_min_window_s(matrix.team, matrix.purpose), matrix.min_measure_s)
-    try:
-        with transaction.atomic():
-            window = {"min_measure_s": seconds, "max_measure_s": max(seconds, matrix.max_measure_s)}
-            copy = _submit_copy(matrix, get_user(request), f"{seconds} s", **window)
-    except PlanError as error:
-        messages.error(request, f"Nothing was submitted. {error}")
-        return redirect("matrix", pk=pk)
-
+    seconds = max(find_min_window_s(matrix.team_id, matrix.purpose), matrix.min_measure_s)
+    window = {"min_measure_s": seconds, "max_measure_s": max(seconds, matrix.max_measure_s)}
+    copy = _submit_copy(matrix, get_user(request), f"{seconds} s", **window)
     messages.success(request, f"Submitted: the same plan, measured for {seconds} s.")
     return redirect("matrix", pk=copy.pk)
 

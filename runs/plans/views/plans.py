@@ -16,7 +16,7 @@ from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from runs.catalog.forms.fields import DescribedForm
 from runs.identifiers import parse_uuid
-from runs.models import Cluster, LoadGenerator, Matrix
+from runs.models import Cluster, Matrix
 from runs.plans import PlanError, expand
 from runs.plans.files.plan import PlanFile, PlanRefused, planned
 from runs.plans.files.plan_export import export_plan
@@ -39,17 +39,17 @@ class PlanForm(DescribedForm):
         self.clusters = {str(cluster.pk): cluster for cluster in clusters}
         self.generators = {str(row.pk): row for row in generators_for(team).select_related("machine")}
         super().__init__(data)
-        for role, meant in plan.clusters.items():
+        for role, cluster in plan.clusters.items():
             databases = [database for database in plan.databases.values() if database.cluster == role]
             names = ", ".join(database.name for database in databases)
             systems = {database.system for database in databases}
-            label = f"{role}: {counted(len(meant.nodes), 'node')}, for {names}"
-            self.fields[role] = _choice(label, self.clusters, self._propose(systems, len(meant.nodes)))
+            label = f"{role}: {counted(len(cluster.nodes), 'node')}, for {names}"
+            self.fields[role] = _build_field(label, self.clusters, self._propose(systems, len(cluster.nodes)))
 
         free = list(self.generators)
         for role, generator in plan.generators.items():
             label = f"{role}: {counted(generator.slots, 'client')} at a time"
-            self.fields[role] = _choice(label, self.generators, free.pop(0) if free else "")
+            self.fields[role] = _build_field(label, self.generators, free.pop(0) if free else "")
 
         for role, database in plan.databases.items():
             for secret in database.secrets:
@@ -70,23 +70,22 @@ class PlanForm(DescribedForm):
     def chosen(self) -> Chosen:
         """As it was sent, or as it is proposed."""
         values = {name: str(self[name].value() or "") for name in self.fields}
-        clusters: dict[str, Cluster] = {
-            role: self.clusters[values[role]] for role in self.plan.clusters if values[role] in self.clusters
-        }
-        generators: dict[str, LoadGenerator] = {
-            role: self.generators[values[role]] for role in self.plan.generators if values[role] in self.generators
-        }
-        secrets = {
-            (role, secret): values[f"{role}:{secret}"]
-            for role, database in self.plan.databases.items()
-            for secret in database.secrets
-        }
-        return Chosen(clusters, generators, secrets)
+        clusters = {role: self.clusters.get(values[role]) for role in self.plan.clusters}
+        generators = {role: self.generators.get(values[role]) for role in self.plan.generators}
+        secrets: dict[str, dict[str, str]] = {}
+        for role, database in self.plan.databases.items():
+            stated = {name: values[f"{role}:{name}"] for name in database.secrets}
+            secrets[role] = {name: value for name, value in stated.items() if value}
+        return Chosen(
+            {role: cluster for role, cluster in clusters.items() if cluster},
+            {role: generator for role, generator in generators.items() if generator},
+            secrets,
+        )
 
 
-def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceField:
+def _build_field(label: str, rows: Mapping[str, Any], initial: str) -> forms.ChoiceField:
     choices = [("", "choose …"), *((key, str(row)) for key, row in rows.items())]
-    return forms.ChoiceField(label=label, choices=choices, initial=likely)
+    return forms.ChoiceField(label=label, choices=choices, initial=initial)
 
 
 @team_required("GET")
@@ -114,30 +113,30 @@ def plan_import(request: HttpRequest) -> HttpResponseBase:
 
 @csrf_protect
 def _plan_import(request: HttpRequest) -> HttpResponseBase:
-    text, plan, problem = _given(request)
+    text, plan, problem = _read_sent_plan(request)
     if plan is None:
         bare = {"text": text, "problem": problem}
         return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
 
-    chosen = "chosen" in request.POST
-    form = PlanForm(request.POST if chosen else None, team=get_team(request), plan=plan)
+    posted = request.POST if "chosen" in request.POST else None
+    form = PlanForm(posted, team=get_team(request), plan=plan)
     refused = ""
-    try:
-        if result := _made(request, form):
-            return redirect("matrix", pk=result.pk)
-    except (PlanError, PlanRefused) as error:
-        refused = str(error)
+    if {"store", "queue"} & request.POST.keys():
+        try:
+            return _store(request, form)
+        except (PlanError, PlanRefused) as error:
+            refused = str(error)
 
     differences = misfits(plan, form.chosen())
     context: dict[str, object] = {
         "text": text, "plan": plan, "form": form, "refused": refused, "misfits": differences,
-        "stops": any(one.tone == "stop" for one in differences), "makes": _makes(plan),
+        "stops": any(misfit.tone == "stop" for misfit in differences), "makes": _count_rows(plan),
         "modes": [(plan.databases[entry.database].name, entry.mode) for entry in plan.entries],
     }  # fmt: skip
     return render(request, "runs/matrices/import.html", context, status=422 if refused else 200)
 
 
-def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
+def _read_sent_plan(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     """The plan as it was brought, pasted, or taken from a matrix or a published study; and why it cannot be read."""
     files = []
     if request.method == "POST":
@@ -153,7 +152,7 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
         if source and not text:
             text = export_plan(get_object_or_404(Matrix.objects.select_related("team"), pk=parse_uuid(source)))
         elif study and not text:
-            text = _study_plan(study)
+            text = _read_study_plan(study)
         elif not text.strip():
             return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
         return text, read_plan(text), ""
@@ -161,27 +160,24 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
         return text, None, str(refused)
 
 
-def _study_plan(slug: str) -> str:
+def _read_study_plan(slug: str) -> str:
     try:
         return plan_text(slug)
     except KeyError:
         raise Http404("There is no such published study.") from None
 
 
-def _made(request: HttpRequest, form: PlanForm) -> Matrix | None:
-    """The rows that the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
-    user = get_user(request)
-    if "store" in request.POST or "queue" in request.POST:
-        result = import_plan(form.team, form.plan, form.chosen(), user, submits="queue" in request.POST)
-        where = "was kept, and not put in the queue yet"
-        if result.submitted_at:
-            where = "was put in the queue"
-        messages.success(request, f"The matrix “{result.name}” {where}.")
-        return result
-    return None
+def _store(request: HttpRequest, form: PlanForm) -> HttpResponse:
+    """Stores the plan, and submits it, by the button that was pressed. Raises PlanError or PlanRefused."""
+    matrix = import_plan(form.team, form.plan, form.chosen(), get_user(request), submits="queue" in request.POST)
+    outcome = "was kept, and not put in the queue yet"
+    if matrix.submitted_at:
+        outcome = "was put in the queue"
+    messages.success(request, f"The matrix “{matrix.name}” {outcome}.")
+    return redirect("matrix", pk=matrix.pk)
 
 
-def _makes(plan: PlanFile) -> dict[str, object]:
+def _count_rows(plan: PlanFile) -> dict[str, object]:
     """The numbers of rows that the plan would make; for a search the most that it may need."""
     stored = planned(plan)
     try:
