@@ -211,7 +211,9 @@ class Point(WithOperations):
         """For analysis: more than a target is what clients made up for from before the window, and is not counted."""
         most = self.target_ops_s or math.inf
         slowest = [row.geomean_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
-        response_s = self.mean_latency_s("response") if self.target_ops_s else None
+        response_s = None
+        if self.target_ops_s:
+            response_s = self.mean_latency_s("response")
         repeats_ops_s = tuple(min(value, most) for value in self.throughput_ops_s.values)
         return Rung(
             threads=self.threads,
@@ -310,7 +312,9 @@ class Setup:
     @property
     def key_shares(self) -> KeyShares | None:
         """How much of the requests of its measured runs the hottest keys get; None where nobody knows."""
-        clients = self.clients if self.client_flavour == OWN_FLAVOUR else 1
+        clients = 1
+        if self.client_flavour == OWN_FLAVOUR:
+            clients = self.clients
         return find_key_shares(
             self.workload_properties, clients=clients, warmup_s=self.warmup_s, measure_s=self.measure_s
         )
@@ -663,12 +667,16 @@ def describe_durability(record: Mapping[str, object]) -> str:
     if not record:
         return ""
     copies = record.get("replicas_acked", 0)
-    others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}" if copies else ""
+    others = ""
+    if copies:
+        others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}"
     window = record.get("loss_window_s")
     if window is None:
         loss = "may lose any"
     else:
-        loss = f"may lose {exact(window)} s" if isinstance(window, int | float) and window else "loses none"
+        loss = "loses none"
+        if isinstance(window, int | float) and window:
+            loss = f"may lose {exact(window)} s"
         if isinstance(worst := record.get("worst_loss_window_s"), int | float):
             loss += f", at worst {exact(worst)} s"
     return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"

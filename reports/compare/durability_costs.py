@@ -56,5 +56,7 @@ def describe_cost(curve: Curve, weakest: Curve) -> str:
     if sign is None:
         return ""
     is_single = any(side.ceiling and len(side.ceiling.repeats_ops_s) < 2 for side in (curve, weakest))
-    single = " (n = 1)" if is_single and not sign else ""
+    single = ""
+    if is_single and not sign:
+        single = " (n = 1)"
     return f"{sign}{times(ratio)} of {weakest.mode[:MAX_MODE]}{single}"

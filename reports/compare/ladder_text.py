@@ -112,7 +112,9 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
             groups.setdefault(f"{says[0].upper()}{says[1:]}", []).append(name)
 
     every = len(ceilings)
-    whole = f"all {every} ceilings" if every != 2 else "both ceilings"
+    whole = "both ceilings"
+    if every != 2:
+        whole = f"all {every} ceilings"
 
     return [
         f"{says} ({whole if len(names) == every > 1 else formatting.listed(names, MAX_NAMES)})"
@@ -123,7 +125,9 @@ def status_sentences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None 
 def threads_text(threads: Sequence[int]) -> str:
     """ "8, 16 and 32 threads"."""
     *others, last = map(str, threads)
-    listed = f"{', '.join(others)} and {last}" if others else last
+    listed = last
+    if others:
+        listed = f"{', '.join(others)} and {last}"
     return f"{listed} thread{'' if listed == '1' else 's'}"
 
 
@@ -133,7 +137,9 @@ def ladder_says(ceiling: Ceiling) -> str:
         once = "" if ceiling.bracket is None or len(ceiling.repeats_ops_s) > 1 else f", {SINGLE}"
         return f"at least: {bound_reason(ceiling)}{once}"
     if ceiling.bracket:
-        says = "a target failed" if ceiling.target_ops_s else NONE_SUSTAINED
+        says = NONE_SUSTAINED
+        if ceiling.target_ops_s:
+            says = "a target failed"
         if ceiling.is_confirmed or not ceiling.target_ops_s:
             return says
         return f"unconfirmed: {says}, {SINGLE}"
@@ -173,7 +179,9 @@ def bracket_says(ceiling: Ceiling) -> str:
         return ""
 
     low, high = ceiling.bracket
-    sustained = f"target {formatting.short(low)}" if low else "no target"
+    sustained = "no target"
+    if low:
+        sustained = f"target {formatting.short(low)}"
     if high is None:
         return f"{sustained}, {'only lower ones' if NON_MONOTONE in ceiling.notes else 'none'} failed"
 

@@ -252,7 +252,9 @@ class Selection:
         for name, (column, _) in PARAMETERS.items():
             value = getattr(self, column)
             if name not in without and value != getattr(DEFAULTS, column):
-                values = value if isinstance(value, tuple) else (value,)
+                values = (value,)
+                if isinstance(value, tuple):
+                    values = value
                 pairs += [(name, _write(name, single)) for single in values]
 
         return pairs
@@ -305,7 +307,9 @@ def _write(name: str, value: Any) -> str:
 def read(parameters: Parameters) -> Selection:
     """The selection that an address says. What cannot be read is left out, with a sentence in `problems`."""
     address = _Address(parameters)
-    version = address.text("v") if "v" in address.stated else VERSION
+    version = VERSION
+    if "v" in address.stated:
+        version = address.text("v")
     if version != VERSION:
         address.problems.append(
             f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}."
@@ -317,7 +321,9 @@ def read(parameters: Parameters) -> Selection:
 
     values = {}
     for name, (column, read_parameter) in PARAMETERS.items():
-        value = read_parameter(address, name) if name in address.stated else None
+        value = None
+        if name in address.stated:
+            value = read_parameter(address, name)
         if value is not None:
             values[column] = value
 

@@ -321,7 +321,9 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
     if question["within"] is None:
         if ceiling is None:
             return _refuse(curve, "no_operation")
-        name = "the highest measured" if ceiling_label([ceiling]) == MEASURED_ONCE else "its ceiling"
+        name = "its ceiling"
+        if ceiling_label([ceiling]) == MEASURED_ONCE:
+            name = "the highest measured"
         load = f"{name}, at {load_text(ceiling)}"
         return Reached(curve, nodes, ceiling.throughput_ops_s, how=load, operation="", at_least=bound_reason(ceiling))
 
@@ -343,7 +345,9 @@ def measure(curve: Curve, question: Question) -> Reached | Refusal:
         lowest = worst.between[0]
         return _refuse(curve, "exceeded", statistic=statistic, operation=name, limit_us=limit_us, lowest=lowest)
 
-    at_least = bound_reason(ceiling) if worst.at_least and ceiling else ""
+    at_least = ""
+    if worst.at_least and ceiling:
+        at_least = bound_reason(ceiling)
     return Reached(curve, nodes, worst.throughput_ops_s, how=within_text(worst), operation=name, at_least=at_least)
 
 

@@ -47,8 +47,8 @@ class Blocks:
     @property
     def common_means(self) -> tuple[float, float]:
         """The geometric mean of each side over the common blocks, in ops/s: their quotient is the ratio."""
-        a, b = (geometric_mean([side[block] for block in self.common]) for side in (self.a, self.b))
-        return (a, b)
+        common = self.common
+        return geometric_mean([self.a[block] for block in common]), geometric_mean([self.b[block] for block in common])
 
 
 def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[RatioInterval, str] | None:
@@ -98,6 +98,7 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
 
 def _logs(cells: Sequence[Mapping[int, float]], common: Sequence[int]) -> Floats:
     """ln(throughput) by cell and block, of the cells that have every block."""
-    whole = [[cell[block] for block in common] for cell in cells if all(cell.get(block, 0) > 0 for block in common)]
-    logs: Floats = np.log(np.asarray(whole, float).reshape(len(whole), len(common)))
+    values = np.array([[cell.get(block, 0.0) for block in common] for cell in cells], float)
+    whole = values.reshape(len(cells), len(common))
+    logs: Floats = np.log(whole[(whole > 0).all(axis=1)])
     return logs

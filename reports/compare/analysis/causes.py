@@ -115,7 +115,9 @@ def causes(
     planned = _list_planned(sides, at_ceilings=at_ceilings)
     unjudged = list(chain.from_iterable(rule(sides) for rule in RULES))
     covered = set(chain.from_iterable(cause.lines for cause in unjudged))
-    way = int(math.copysign(1, change)) if change else 0
+    way = 0
+    if change:
+        way = int(math.copysign(1, change))
     measured = steps or {}
     judged = [
         replace(

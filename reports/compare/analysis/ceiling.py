@@ -159,7 +159,9 @@ class Ceiling:
         """
         if self.low_ops_s is not None and self.high_ops_s is not None:
             return self.low_ops_s, self.high_ops_s
-        failed = self.bracket[1] if self.bracket and self.target_ops_s and not self.is_lower_bound else None
+        failed = None
+        if self.bracket and self.target_ops_s and not self.is_lower_bound:
+            failed = self.bracket[1]
         if not failed:
             return None
         return (self.throughput_ops_s, failed)
@@ -316,8 +318,12 @@ def target_ceiling(rungs: Sequence[Rung], unthrottled_ops_s: Sequence[float] = (
     if not sustained and any(rung.offered_ops_s is not None for rung in ladder):
         return None
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
-    best = ladder[sustained - 1] if sustained else fastest
-    failed = ladder[sustained] if sustained < len(ladder) else None
+    best = fastest
+    if sustained:
+        best = ladder[sustained - 1]
+    failed = None
+    if sustained < len(ladder):
+        failed = ladder[sustained]
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
     of_clients = failed is not None and not unknown and failed.client_limited

@@ -180,7 +180,7 @@ def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
 
 def _mix(curve: Curve) -> dict[str, str]:
     """The effective mix: absent properties have YCSB's defaults, and 0.50 is 0.5."""
-    defaults = {name: known.default or "" for name, known in WORKLOAD_PROPERTIES.items()}
+    defaults = {name: definition.default or "" for name, definition in WORKLOAD_PROPERTIES.items()}
     stated = {**defaults, **curve.setup.workload_properties}
     return {name: _plain(str(value)) for name, value in stated.items() if name not in NO_MIX}
 
@@ -213,7 +213,9 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     # A search chooses its rungs after each side's own ceiling, so they need not meet.
     searched = a.is_searched and b.is_searched
     if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
-        unit = "target throughput" if a.ladder == "target" else "number of threads"
+        unit = "number of threads"
+        if a.ladder == "target":
+            unit = "target throughput"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
 
     threads = [{point.threads for point in side.points} - {0} for side in (a, b)]  # 0: an upload does not tell
@@ -272,10 +274,10 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
     # Modes of different systems have names of their own, so that only those of one system vary.
     if len({_where(curve)["mode"] for curve in curves}) > len({c.system for c in curves}):
         axes |= {"mode"}
-    places = {repr(where): where for curve in curves if (where := _where(curve))}
+    setups = {repr(where): where for curve in curves if (where := _where(curve))}
     for axis in VARIES[2:]:
         seen: dict[str, set[str]] = {}
-        for where in places.values():
+        for where in setups.values():
             rest = repr({name: value for name, value in where.items() if name not in (axis, *ALONG.get(axis, ()))})
             seen.setdefault(rest, set()).add(repr(where[axis]))
         if any(len(values) > 1 for values in seen.values()):

@@ -49,8 +49,8 @@ def _data_set(curve: Curve) -> str:
 
 def have_close_key_shares(shares: Sequence[KeyShares | None]) -> bool:
     """Whether the hottest 1 % of the keys, and the 10 hottest, get the same of the requests, within 2 points."""
-    known = [entry for entry in shares if entry is not None]
-    for values in ([entry.hottest_percent for entry in known], [entry.hottest_ten for entry in known]):
+    stated = [share for share in shares if share is not None]
+    for values in ([share.hottest_percent for share in stated], [share.hottest_ten for share in stated]):
         if values and max(values) - min(values) > MAX_KEY_SHARE_DIFFERENCE:
             return False
     return True

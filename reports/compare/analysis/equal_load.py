@@ -150,12 +150,12 @@ def rising_branch(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
 
     top = max(usable, key=lambda point: (point.throughput_ops_s, -point.latency_us))
     if any(point.order is None for point in usable):
-        kept = [
+        unbeaten = [
             point
             for point in usable
             if point is top or point.throughput_ops_s > top.throughput_ops_s or point.latency_us <= top.latency_us
         ]
-        return tuple(sorted(kept, key=lambda point: (point.throughput_ops_s, point.latency_us)))
+        return tuple(sorted(unbeaten, key=lambda point: (point.throughput_ops_s, point.latency_us)))
 
     ladder = sorted(usable, key=lambda point: point.order or 0.0)
     return tuple(ladder[: ladder.index(top) + 1])

@@ -60,7 +60,9 @@ class Look:
         if not self.after:
             return BEFORE_FIRST_LOOK.format(repeats=self.repeats, first=self.looks[0])
 
-        following = NEXT_LOOK.format(repeats=self.following) if self.following else LAST_LOOK
+        following = LAST_LOOK
+        if self.following:
+            following = NEXT_LOOK.format(repeats=self.following)
 
         return VERDICT_AT_LOOK.format(
             after=self.after,

@@ -25,10 +25,10 @@ def spread(values: Sequence[float]) -> Spread | None:
     point too. Histograms of repeats are never pooled: a percentile of a point is the mean of the repeats' percentiles.
     """
     # Plain floats: a page has thousands of these, each of a few values, and an array costs more than the arithmetic.
-    kept = tuple([float(value) for value in values if math.isfinite(value)])
-    if not kept:
+    finite = tuple([float(value) for value in values if math.isfinite(value)])
+    if not finite:
         return None
-    return Spread(compute_geomean(kept), min(kept), max(kept), len(kept), kept)
+    return Spread(compute_geomean(finite), min(finite), max(finite), len(finite), finite)
 
 
 def first_values(values: Spread, n: int) -> Spread:

@@ -192,8 +192,12 @@ def compare_values(
     sign = 1 if higher_is_better else -1
     g, delta = hedges_g(a, b), cliffs_delta(a, b)
     squares, df = sum(float(np.log(side).var() * len(side)) for side in (a, b)), len(a) + len(b) - 2
-    cv = math.sqrt(squares / df) if df else None
-    sds = (_sd_of_logs(a), _sd_of_logs(b)) if min(len(a), len(b)) > 1 else None
+    cv = None
+    if df:
+        cv = math.sqrt(squares / df)
+    sds = None
+    if min(len(a), len(b)) > 1:
+        sds = (_sd_of_logs(a), _sd_of_logs(b))
     result = replace(
         base,
         ratio=ratio,
@@ -214,10 +218,14 @@ def compare_values(
         return judged(_blocked(result, *blocked, len(blocks.common)))
 
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
-    analysis = "Welch's t, with the variation between sessions" if spread else "Welch's t"
+    analysis = "Welch's t"
+    if spread:
+        analysis = "Welch's t, with the variation between sessions"
     own, other = noises
     if interval and own and other:
-        ordered = (own, other) if higher_is_better else (other, own)
+        ordered = (other, own)
+        if higher_is_better:
+            ordered = (own, other)
         interval = pooled_welch(better, worse, ordered, spread.between if spread else None, confidence)
         result = replace(result, sds=(math.sqrt(own.variance), math.sqrt(other.variance)))
         analysis += "; noise of the rungs pooled"
@@ -263,7 +271,9 @@ def compare_sessions(
     if interval is None or ratio is None:
         return _without_interval(comparison)
 
-    later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
+    later = 0.0
+    if means[:-1]:
+        later = fmean(means[:-1]) - fmean(level.means)
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(comparison, confirmed=confirmed), interval))
 

@@ -39,5 +39,7 @@ def _power(effect: float, n: int) -> float:
     # Far out the series of the noncentral t does not converge, where the answer is 1, and the other tail nothing.
     if shift - limit > 8:
         return 1.0
-    other = float(nctdtr(df, shift, -limit)) if shift < 3 else 0.0
+    other = 0.0
+    if shift < 3:
+        other = float(nctdtr(df, shift, -limit))
     return 1 - float(nctdtr(df, shift, limit)) + other

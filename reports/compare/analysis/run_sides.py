@@ -75,12 +75,16 @@ class Line:
         """Both values, no longer than that, and with the place where they differ."""
         a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
         first = formatting.first_difference(a, b)
-        begin = first - longest // 4 if a != b and first >= longest - 2 else 0
+        begin = 0
+        if a != b and first >= longest - 2:
+            begin = first - longest // 4
         return _cut(a, begin, longest), _cut(b, begin, longest)
 
 
 def _cut(text: str, begin: int, longest: int) -> str:
-    excerpt = f"…{text[begin:]}" if begin else text
+    excerpt = text
+    if begin:
+        excerpt = f"…{text[begin:]}"
     if len(excerpt) <= longest:
         return excerpt
     return f"{excerpt[: longest - 1]}…"

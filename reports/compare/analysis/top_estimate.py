@@ -157,7 +157,9 @@ def compute_residuals(logs: Floats) -> Floats:
 
 def rung_noise(ladder: Logs, values: Sequence[float]) -> Noise | None:
     """The noise of one repeat of a rung with these `values`, by all rungs of the `ladder`; None for a single rung."""
-    layout = two_way(ladder) if len(ladder) > 1 and len(values) > 1 else None
+    layout = None
+    if len(ladder) > 1 and len(values) > 1:
+        layout = two_way(ladder)
     if not layout:
         return None
     return layout.noise(1).at_least(Noise(variance(values), len(values) - 1))

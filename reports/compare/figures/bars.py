@@ -94,7 +94,9 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool) -> 
     if not values:
         value["showticklabels"] = False  # An axis without a bar has no scale.
     # On a logarithmic axis the shortest bar has a length too.
-    begin = math.floor(math.log10(min(values, default=1.0)) - 0.3) if log else 0.0
+    begin = 0.0
+    if log:
+        begin = math.floor(math.log10(min(values, default=1.0)) - 0.3)
     starts = [bar.high or bar.value or 0.0 for bar in bars]
     if log:
         starts = [math.log10(end) if end > 0 else begin for end in starts]
@@ -200,7 +202,7 @@ def _arrow(bar: Bar, row: int, frame: Frame) -> Trace:
 
 def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
     """What the patterns mean, where there are several: a line below the axis."""
-    patterns = {bar.look.pattern for bar in bars if not bar.hollow and bar.look.known}
+    patterns = {bar.look.pattern for bar in bars if not bar.hollow and bar.look.has_promise}
     if len(patterns) < 2:
         return []
     first, *more = (text for pattern, text in PATTERN_SAYS.items() if pattern in patterns)
@@ -221,7 +223,9 @@ def _key(bars: Sequence[Bar], frame: Frame) -> list[dict[str, Any]]:
 def _value_label(bar: Bar, row: int, start: float, frame: Frame) -> dict[str, Any]:
     """`start` is where the bar ends on the axis' own scale."""
     text = escaped(bar.value_label)
-    side = {"name": bar.side} if frame.linked and bar.side else {}
+    side = {}
+    if frame.linked and bar.side:
+        side = {"name": bar.side}
     return {
         "text": f"<b>{text}</b>" if bar.value is not None else f'<span style="color:{frame.theme.muted}">{text}</span>',
         "showarrow": False,

@@ -65,7 +65,9 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         several = any(curve.setup.server_settings.get("nodes", "1") != "1" for curve in curves)
-        subject = NODES_ON_ONE_MACHINE if several else ON_ONE_MACHINE
+        subject = ON_ONE_MACHINE
+        if several:
+            subject = NODES_ON_ONE_MACHINE
         return COMPARE_SHAPES.format(subject=subject, cores=cores)
 
     names = formatting.listed(sorted(clusters[key].name for key in shared), MAX_MACHINES)
@@ -75,7 +77,9 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
 def _cores(machine: MachineFacts, *, divided: bool) -> str:
     if not machine.cores:
         return ""
-    sides = CORES_DIVIDED if divided and machine.cores > 1 else ""
+    sides = ""
+    if divided and machine.cores > 1:
+        sides = CORES_DIVIDED
     return f" ({formatting.counted(machine.cores, 'core')}{sides})"
 
 
@@ -120,7 +124,9 @@ def _uneven(curves: Sequence[Curve]) -> str:
     uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
     if not uneven:
         return ""
-    more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
+    more = ""
+    if uneven[1:]:
+        more = f", and {len(uneven) - 1} more"
     return f"Uneven ladder{more}: {uneven[0]}"
 
 
@@ -259,7 +265,9 @@ def _generators(points: Sequence[Point]) -> str:
     if not shares:
         return CPU_NOT_MEASURED
     unknown = len(points) - len(shares)
-    missing = f", not measured at {formatting.counted(unknown, 'point')}" if unknown else ""
+    missing = ""
+    if unknown:
+        missing = f", not measured at {formatting.counted(unknown, 'point')}"
     return GENERATORS_CPU.format(most=formatting.percent(max(shares)), missing=missing)
 
 

@@ -78,7 +78,9 @@ class CeilingsFigure(CurvesFigure):
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
-        title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
+        title = "throughput ceiling (ops/s)"
+        if loads:
+            title = "throughput while loading (ops/s)"
         drawn = build_bars(self.curves, frame.theme, among=self.among, highlight=self.highlight)
         drawn += published_bars(self.published, frame.theme)
         own = max((curve.ceiling_ops_s for curve in self.curves), default=0.0)
@@ -278,11 +280,12 @@ def find_plan_looks(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
     for curve in curves:
         if look := find_newest_look([curve]):
             plans.setdefault(curve.matrix_id, []).append(look)
-    return {
-        matrix_id: replace(looks[0], repeats=median_low(look.repeats for look in looks))
-        for matrix_id, looks in plans.items()
-        if len(looks) > 1
-    }
+    reached = {}
+    for matrix_id, plan_looks in plans.items():
+        if len(plan_looks) > 1:
+            repeats = median_low([look.repeats for look in plan_looks])
+            reached[matrix_id] = replace(plan_looks[0], repeats=repeats)
+    return reached
 
 
 def best_sentence(curves: Sequence[Curve]) -> str:
@@ -331,7 +334,9 @@ def _bar(curve: Curve, look: Look, ranking: Ranking, *, is_load: bool) -> Bar:
     ceiling = curve.ceiling
     rank, class_rank = ranking.ranks.get(curve.sweep_id), ranking.class_ranks.get(curve.sweep_id)
     weakest = ranking.weakest_modes.get(curve.sweep_id)
-    cost = describe_cost(curve, weakest) if weakest else ""
+    cost = ""
+    if weakest:
+        cost = describe_cost(curve, weakest)
     note = ranking.note(curve)
     of_class = bool(class_rank and class_rank.is_among_best) and note not in (BEST, AMONG_BEST)
     if of_class:

@@ -135,9 +135,9 @@ class CurvesFigure(Figure):
     @property
     def shown_sentence(self) -> str:
         """ "10 of 40 sides are shown"; empty where all are."""
-        shown, among = len(self.curves), len(self.among)
-        if shown < among:
-            return SIDES_SHOWN.format(drawn=shown, sides=among)
+        drawn, sides = len(self.curves), len(self.among)
+        if drawn < sides:
+            return SIDES_SHOWN.format(drawn=drawn, sides=sides)
         return ""
 
     @property

@@ -268,7 +268,9 @@ def direct_labels(
             continue
         anchor = anchors[spot.anchor]
         x, y = coordinate(layout["xaxis"], anchor.x), coordinate(layout["yaxis"], anchor.y)
-        linked = {"name": str(side.curve.sweep_id)} if frame.linked else {}
+        linked = {}
+        if frame.linked:
+            linked = {"name": str(side.curve.sweep_id)}
         annotations.append(annotation(escaped(label.text), side.look.colour, x=x, y=y, **spot.side, **linked))
         covered.append(spot.box)
 
@@ -289,12 +291,13 @@ def thin_rung_labels(
     """
     area = AREA_NARROW if frame.narrow else AREA_WIDE
     at = partial(pixels, layout, area)
-    texts = [trace for trace in traces if trace["mode"] == "markers+text"]
-    names = [
-        (0 < index < len(trace["x"]) - 1 and size == min(trace["marker"]["size"]), trace, index, size)
-        for trace in texts
-        for index, size in enumerate(trace["marker"]["size"])
-    ]
+    names = []
+    for trace in [trace for trace in traces if trace["mode"] == "markers+text"]:
+        sizes = trace["marker"]["size"]
+        for index, size in enumerate(sizes):
+            is_ordinary = 0 < index < len(sizes) - 1 and size == min(sizes)
+            names.append((is_ordinary, trace, index, size))
+
     axis = Box(-area[0], 0, 0, area[1])  # with its numbers, left of the drawing area
     obstacles = [axis, *names_of_curves, *_load_line(load_ops_s, layout, area)]
     for side in drawn:
@@ -303,15 +306,14 @@ def thin_rung_labels(
         points = path + [at(d.x, d.y) for d in side.hollow]
         obstacles += _along(path) + [Box(x - 3, y - 3, x + 3, y + 3) for x, y in points]
 
-    kept: list[Box] = []
     for _, trace, index, size in sorted(names, key=lambda name: name[0]):
         right, bottom = at(trace["x"][index], trace["y"][index])
         right, bottom = right - size / 2, bottom - size / 2
         box = Box(right - RUNG_CHARACTER_PX * len(trace["text"][index]), bottom - RUNG_LINE_PX, right, bottom)
-        if any(box.overlaps(other) for other in (*kept, *obstacles)):
+        if any(box.overlaps(obstacle) for obstacle in obstacles):
             trace["text"][index] = ""
         else:
-            kept.append(box)
+            obstacles.append(box)
 
 
 def _load_line(load_ops_s: float | None, layout: Layout, area: tuple[float, float], half_px: float = 2) -> list[Box]:

@@ -79,8 +79,10 @@ class LadderFigure(CurvesFigure):
 
     @property
     def table(self) -> Table:
-        rungs = (SimpleNamespace(curve=curve, point=point) for curve in in_order(self.curves) for point in curve.points)
-        return tabulated({**COLUMNS, **arrival_columns(self.curves)}, rungs)
+        rows: list[SimpleNamespace] = []
+        for curve in in_order(self.curves):
+            rows += [SimpleNamespace(curve=curve, point=point) for point in curve.points]
+        return tabulated({**COLUMNS, **arrival_columns(self.curves)}, rows)
 
 
 def _finite(curve: Curve) -> Curve:
@@ -102,14 +104,14 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
     if targets:
         return axis(frame, "target throughput (ops/s)", tickformat="~s", rangemode="tozero")
 
-    shown = rungs if len(rungs) <= 12 else rungs[:: math.ceil(len(rungs) / 12)]
+    labelled = rungs if len(rungs) <= 12 else rungs[:: math.ceil(len(rungs) / 12)]
     span = [math.log10(rungs[0]) - 0.08, math.log10(rungs[-1]) + 0.08] if rungs else [0, 1]
     return axis(
         frame,
         "client threads (logarithmic)" if frame.narrow else "client threads, all clients together (logarithmic)",
         type="log",
-        tickvals=list(shown),
-        ticktext=[str(rung) for rung in shown],
+        tickvals=list(labelled),
+        ticktext=[str(rung) for rung in labelled],
         range=span,
     )
 

@@ -148,17 +148,17 @@ OFFERED: Final[Columns] = {"p99 of offered (µs)": _get_offered_p99_us}  # of op
 
 def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
     """A row per point and operation; some operations or one kind of latency only where they are named."""
-    arrivals = arrival_columns(curves)
-    return tabulated(
-        {**COLUMNS, **arrivals, **(OFFERED if arrivals else {})},
-        (
-            SimpleNamespace(curve=curve, point=point, operation=operation)
-            for curve in in_order(curves)
-            for point in curve.points
-            for operation in point.operations
-            if (not operations or operation.operation in operations) and kind in ("", operation.kind)
-        ),
-    )
+    rows = []
+    for curve in in_order(curves):
+        for point in curve.points:
+            for operation in point.operations:
+                if (not operations or operation.operation in operations) and kind in ("", operation.kind):
+                    rows.append(SimpleNamespace(curve=curve, point=point, operation=operation))
+
+    columns = {**COLUMNS, **arrival_columns(curves)}
+    if any(curve.setup.arrivals for curve in curves):
+        columns |= OFFERED
+    return tabulated(columns, rows)
 
 
 def _set_axes(
@@ -228,7 +228,9 @@ def _traces(side: DrawnCurve, choice: Choice, labels: Sequence[str], *, rungs: b
     two = len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
-        dash = "dot" if side.dotted else "solid"
+        dash = "solid"
+        if side.dotted:
+            dash = "dot"
         look = replace(look, dash=dash)
 
     hover = partial(
@@ -274,7 +276,9 @@ def _link_runs(traces: Sequence[Trace], side: DrawnCurve) -> None:
     """The run of every point of a curve."""
     for trace in traces:
         if "text" in trace and "hovertemplate" in trace:
-            points = side.hollow if trace["name"].endswith(marks.NOT_COUNTED) else side.counted
+            points = side.counted
+            if trace["name"].endswith(marks.NOT_COUNTED):
+                points = side.hollow
             trace["customdata"] = [str(next(iter(mark.run_ids), "")) for mark in points]
 
 

@@ -181,9 +181,9 @@ def time_line(
     )
 
 
-def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:
+def annotation(text: str, colour: str, **position: Any) -> dict[str, Any]:
     """A text in the picture, escaped already; its place as plotly's annotations say it."""
-    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+    return {"text": text, "showarrow": False, "font": {"color": colour}, **position}
 
 
 def straight(

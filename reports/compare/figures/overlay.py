@@ -112,7 +112,9 @@ def published_points(published: Sequence[Published], frame: Frame) -> Iterator[T
     operations = list(dict.fromkeys(result.operation for result in drawn))
     for operation, symbol in zip(operations, SYMBOLS, strict=False):
         results = [result for result in drawn if result.operation == operation]
-        name = f"{NAMED}: {escaped(operation)}" if len(operations) > 1 else NAMED
+        name = NAMED
+        if len(operations) > 1:
+            name = f"{NAMED}: {escaped(operation)}"
         yield scatter(
             [rounded(result.throughput_ops_s) for result in results],
             [rounded((result.latency_us or 0.0) / 1e3) for result in results],

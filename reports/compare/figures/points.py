@@ -55,11 +55,11 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
         y = max(end.y, below + least)
         below = y
         if inside:
-            place: dict[str, Any] = {"xanchor": "right", "yanchor": "bottom", "yshift": 6}
+            position: dict[str, Any] = {"xanchor": "right", "yanchor": "bottom", "yshift": 6}
         else:
-            place = {"xanchor": "left", "yanchor": "middle", "xshift": 4}
+            position = {"xanchor": "left", "yanchor": "middle", "xshift": 4}
         layout["annotations"].append(
-            annotation(shortened(end.text, longest, names), end.colour, x=1, xref="paper", y=rounded(y), **place)
+            annotation(shortened(end.text, longest, names), end.colour, x=1, xref="paper", y=rounded(y), **position)
         )
 
     if inside:
@@ -253,7 +253,9 @@ def fold_legend(curves: Iterable[tuple[Sequence[Trace], Look]]) -> None:
     """
     seen: set[str] = set()
     for traces, look in curves:
-        group = OTHERS if look.faded else look.group
+        group = look.group
+        if look.faded:
+            group = OTHERS
         for trace in traces:
             trace["legendgroup"] = escaped(group)
             if trace["showlegend"]:

@@ -157,7 +157,9 @@ class RunSeriesFigure(Figure):
         )
         seconds, rate = total_rate(self.series)
         middle = (self.interval_s - 1) / 2
-        data = _band(self.band, middle, frame) if self.band is not None else []
+        data = []
+        if self.band is not None:
+            data = _band(self.band, middle, frame)
         if seconds.size:
             ink = _rate_line(rate, frame.theme.ink, width=2)
             data.append(time_line(seconds + middle, rate, "all operations", formatting.throughput, ink))

@@ -79,7 +79,9 @@ class Scaling:
     @property
     def score_text(self) -> str:
         """ "≥ 85 %"; empty where there is none, or it may be anything."""
-        sign = self.score.sign if self.score else None
+        sign = None
+        if self.score:
+            sign = self.score.sign
         if sign is None or self.score is None:
             return ""
         return f"{sign}{formatting.percent(self.score.score)}"
@@ -175,14 +177,11 @@ class ScalabilityFigure(CurvesFigure):
     @property
     def table(self) -> Table:
         """A row per size; gains and scores in per cent, unrounded."""
-        return tabulated(
-            COLUMNS,
-            (
-                SimpleNamespace(scaling=scaling, nodes=nodes, curve=curve, score=scaling.score)
-                for scaling in self.scalings
-                for nodes, curve in scaling.sizes.items()
-            ),
-        )
+        rows = []
+        for scaling in self.scalings:
+            for nodes, curve in scaling.sizes.items():
+                rows.append(SimpleNamespace(scaling=scaling, nodes=nodes, curve=curve, score=scaling.score))
+        return tabulated(COLUMNS, rows)
 
     def lacking(self) -> str:
         if any(scaling.score for scaling in self.scalings):
@@ -228,7 +227,9 @@ def _line(scaling: Scaling, look: Look) -> Trace:
         hover=[_hover(scaling, nodes, curve) for nodes, curve in scaling.sizes.items()],
     )
     open_gain = "gain not known" if scaling.score else "one size"
-    score = f"{scaling.score_text} of the ideal gain" if scaling.score_text else open_gain
+    score = open_gain
+    if scaling.score_text:
+        score = f"{scaling.score_text} of the ideal gain"
     return {**trace, "name": escaped(f"{scaling.label}, {score}"), "legendgroup": escaped(scaling.label)}
 
 
@@ -241,7 +242,9 @@ def _hover(scaling: Scaling, nodes: int, curve: Curve) -> str:
     ]
     if curve.is_lower_bound:
         lines.append(ladder_says(curve.ceiling))
-    sign = scaling.score.gain_sign(nodes) if scaling.score else None
+    sign = None
+    if scaling.score:
+        sign = scaling.score.gain_sign(nodes)
     if scaling.score and nodes in scaling.score.gains and sign is not None:
         gain, ideal = scaling.score.gains[nodes], scaling.score.ideals[nodes]
         lines.append(

@@ -82,12 +82,14 @@ class ServerMetricsFigure(Figure):
         )
         data: list[Trace] = []
         keyed: set[str] = set()
-        for place, (title, lines) in enumerate(self.panels.items(), 1):
+        for panel, (title, lines) in enumerate(self.panels.items(), 1):
             each = 1 / max(number, 1)
-            domain = [round(1 - place * each, 4), round(1 - (place - 1 + GAP) * each, 4)]
+            domain = [round(1 - panel * each, 4), round(1 - (panel - 1 + GAP) * each, 4)]
             highest = max(float(np.nanmax(np.abs(line.values))) for line in lines)
-            tickformat = "~s" if highest >= 1000 else "~g"
-            layout[axis_name("yaxis", place)] = axis(
+            tickformat = "~g"
+            if highest >= 1000:
+                tickformat = "~s"
+            layout[axis_name("yaxis", panel)] = axis(
                 frame, "", domain=domain, rangemode="tozero", tickformat=tickformat, nticks=4
             )
             layout["annotations"].append(
@@ -96,9 +98,9 @@ class ServerMetricsFigure(Figure):
                     yanchor="bottom",
                 )
             )  # fmt: skip
-            for position, line in enumerate(lines):
+            for rank, line in enumerate(lines):
                 is_keyed = len(lines) > 1 and line.name not in keyed
-                data.append(_trace(line, axis_name("y", place), position, frame, is_keyed=is_keyed))
+                data.append(_trace(line, axis_name("y", panel), rank, frame, is_keyed=is_keyed))
                 keyed.add(line.name)
         if data:
             lines = list(chain.from_iterable(self.panels.values()))
@@ -122,11 +124,11 @@ class ServerMetricsFigure(Figure):
     @property
     def table(self) -> Table:
         """A row per sample and line: the second at which it ended, the panel with its unit, the line, the value."""
-        rows: list[tuple[Cell, ...]] = [
-            (second, line.title, line.name, value if np.isfinite(value) else None)
-            for line in self.lines
-            for second, value in zip(line.seconds.tolist(), line.values.tolist(), strict=True)
-        ]
+        rows: list[tuple[Cell, ...]] = []
+        for line in self.lines:
+            for second, value in zip(line.seconds.tolist(), line.values.tolist(), strict=True):
+                cell = value if np.isfinite(value) else None
+                rows.append((second, line.title, line.name, cell))
         return Table(("second", "quantity", "of", "value"), tuple(rows))
 
     @property
@@ -217,10 +219,10 @@ def _read_name(name: str) -> tuple[str, str, float]:
     return name.replace("_", " "), "", 1.0
 
 
-def _trace(line: Line, yaxis: str, position: int, frame: Frame, *, is_keyed: bool) -> Trace:
-    colour = frame.theme.series[position % len(frame.theme.series)] if position else frame.theme.ink
+def _trace(line: Line, yaxis: str, rank: int, frame: Frame, *, is_keyed: bool) -> Trace:
+    colour = frame.theme.series[rank % len(frame.theme.series)] if rank else frame.theme.ink
     name = escaped(line.name)
-    style = {"color": colour, "width": 1.5, "dash": DASHES[position % len(DASHES)]}
+    style = {"color": colour, "width": 1.5, "dash": DASHES[rank % len(DASHES)]}
     return time_line(
         line.seconds, line.values, name, formatting.cell, style, yaxis=yaxis, showlegend=is_keyed, legendgroup=name
     )

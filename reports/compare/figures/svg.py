@@ -108,7 +108,7 @@ class Axis:
             labelled = zip(map(self.number, self.layout["tickvals"]), texts, strict=False)
             return [(number, text) for number, text in labelled if number is not None]
         if self.names:
-            return [(float(place), name) for place, name in enumerate(self.names)]
+            return [(float(position), name) for position, name in enumerate(self.names)]
 
         low, high = sorted((self.low, self.high))
         if self.is_log:
@@ -170,9 +170,9 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title
         low, high = (bottom - share * (bottom - top) for share in layout[name].get("domain", (0.0, 1.0)))
         panels[reference] = Axis(layout[name], values, low, high)
 
-    shown = [panel for panel in panels.values() if panel.layout.get("visible", True)]
+    visible = [panel for panel in panels.values() if panel.layout.get("visible", True)]
     # Shapes and notes that speak of the paper span all panels.
-    up = panels["y"] if len(shown) == 1 else Axis(layout["yaxis"], [], bottom, top)
+    up = panels["y"] if len(visible) == 1 else Axis(layout["yaxis"], [], bottom, top)
     font = layout["font"]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width_px}" height="{height}" '
@@ -181,7 +181,7 @@ def render_svg(figure: PlotlyFigure, *, width_px: int = 0, height_px: int, title
         f"<title>{escape(title)}</title>",
         f'<clipPath id="area"><rect x="{left}" y="{top}" width="{width_px - margin["r"] - left}" '
         f'height="{bottom - top}"/></clipPath>',
-        *chain.from_iterable(_axes(across, panel, bottom) for panel in shown),
+        *chain.from_iterable(_axes(across, panel, bottom) for panel in visible),
         '<g clip-path="url(#area)">',
         *chain.from_iterable(_shape(shape, across, up) for shape in layout.get("shapes", ())),
         *chain.from_iterable(_trace(trace, across, panels[trace.get("yaxis", "y")]) for trace in traces),
@@ -235,16 +235,16 @@ def _axes(across: Axis, up: Axis, lowest_px: float) -> Iterator[str]:
 
 def _trace(trace: Trace, across: Axis, up: Axis) -> Iterator[str]:
     yield f'<g opacity="{trace.get("opacity", 1)}">'
-    places = [
+    positions = [
         (across.px(x), up.px(y)) if x is not None and y is not None else None
         for x, y in zip(map(across.number, trace["x"]), map(up.number, trace["y"]), strict=True)
     ]
     if trace["type"] == "bar":
-        for place in places:
-            if place:
-                yield from _bar(trace, place, across, up)
+        for position in positions:
+            if position:
+                yield from _bar(trace, position, across, up)
     else:
-        yield from _scatter(trace, places)
+        yield from _scatter(trace, positions)
 
     yield "</g>"
 
@@ -284,28 +284,30 @@ def _pattern(name: str, shape: str, colour: str) -> str:
     return f'<pattern id="{name}" {size} patternUnits="userSpaceOnUse">{mark}</pattern>'
 
 
-def _scatter(trace: Trace, places: Sequence[tuple[float, float] | None]) -> Iterator[str]:
+def _scatter(trace: Trace, positions: Sequence[tuple[float, float] | None]) -> Iterator[str]:
     mode, line = trace.get("mode", "markers"), trace.get("line", {})
     if "lines" in mode:
-        drawn = " ".join(f"{place[0]:.1f},{place[1]:.1f}" for place in places if place)
-        fill = trace.get("fillcolor", "none") if trace.get("fill") else "none"
+        drawn = " ".join(f"{position[0]:.1f},{position[1]:.1f}" for position in positions if position)
+        fill = "none"
+        if trace.get("fill"):
+            fill = trace.get("fillcolor", "none")
         yield (
             f'<polyline points="{drawn}" fill="{fill}" stroke="{line.get("color", "none")}" '
             f'stroke-width="{line.get("width", 2)}" stroke-dasharray="{DASHES.get(line.get("dash", ""), "none")}"/>'
         )
 
     if "markers" in mode and "text" not in mode:
-        for number, place in enumerate(places):
-            if place:
-                yield _mark(trace.get("marker", {}), number, *place)
+        for number, position in enumerate(positions):
+            if position:
+                yield _mark(trace.get("marker", {}), number, *position)
 
     if "text" in mode:
         colour = trace.get("textfont", {}).get("color", "currentColor")
         size = trace.get("marker", {}).get("size", 8)
-        sizes = size if isinstance(size, list | tuple) else [size] * len(places)
-        for text, place, diameter in zip(trace["text"], places, sizes, strict=True):
-            if place:
-                x, y = place[0] - diameter / 2 - 2.5, place[1] - diameter / 2 - 5
+        sizes = size if isinstance(size, list | tuple) else [size] * len(positions)
+        for text, position, diameter in zip(trace["text"], positions, sizes, strict=True):
+            if position:
+                x, y = position[0] - diameter / 2 - 2.5, position[1] - diameter / 2 - 5
                 yield _text(text, x, y, "end", f' font-size="10" fill="{colour}"')
 
 
@@ -361,20 +363,20 @@ def _shape(shape: Mapping[str, Any], across: Axis, up: Axis) -> Iterator[str]:
 
 def _annotation(note: Mapping[str, Any], across: Axis, up: Axis, font: Mapping[str, Any]) -> Iterator[str]:
     """Places of annotations are on the axis' own scale already, or shares of the paper."""
-    places = []
+    positions = []
     for axis, name in ((across, "x"), (up, "y")):
         if note.get(f"{name}ref") == "paper":
-            places.append(axis.begin_px + note[name] * (axis.end_px - axis.begin_px))
+            positions.append(axis.begin_px + note[name] * (axis.end_px - axis.begin_px))
         else:
             number = axis.number(note[name]) if isinstance(note[name], str) else float(note[name])
             if number is None:
                 return
-            places.append(axis.px(number))
+            positions.append(axis.px(number))
 
     lines = note["text"].split("<br>")
     size = note.get("font", {}).get("size", font["size"])
     padding = {"left": 1, "right": -1}.get(note.get("xanchor", "center"), 0) * (1 + note.get("borderpad", 1))
-    x, y = places[0] + note.get("xshift", 0) + padding, places[1] - note.get("yshift", 0)
+    x, y = positions[0] + note.get("xshift", 0) + padding, positions[1] - note.get("yshift", 0)
     anchor = note.get("yanchor", "middle")
     above = {"bottom": len(lines) - 1, "middle": (len(lines) - 1) / 2}.get(anchor, 0)
     for number, text in enumerate(lines):

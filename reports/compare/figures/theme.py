@@ -83,7 +83,7 @@ class Look:
     label: str
     faded: bool = False  # one of more databases or systems than there are colours, and not the one that is highlighted
     group: str = ""  # what the colour stands for: the database, of many databases the system
-    known: bool = True  # whether it is known what its mode promises; where it is not, the pattern says nothing
+    has_promise: bool = True  # whether it is known what its mode promises; where it is not, the pattern says nothing
 
 
 def rgba(colour: str, alpha: float) -> str:
@@ -128,7 +128,7 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
             label=labels[curve.sweep_id],
             faded=colours[group] == theme.grey,
             group=group,
-            known=bool(curve.durability),
+            has_promise=bool(curve.durability),
         )
 
     return looks_by_sweep

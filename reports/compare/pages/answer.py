@@ -214,7 +214,9 @@ def _findings_of_workload(
 
         verdict = comparison if row else next(verdicts)
         code, value = _judge(verdict, is_cost=is_cost)
-        interval = _cost_interval(verdict) if code is Code.COST else None
+        interval = None
+        if code is Code.COST:
+            interval = _cost_interval(verdict)
         limit = Doubt.FEW_RUNS if code in (Code.VALUES, Code.SINGLE) else None
         if code is Code.SINGLE and first is choose_baseline([c for c in curves if c is first or c is second], None):
             sides, value = sides[::-1], 1 / value
@@ -286,9 +288,13 @@ def _compare(
         if all(ceiling.is_confirmed for ceiling in ceilings):
             return Doubt.OPEN_ENDS
         return Doubt.FEW_RUNS
-    table = against((first, second), judging, None, baseline=second.sweep_id) if judging else None
+    table = None
+    if judging:
+        table = against((first, second), judging, None, baseline=second.sweep_id)
     row = next((row for row in table.rows if not row.is_baseline), None) if table else None
-    ratio = row.ratios[0] if row and row.ratios and not row.refused else None
+    ratio = None
+    if row and row.ratios and not row.refused:
+        ratio = row.ratios[0]
     if ratio and ratio.at and not _have_one_load((first, second)):  # At a common load, as the bound does not decide it.
         return Doubt.SHORT_LADDERS
     comparison = ratio.comparison if ratio else None

@@ -61,7 +61,9 @@ class Ratio:
     @property
     def tone(self) -> str:
         """The class of colour: only what is settled has one."""
-        outcome = self.comparison.outcome if self.comparison else None
+        outcome = None
+        if self.comparison:
+            outcome = self.comparison.outcome
         if not outcome:
             return ""
         return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "")
@@ -116,7 +118,9 @@ class Ratio:
             return ""
         if comparison.outcome is Outcome.INCONCLUSIVE and not comparison.needs_more:
             return ""  # The outcome says why.
-        others = f"against {comparison.n_b}" if comparison.n_a != comparison.n_b else "each"
+        others = "each"
+        if comparison.n_a != comparison.n_b:
+            others = f"against {comparison.n_b}"
         return f"{formatting.counted(comparison.n_a, 'run')} {others}: no interval"
 
     @property
@@ -138,7 +142,9 @@ class Ratio:
     @property
     def change(self) -> str:
         """The ratio as signed per cent; above two times the factor alone says more."""
-        ratio = self.comparison.ratio if self.comparison and not self.comparison.bound else None
+        ratio = None
+        if self.comparison and not self.comparison.bound:
+            ratio = self.comparison.ratio
         if ratio and ratio <= 2:
             return formatting.signed_percent(ratio - 1)
         return ""
@@ -233,7 +239,9 @@ def choose_baseline(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve 
 
 
 def _rank_as_baseline(curve: Curve) -> tuple[object, ...]:
-    made_at = curve.created_at.timestamp() if curve.created_at else math.inf
+    made_at = math.inf
+    if curve.created_at:
+        made_at = curve.created_at.timestamp()
     return (not curve.durability, durability_key(curve.durability), made_at)
 
 
@@ -274,7 +282,9 @@ def against(
         findings = judge_pair(pair[0], pair[1], judging.profile) if len(pair) == 2 else ()
         judged = gate(curve, chosen, findings, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
-        href = address(curve.sweep_id) if curve.ceiling else ""
+        href = ""
+        if curve.ceiling:
+            href = address(curve.sweep_id)
         rows.append(Row(curve, judged, ratios, href, (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None))
 
     # Sides that are not comparable have ratios at most, never a winner.
@@ -287,8 +297,12 @@ def against(
     rows = [_rejudged(row, lambda _: next(among)) for row in rows]
     compared = collect_comparisons(rows)
     spread = get_spread(curves, judging.spreads)
-    load_ops_s = equal.load_ops_s if equal else None
-    noise_floor = spread.relative if spread else None
+    load_ops_s = None
+    if equal:
+        load_ops_s = equal.load_ops_s
+    noise_floor = None
+    if spread:
+        noise_floor = spread.relative
 
     return Against(
         baseline=chosen,
@@ -426,14 +440,20 @@ def build_blocks(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[in
     """
     if not a.interleaved_with(b):
         return None
-    own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.last_repeat} for side in (own, other))
-    if min(len(own), len(other)) < MIN_REPEATS:
+    ours, theirs = (_without_copies(side, a.last_repeat) for side in (own, other))
+    if min(len(ours), len(theirs)) < MIN_REPEATS:
         return None
-    cells = [
-        [rung.by_repeat for rung in curve.counted_rungs if rung.throughput_ops_s >= ALIKE * min(values.values())]
-        for curve, values in ((a, own), (b, other))
-    ]
-    return Blocks(own, other, (cells[0], cells[1]))
+    return Blocks(ours, theirs, (_list_cells(a, ours), _list_cells(b, theirs)))
+
+
+def _without_copies(values: Mapping[int, float], last_repeat: float) -> dict[int, float]:
+    """Those of repeats of the plan; copies of runs have higher numbers."""
+    return {repeat: ops_s for repeat, ops_s in values.items() if repeat <= last_repeat}
+
+
+def _list_cells(curve: Curve, values: Mapping[int, float]) -> list[dict[int, float]]:
+    least_ops_s = ALIKE * min(values.values())
+    return [rung.by_repeat for rung in curve.counted_rungs if rung.throughput_ops_s >= least_ops_s]
 
 
 def _noise_at(curve: Curve, point: Point) -> Noise | None:
@@ -441,7 +461,9 @@ def _noise_at(curve: Curve, point: Point) -> Noise | None:
     values = _values(point)
     least = ALIKE * point.throughput_ops_s.geomean
     alike = [rung.by_repeat for rung in curve.counted_rungs if not rung.target_ops_s and rung.throughput_ops_s >= least]
-    common = sorted(set.intersection(*map(set, alike))) if alike else []
+    common = []
+    if alike:
+        common = sorted(set.intersection(*map(set, alike)))
     if len(common) < MIN_REPEATS or min(*values, *(min(rung.values()) for rung in alike)) <= 0:
         return None
     return rung_noise([[math.log(rung[j]) for j in common] for rung in alike], list(map(math.log, values)))

@@ -62,7 +62,9 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 
 def ceilings_picture(selection: Selection) -> Picture:
-    order = "highest first, then what was printed" if selection.published else "highest first"
+    order = "highest first"
+    if selection.published:
+        order = "highest first, then what was printed"
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
     plain = replace(
         selection, operation="", statistic="p99", kind="", scale="auto", load_ops_s=None, limit_us=None,
@@ -90,7 +92,9 @@ def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: 
     statistic = STATISTICS[selection.statistic]
     targets = bool(curves) and all(point.target_ops_s for point in collect_points(curves))
     loads = "targets" if targets else "client threads"
-    says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
+    says = ""
+    if len(curves) < 7:
+        says = f"numbers at the points: {loads}"
     return [
         Picture(
             f"latency-{operation.lower()}",
@@ -155,7 +159,9 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> dict[str, Any]:
     selection = picture.selection
     # Menus of the drawing alone are in the address of the figure that they change: charts.js changes them there.
-    menus = [("stat", selection.statistic), ("scale", selection.scale)] if picture.name == "latency" else []
+    menus = []
+    if picture.name == "latency":
+        menus = [("stat", selection.statistic), ("scale", selection.scale)]
     query = urlencode([("v", VERSION), *selection.pairs(without=dict(menus)), *menus, *picture.options])
     height_px = 0
     if picture.name == "ceilings":

@@ -43,15 +43,23 @@ def table_rows(
     asked for.
     """
     ranking = Ranking(curves)
-    sides = {side.curve.sweep_id: side for side in equal.sides} if equal else {}
-    against_rows = {row.curve.sweep_id: row for row in against.rows} if against else {}
-    best = _best_sides(equal) if equal else {}
+    sides = {}
+    if equal:
+        sides = {side.curve.sweep_id: side for side in equal.sides}
+    against_rows = {}
+    if against:
+        against_rows = {row.curve.sweep_id: row for row in against.rows}
+    best = {}
+    if equal:
+        best = _best_sides(equal)
     drawn_keys = {curve.sweep_id for curve in drawn}
     rows = []
     for curve in sorted(curves, key=lambda curve: -curve.ceiling_ops_s):
         key = curve.sweep_id
         row, side = against_rows.get(key), sides.get(key)
-        ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
+        ratios = {}
+        if row:
+            ratios = {ratio.quantity: ratio for ratio in row.ratios}
         latencies = []
         if equal and side:
             for name in equal.operations:

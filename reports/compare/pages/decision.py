@@ -117,7 +117,9 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
     sides = [_candidate(curve, need, need.limit_us, labels) for curve in curves]
     excluded = [side for side in sides if side.loses_too_much(need) or not side.does_enough(need)]
     eligible = sorted((side for side in sides if side not in excluded), key=lambda side: -side.ops_s)
-    most = eligible[0].ops_s if eligible else 0.0
+    most = 0.0
+    if eligible:
+        most = eligible[0].ops_s
     more = [
         side
         for side in excluded
@@ -138,7 +140,9 @@ def decide(curves: Sequence[Curve], need: Need, labels: Mapping[UUID, str]) -> D
 
 def _candidate(curve: Curve, need: Need, limit_us: float | None, labels: Mapping[UUID, str]) -> Candidate:
     """The most that it sustains within the limit, for all operations."""
-    side = build_side(curve) if need.max_loss_s is not None else None
+    side = None
+    if need.max_loss_s is not None:
+        side = build_side(curve)
     if limit_us is None:
         within = Within(curve.ceiling_ops_s or None, How.MEASURED, at_least=curve.is_lower_bound)
     else:

@@ -59,6 +59,14 @@ class SideAt:
         return any(reading.latency_us is not None for reading in self.latencies.values())
 
     @property
+    def is_above(self) -> bool:
+        """Whether it does more on its lowest rung already."""
+        return not self.is_readable and any(reading.how is How.BELOW for reading in self.latencies.values())
+
+    def has_statistic(self, statistic: str) -> bool:
+        return any(reading.latency_us is not None for (_, name), reading in self.latencies.items() if name == statistic)
+
+    @property
     def how(self) -> str:
         """Where its numbers come from: the same rungs for every percentile and operation that was measured."""
         readings = list(self.latencies.values())
@@ -96,16 +104,12 @@ class EqualLoad:
     @property
     def lacking(self) -> int:
         """How many of them have none of the statistic."""
-        return self.readable - sum(
-            any(side.latencies[name, self.statistic].latency_us is not None for name in self.operations)
-            for side in self.sides
-        )
+        return self.readable - sum(side.has_statistic(self.statistic) for side in self.sides)
 
     @property
     def above(self) -> int:
         """How many sides have only rungs that do more."""
-        unread = [side.latencies.values() for side in self.sides if not side.is_readable]
-        return sum(any(reading.how is How.BELOW for reading in readings) for readings in unread)
+        return sum(side.is_above for side in self.sides)
 
     @property
     def unreached(self) -> int:
@@ -187,13 +191,13 @@ def default_load(curves: Sequence[Curve]) -> float | None:
     At 80 % of the lowest ceiling every side has work and none is at its limit. Where most sides do more than that on
     their first rung already, a higher load tells of more of them.
     """
-    reach = [
-        (min(point.throughput_ops_s.geomean for point in curve.counted), ceiling.throughput_ops_s)
-        for curve in curves
-        if (ceiling := curve.ceiling)
-    ]
-    loads = [float(f"{SHARE_OF_CEILING * high:.2g}") for _, high in sorted(reach, key=lambda span: span[1])]
-    return max(loads, key=lambda load: sum(low <= load <= high for low, high in reach), default=None)
+    spans = []
+    for curve in curves:
+        if curve.ceiling:
+            lowest = min(point.throughput_ops_s.geomean for point in curve.counted)
+            spans.append((lowest, curve.ceiling.throughput_ops_s))
+    loads = [float(f"{SHARE_OF_CEILING * high:.2g}") for _, high in sorted(spans, key=lambda span: span[1])]
+    return max(loads, key=lambda load: sum(low <= load <= high for low, high in spans), default=None)
 
 
 def compute_slider(curves: Sequence[Curve], load_ops_s: float) -> dict[str, float]:
@@ -203,7 +207,9 @@ def compute_slider(curves: Sequence[Curve], load_ops_s: float) -> dict[str, floa
     """
     every = [point.throughput_ops_s.geomean for point in collect_counted_points(curves)]
     most = max([*every, load_ops_s])
-    step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS)) if most > 0 else 1.0
+    step = 1.0
+    if most > 0:
+        step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS))
     least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
     return {"least": _digits(max(least, 0.0)), "most": _digits(math.ceil(most / step) * step), "step": step}
 
@@ -266,7 +272,9 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
         passes = zip(throughputs, latencies.values, strict=True)
         rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
 
-    common = sorted(set(rungs[0]).intersection(*rungs[1:])) if rungs else []
+    common = []
+    if rungs:
+        common = sorted(set(rungs[0]).intersection(*rungs[1:]))
     if len(common) > 1:
         return [[rung[number] for rung in rungs] for number in common]
 
@@ -281,10 +289,10 @@ def repeats_within(
     Their mean is `within_ops_s`, that of the curve of means; only this where there are no two repeats that have one.
     """
     passes = [repeated_points(curve, name, statistic, kind) for name in operations]
-    values = [
-        min(throughput_within(points, limit_us).throughput_ops_s or 0.0 for points in same)
-        for same in zip(*passes, strict=False)
-    ]
+    values = []
+    for curves_of_repeat in zip(*passes, strict=False):
+        readings = [throughput_within(points, limit_us) for points in curves_of_repeat]
+        values.append(min(reading.throughput_ops_s or 0.0 for reading in readings))
     if len(values) > 1 and min(values) > 0:
         return _centred(values, within_ops_s)
     return (within_ops_s,)

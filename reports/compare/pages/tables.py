@@ -140,14 +140,14 @@ def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ..
 
 def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:
     """Every side against the baseline: how many times better, with the interval and what follows from it."""
-    latency = equal.statistic_label if equal else "latency"
+    latency = "latency"
+    if equal:
+        latency = equal.statistic_label
     names = [("ceiling", "higher"), *((f"{operation} {latency}", "lower") for operation in against.latency_operations)]
     interval = "interval" if against.has_looks else "95 % interval"
-    columns = [
-        column
-        for label, better in names
-        for column in (f"{label}, times {better}", f"{label}: {interval}", f"{label}: outcome")
-    ]
+    columns: list[str] = []
+    for label, better in names:
+        columns += (f"{label}, times {better}", f"{label}: {interval}", f"{label}: outcome")
     rows = [(labels.get(row.curve.sweep_id, row.curve.label), *_against(row, len(columns))) for row in against.rows]
     return Table(("side", *columns), tuple(rows))
 
@@ -183,7 +183,9 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
     if ratio.quantity != "throughput":
-        at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
+        at = "latency"
+        if equal:
+            at = f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}"
         return f"{ratio.quantity} {at}"
     if not ratio.at:
         return "throughput"
@@ -196,17 +198,15 @@ def collect_verdicts(against: Against | None, equal: EqualLoad | None, labels: L
         return []
 
     baseline = labels.get(against.baseline.sweep_id, against.baseline.label)
-    return [
-        {
-            "side": labels.get(row.curve.sweep_id, row.curve.label),
-            "baseline": baseline,
-            "metric": _metric(ratio, equal),
-            **_verdict(ratio.comparison, ratio.why, refused=row.refused),
-        }
-        for row in against.rows
-        if not row.is_baseline
-        for ratio in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops) if row.gate else ""),)
-    ]
+    verdicts = []
+    for row in against.rows:
+        if row.gate is None:
+            continue
+        side = labels.get(row.curve.sweep_id, row.curve.label)
+        for ratio in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops)),):
+            verdict = _verdict(ratio.comparison, ratio.why, refused=row.refused)
+            verdicts.append({"side": side, "baseline": baseline, "metric": _metric(ratio, equal), **verdict})
+    return verdicts
 
 
 def _verdict(comparison: Comparison | None, why: str, *, refused: bool) -> dict[str, Any]:
@@ -262,11 +262,7 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
 
 def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
     """The differences between the sides beside the compared axes."""
-    return Table(
-        ("what", "value", "sides"),
-        tuple(
-            (difference.label, value, ", ".join(who))
-            for difference in differences(curves, dict(labels))
-            for value, who in difference.sides
-        ),
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for difference in differences(curves, labels):
+        rows += [(difference.label, value, ", ".join(sides)) for value, sides in difference.sides]
+    return Table(("what", "value", "sides"), tuple(rows))

@@ -132,20 +132,20 @@ def _stored(sweeps: QuerySet[Sweep] | Sequence[Sweep], column: str) -> list[Curv
     listed = list(sweeps)
     teams = {sweep.pk: sweep.team_id for sweep in listed}
     keys: dict[uuid.UUID, str] = {}
-    held: dict[uuid.UUID, Curve] = {}
+    by_sweep: dict[uuid.UUID, Curve] = {}
     for pk, digest, key, data in stored_values(teams, column):
         keys[pk] = build_key(teams[pk], "curve", pk, digest)
         if data is not None and key == keys[pk]:
             try:
-                held[pk] = _unpacked(bytes(data))
+                by_sweep[pk] = _unpacked(bytes(data))
             except ValueError as error:
                 logger.warning("The stored curve of sweep %s cannot be read and is computed again (%s).", pk, error)
 
-    fresh = _made([sweep for sweep in listed if sweep.pk not in held])
+    fresh = _made([sweep for sweep in listed if sweep.pk not in by_sweep])
     # While runs are going every second makes another version of their rows.
     _store({keys[curve.sweep_id]: curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going})
-    held |= {curve.sweep_id: _outline(curve) if column == "outline" else curve for curve in fresh}
-    return [held[sweep.pk] for sweep in listed]
+    by_sweep |= {curve.sweep_id: _outline(curve) if column == "outline" else curve for curve in fresh}
+    return [by_sweep[sweep.pk] for sweep in listed]
 
 
 @lru_cache(MAX_UNPACKED)
@@ -398,8 +398,12 @@ def _point(repeats: Sequence[Repeat]) -> Point:
     used = [repeat for repeat in repeats if repeat.standing is standing]
     busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda repeat: not repeat.rejected_by)
-    worst_finding = worst[0].worst_finding if worst else ""
-    generator_cpu = max(busy) if len(busy) == len(used) else None
+    worst_finding = ""
+    if worst:
+        worst_finding = worst[0].worst_finding
+    generator_cpu = None
+    if len(busy) == len(used):
+        generator_cpu = max(busy)
 
     return Point(
         threads=used[0].run["threads"],
@@ -431,7 +435,9 @@ def _describe_arrivals(open_load: OpenLoadSpec | None) -> str:
     """A code that is equal for loads that can be compared: "poisson 1 ms", "constant never", "poisson 1 ms 3f2a"."""
     if open_load is None:
         return ""
-    patience = f"{exact(open_load['patience_ms'])} ms" if open_load["patience_ms"] is not None else "never"
+    patience = "never"
+    if open_load["patience_ms"] is not None:
+        patience = f"{exact(open_load['patience_ms'])} ms"
     profile = ""
     if open_load["profile"]:
         profile = hashlib.sha256(json.dumps(open_load["profile"]).encode()).hexdigest()[:8]
@@ -505,15 +511,19 @@ def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float |
 
 
 def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
-    spreads = {
-        name: spread([row[column] for row in rows if row[column] is not None]) for name, column in COLUMNS.items()
-    }
-    return {name: value for name, value in spreads.items() if value is not None}
+    latencies = {}
+    for name, column in COLUMNS.items():
+        values = spread([row[column] for row in rows if row[column] is not None])
+        if values:
+            latencies[name] = values
+    return latencies
 
 
 def build_setup(spec: RunSpec) -> Setup:
     database, window, client = spec["database"], spec["window"], spec["client"]
-    client_on_database_host = spec["stated"]["client_on_database_host"] if "stated" in spec else None
+    client_on_database_host = None
+    if "stated" in spec:
+        client_on_database_host = spec["stated"]["client_on_database_host"]
 
     return Setup(
         version=database["version"],
@@ -558,9 +568,9 @@ def _machines(machines: Iterable[MachineSpec]) -> tuple[MachineFacts, ...]:
 def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
     """The sum over all nodes; None where one of them has no price, for half a price is a wrong one."""
     prices = [parse_number(fact(machine["facts"], "price_per_hour")) for machine in machines]
-    known = [price for price in prices if price is not None]
-    if machines and len(known) == len(machines):
-        return sum(known)
+    stated = [price for price in prices if price is not None]
+    if machines and len(stated) == len(machines):
+        return sum(stated)
     return None
 
 

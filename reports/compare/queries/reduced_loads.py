@@ -34,7 +34,9 @@ class ReducedLoad:
 
 def get_conditions(curve: Curve, *, with_records: bool = True) -> Conditions:
     """Equal for sweeps, and runs with faults, of one database under one workload."""
-    records = curve.setup.records if with_records else None
+    records = None
+    if with_records:
+        records = curve.setup.records
     return _conditions(curve.database_name, curve.mode, curve.workload, curve.setup, records)
 
 
@@ -56,7 +58,9 @@ def read_reduced_loads(
     if not every_purpose:
         runs = runs.filter(purpose__in=PUBLISHABLE)
     rungs: dict[tuple[Conditions, str, int, int | None], list[tuple[float, float]]] = defaultdict(list)
-    faulted = list(runs.order_by("-created_at")[:MAX_RUNS]) if clustered else []
+    faulted = []
+    if clustered:
+        faulted = list(runs.order_by("-created_at")[:MAX_RUNS])
     for run, faults in applied_faults_by_run(faulted).items():
         setup = build_setup(run.spec)
         key = _conditions(run.spec["database"]["name"], run.mode, run.workload_name, setup, setup.records)

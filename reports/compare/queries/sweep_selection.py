@@ -59,7 +59,9 @@ class Chosen:
     def digest(self) -> str:
         """Changes with every row that the comparison is made of; one query."""
         digests = sweep_digests([sweep.pk for sweep in self.sweeps])
-        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
+        named = None
+        if self.matrix:
+            named = (self.matrix.pk, self.matrix.name)
         return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
 
     @cached_property

@@ -137,7 +137,9 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         return redirect(request.path + canonical)
 
     parts = get_parts(get_team(request), selection)
-    frame = "part.html" if is_part else "base.html"
+    frame = "base.html"
+    if is_part:
+        frame = "part.html"
     context = {
         "frame": frame,
         "parts": parts,
@@ -249,7 +251,9 @@ def get_parts(team: Team, selection: Selection) -> ComparisonParts:
         def render_part(name: str) -> SafeString:
             return render_to_string(f"reports/compare/{name}.html", context)
 
-        equal = plain_text("compare/equal_load.txt", equal=context["equal"]) if context["equal"] else ""
+        equal = ""
+        if context["equal"]:
+            equal = plain_text("compare/equal_load.txt", equal=context["equal"])
         # What is undecided is decided by more repeats.
         repeats = None
         if matrix and is_undecided(context["answer"], context["against"]):
@@ -364,10 +368,12 @@ def build_context(
     controls = build_controls(selection, curves)
     labels = get_labels(curves)
     planned, unplanned = split_differences(curves, labels)
-    places = 2
+    decimals = 2
     if all(curve.ceiling_ops_s >= MIN_WHOLE_OPS_S for curve in curves):
-        places = 0
-    max_loss = number_text(selection.max_loss_s) if selection.max_loss_s is not None else ""
+        decimals = 0
+    max_loss = ""
+    if selection.max_loss_s is not None:
+        max_loss = number_text(selection.max_loss_s)
 
     return {
         "selection": selection,
@@ -384,7 +390,7 @@ def build_context(
         "carried": selection.pairs(without=list_form_names(selection, curves, controls)),
         "operations": operation_links(state, curves),
         "groups": figures_by_workload(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
-        "places": places,
+        "places": decimals,
         "latency_scale": choose_scale(equal) if equal else None,
         "many": many_sides(state, curves),
         "sides_carried": selection.pairs(without={"side"}),
@@ -472,7 +478,9 @@ def operation_links(state: Selection, curves: Sequence[Curve]) -> list[tuple[str
     """The operations that the latency figure can draw: text, address, and whether it does. The first is the default."""
     measured = collect_operations(curves)
     values = ["", *measured[1:], *([BOTH] if len(measured) > 1 else [])] if measured else []
-    drawn = state.operation if state.operation != (measured or [""])[0] else ""
+    drawn = ""
+    if state.operation != (measured or [""])[0]:
+        drawn = state.operation
 
     return [
         (
@@ -496,7 +504,9 @@ def many_sides(state: Selection, curves: Sequence[Curve]) -> dict[str, Any] | No
 
 def build_need(selection: Selection, curves: Sequence[Curve], equal: EqualLoad | None) -> Need:
     """The default load, which the form sends with a limit too, is no need."""
-    load_ops_s = None if equal and equal.is_default else selection.load_ops_s
+    load_ops_s = selection.load_ops_s
+    if equal and equal.is_default:
+        load_ops_s = None
     return Need(
         operations=tuple(shown_operations(selection, curves)),
         statistic=selection.statistic,

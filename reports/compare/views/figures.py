@@ -105,7 +105,9 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
 def _pixels(request: HttpRequest, name: str) -> int:
     """0: not stated, or no size of a drawing."""
     text = request.GET.get(name, "")
-    pixels = int(text) if re.fullmatch(r"[0-9]{1,5}", text) else 0
+    pixels = 0
+    if re.fullmatch(r"[0-9]{1,5}", text):
+        pixels = int(text)
     return pixels if MIN_PX <= pixels <= MAX_PX else 0
 
 

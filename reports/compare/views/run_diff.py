@@ -55,7 +55,9 @@ def why_page(
     sweeps of their plan.
     """
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    spread = None if a.curve.same_session(b.curve) else floor
+    spread = floor
+    if a.curve.same_session(b.curve):
+        spread = None
     if ceilings:
         ratio = throughput_ratio(ceilings[1], ceilings[0], spread, names=(("B", "B's"), ("A", "A's")))
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
@@ -72,7 +74,9 @@ def why_page(
     if ratio and ratio.values and all(throughputs):
         throughputs = [*ratio.values[::-1]]  # B's is the first of a ratio.
     change = _change(*throughputs)
-    steps = measure_steps(ceilings[0], ceilings[1], siblings, labels) if ceilings else {}
+    steps = {}
+    if ceilings:
+        steps = measure_steps(ceilings[0], ceilings[1], siblings, labels)
     groups, machines = sides.groups, sides.machines
     unclear = list(chain.from_iterable(group.unclear for group in groups))
 
@@ -111,14 +115,15 @@ def _differing_findings(a: RunSide, b: RunSide) -> Iterator[dict[str, object]]:
     findings = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
     for check_id in sorted({*findings[0], *findings[1]}):
         x, y = (side.get(check_id) for side in findings)
-        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
-            yield {"title": known.title, "check_id": check_id, "a": x, "b": y}
+        if (finding := x or y) and (x.severity if x else "") != (y.severity if y else ""):
+            yield {"title": finding.title, "check_id": check_id, "a": x, "b": y}
 
 
 def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
     """The repeats of both rungs, up to the newest look of the plan that made them."""
-    looks = a.curve.looks if a.curve.same_plan(b.curve) else ()
-    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    look = None
+    if a.curve.same_plan(b.curve) and a.curve.looks:
+        look = Look(a.curve.looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s)))
     sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
     comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
     return extended(comparison, b.curve, a.curve)
@@ -171,7 +176,9 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[dict[str, object]]:
     )
     kinds = _kinds(a, b)
     for operation, kind in names:
-        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        kind_text = ""
+        if len(kinds) > 1:
+            kind_text = f", {KIND_SAYS.get(kind, kind)}"
         rows = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
             yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
@@ -279,10 +286,13 @@ def _find_runs(
     """
     team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
-    rows = {row.pk: row for row in Sweep.objects.filter(pk__in=[pk for pk in ids if pk not in runs])}
+    others = [pk for pk in ids if pk not in runs]
+    rows = Sweep.objects.in_bulk(others)
     if set(ids) - set(runs) - set(rows):
         raise Http404
-    plan = list(curves([*rows.values(), *find_siblings(list(rows.values()))])) if rows else []
+    plan = []
+    if rows:
+        plan = list(curves([*rows.values(), *find_siblings(list(rows.values()))]))
     by_sweep = {curve.sweep_id: curve for curve in plan}
     offered = in_order([curve for curve in plan if curve.ceiling])
     if len(ids) == 1 and rows:
