@@ -366,6 +366,8 @@ DISKS = {name: Path(folder) for name, _, folder in (disk.partition("=") for disk
 OWN_BUILD_FOLDERS = [Path(folder) for folder in env_str("BENCHSITE_OWN_BUILD_FOLDERS", "").split(os.pathsep) if folder]
 OWN_BUILD_IMAGES = env_list("BENCHSITE_OWN_BUILD_IMAGES", [])
 OWN_BUILD_REPOSITORY = env_str("BENCHSITE_OWN_BUILD_REPOSITORY", "")
+# On a load generator: the IP address at which servers listen that it starts for the site. Empty: it starts none.
+NODE_ADDRESS = env_str("BENCHSITE_NODE_ADDRESS", "")
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 CONDUCTOR_CAPACITY = env_int("BENCHSITE_CONDUCTOR_CAPACITY", 4, least=1, most=64)  # runs at a time of one conductor
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)

@@ -62,6 +62,11 @@ SERVER_STOP_TIMEOUT_S = 300.0  # to write down what is in memory
 CONTAINER_KILL_TIMEOUT_S = 15.0
 # The engine's own answers are quick; starting a container on a busy disk is not.
 CONTAINER_ENGINE_TIMEOUT_S = 60
+# A load generator that starts nodes of servers reports on them so often. One that the site does not answer for the
+# longer time ends them; a run whose node is silent for the shorter one has lost its server.
+NODE_REPORT_INTERVAL_S = 1.0
+NODE_SILENT_AFTER = timedelta(seconds=15)
+NODE_LEASE_S = 30.0
 # For an answer to the administration.
 ADMIN_TIMEOUT_S = 10.0
 ADMIN_JVM_TIMEOUT_S = 60.0  # with its start and its connections, on a busy machine

@@ -1,9 +1,10 @@
-"""Leases, which say what holds which machine, and the credentials of load generators."""
+"""Leases, which say what holds which machine, credentials of load generators, and the nodes that these start."""
 
 from django.db import models
 from django.db.models.functions import Now
 
-from runs.models import LoadGenerator, Machine, Run
+from runs.models import Deployment, LoadGenerator, Machine, Run
+from runs.models.client_properties import ClientOrderField
 
 
 class Lease(models.Model):
@@ -58,3 +59,41 @@ class GeneratorCredential(models.Model):
 
     def __str__(self) -> str:
         return f"credential of {self.generator}"
+
+
+class NodeProcess(models.Model):
+    """One node of a deployment on the machine of a load generator, which starts and ends it as the row says.
+
+    The conductor writes `life`, which is new at each start, `order` and `wanted`; the load generator reports the rest.
+    """
+
+    class Wanted(models.TextChoices):
+        UP = "up", "up"
+        STOPPED = "stopped", "stopped"  # in order: its data is kept
+        KILLED = "killed", "killed"
+
+    class State(models.TextChoices):
+        STARTING = "starting", "starting"
+        UP = "up", "up"  # Its process runs; the conductor asks whether it answers.
+        ENDED = "ended", "ended"
+
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="node_processes")
+    load_generator = models.ForeignKey(LoadGenerator, on_delete=models.CASCADE, related_name="node_processes")
+    number = models.PositiveSmallIntegerField()  # of the node, from 0
+    life = models.UUIDField()
+    order = ClientOrderField()  # `workers.generator.node_agent.NodeOrder`
+    wanted = models.CharField(max_length=10, choices=Wanted)
+    state = models.CharField(max_length=10, choices=State, default=State.STARTING)
+    problem = models.TextField(blank=True, default="")
+    folder = models.TextField(blank=True, default="")  # on its machine
+    log = models.TextField(blank=True, default="")  # its last lines
+    changed_at = models.DateTimeField(db_default=Now())  # the last order or report
+    is_reported = models.BooleanField(default=False)  # whether the load generator has taken this life's order
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["deployment", "number"], name="one_process_per_deployment_and_node")
+        ]
+
+    def __str__(self) -> str:
+        return f"node {self.number + 1} on {self.load_generator}"

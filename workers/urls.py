@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("generator-api/v1/register", generator_api.register),
     path("generator-api/v1/presence", generator_api.presence),
     path("generator-api/v1/calibration", generator_api.calibration),
+    path("generator-api/v1/nodes", generator_api.nodes),
     path("generator-api/v1/clock", generator_api.clock),
     path(f"{CLIENT}/claim", generator_api.claim),
     path(f"{CLIENT}/report", generator_api.report),

@@ -79,7 +79,7 @@ MARK, SHA256 = "theirs", hashlib.sha256(b"theirs").hexdigest()
 # Of no team: other rows name them, or the whole site has them.
 SITE_WIDE = {
     "teams.Team", "teams.User", "teams.SignInLink", "teams.Counter", "runs.Conductor", "runs.Node", "runs.MatrixEntry",
-    "workers.Lease", "workers.EnrolmentCode", "workers.GeneratorCredential",
+    "workers.Lease", "workers.EnrolmentCode", "workers.GeneratorCredential", "workers.NodeProcess",
 }  # fmt: skip
 
 # Parameters of addresses, with the part of the address before them. These name rows:

@@ -35,6 +35,10 @@ LOSES_LAST_SECONDS = "A power failure of one node may lose the last {typical} s 
 TOO_MANY_EXPORTERS = "There are {count} exporters; at most {limit} are allowed."
 URL_TOO_LONG = "{url}… is longer than {limit} characters."
 NODE_NEEDS_ATTENTION = "A node below needs attention."
+STARTS_NO_SERVERS = (
+    "No load generator of {machine} starts servers. Its operator sets BENCHSITE_NODE_ADDRESS, the address at which "
+    "they listen there, and starts it again."
+)
 CHOOSE_MACHINE_OF_ADDRESS = "Choose the machine that {address} is on, or clear the address."
 
 # --- forms/fields.py ---

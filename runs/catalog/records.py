@@ -294,6 +294,7 @@ class ProcessRecipe(NodeRecipe):
     install: str = ""  # the commands that install the program
     log_folder: str = ""  # of the commit or write-ahead log, below that of the data
     keeps_data: bool = True  # whether its data outlives a planned stop
+    is_networked: bool = False  # whether its nodes may stand on several machines, each at its machine's address
     start_s: NonNegativeInt = 0  # of a start per node, as plans count it, beyond what every load has for that
     # How long clients work before the first measured run of a plan that settles: a JVM compiles what they need first.
     compile_s: NonNegativeInt = 0

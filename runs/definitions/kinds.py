@@ -21,7 +21,7 @@ from runs.catalog.forms.fields import IN_USE, MAX_LINES
 from runs.catalog.forms.machines import MachineForm
 from runs.catalog.forms.own_modes import FIELDS, OwnModeForm, delete_own_mode
 from runs.catalog.forms.sign_in import KEPT
-from runs.models import Cluster, Database, Machine, Workload
+from runs.models import Cluster, Database, Machine, Provisioner, Workload
 from runs.models.client_properties import find_secrets
 from runs.plans.files.plan import PlanDurability, Slug
 from runs.plans.forms.workloads import WorkloadForm, in_order
@@ -204,11 +204,15 @@ class ClusterKind(Kind):
         return Cluster.objects.prefetch_related("nodes__machine")
 
     def read(self, row: Cluster) -> Definition:
+        is_external = row.provisioner == Provisioner.EXTERNAL
         return {
             "provisioner": row.provisioner,
             "separates_cpus": row.separates_cpus,
             "exporters": row.exporters,
-            "nodes": [{"machine": node.machine.name, "address": node.address} for node in row.nodes.all()],
+            "nodes": [
+                {"machine": node.machine.name, "address": node.address if is_external else ""}
+                for node in row.nodes.all()
+            ],
             "notes": row.notes,
         }
 

@@ -58,7 +58,7 @@ class Provisioner(models.TextChoices):
 
     EXTERNAL = "external", "external"  # Somebody else: the servers already run.
     DOCKER = "docker", "docker"  # Containers on the cluster's machines.
-    PROCESS = "process", "process"  # Plain processes on the conductor's own machine.
+    PROCESS = "process", "process"  # Plain processes on the conductor's own machine, or below load generators.
 
 
 class Cluster(Row):
@@ -85,8 +85,13 @@ class Cluster(Row):
 
     @property
     def addresses(self) -> list[str]:
-        """Where an external cluster's servers listen, as host:port; none of the others."""
+        """Where servers listen: of an external cluster as host:port, of a spread one as host; none of others."""
         return [node.address for node in self.nodes.all() if node.address]
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether load generators start its servers, one on each machine at the address of its node."""
+        return self.provisioner == Provisioner.PROCESS and bool(self.addresses)
 
     def list_ports(self, default_port: int) -> list[int]:
         """The ports of an external cluster's servers."""
@@ -123,7 +128,8 @@ class Node(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
     machine = models.ForeignKey(Machine, on_delete=models.PROTECT, related_name="nodes")
     position = models.PositiveSmallIntegerField(default=0)
-    address = models.CharField(max_length=200, blank=True)  # host or host:port, for external clusters
+    # Host or host:port for external clusters, host for those that load generators start.
+    address = models.CharField(max_length=200, blank=True)
     # The name of the server's program, where nothing tells which process of this machine listens at the address.
     program = models.CharField(max_length=80, blank=True, default="", db_default="")
 

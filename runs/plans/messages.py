@@ -41,6 +41,12 @@ FAULTS_NEED_OWN_SERVERS = (
 )
 NO_SUCH_FAULT_IN_CONTAINERS = "containers have no such fault. Choose a database on a process cluster, or another kind."
 NO_SUCH_NODE = "it has {nodes}. Choose one of them, or all."
+NO_FAULTS_ON_OTHER_MACHINES = (
+    "load generators start its servers, and they apply no faults. Choose a cluster of the conductor's own machine."
+)
+NO_BUILDS_ON_OTHER_MACHINES = (
+    "load generators start its servers, and they start no own builds. Choose a cluster of the conductor's own machine."
+)
 SLOW_DISK_OF_ONE_NODE = "disks are slowed down on databases of one node only."
 REPLICAS_COPIED_ANEW = "its replicas are copied anew after an end of their primary. Choose all nodes, or a replica."
 
@@ -195,6 +201,13 @@ NO_KNEE = "A ladder of {rungs} shows no knee: use four or more."
 MODES_ON_ONE_SERVER = (
     "The external server {server} is used in the modes {modes}, which want different values of {settings}. Runs in a "
     "mode that is not in force fail: plan a matrix for each mode, and change the server's settings between them."
+)
+NOT_ON_OTHER_MACHINES = (
+    "{name}: Benchsite starts {system} on a conductor's own machine only. Choose a cluster of that machine, or an "
+    "external one."
+)
+NODES_NEED_MACHINES = (
+    "{name}: {nodes} need as many machines, and its cluster has {machines}: add machines, or lower the setting nodes."
 )
 COPIES_ABSENT = (
     "{database} asks for {copies} copies of {nodes}: the others are nowhere. It measures {nodes}, however many copies "

@@ -21,6 +21,8 @@ from runs.plans.messages import (
     FEWER_GENERATORS,
     GENERATORS_TWICE,
     LOOKS_EXAMPLE,
+    NO_BUILDS_ON_OTHER_MACHINES,
+    NO_FAULTS_ON_OTHER_MACHINES,
     NO_LOOK_AFTER,
     NO_RUNG,
     RUNG_TWICE,
@@ -83,6 +85,7 @@ class PlannedDatabase:
     machine_ids: tuple[str, ...]
     ports: tuple[int, ...] = ()  # of the servers of an external cluster
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
+    is_spread: bool = False  # load generators start its servers, one on each machine
     separates_cpus: bool = False  # clients on its machines get half of their cores, unless the servers are external
     client: str = ""  # the stock binding or go-ycsb's driver; empty: Benchsite's own
     # Of each node the machine's name and those of NODE_FACTS that are known.
@@ -370,6 +373,11 @@ def read_cluster(cluster: Cluster, system_slug: str, flavour: str) -> dict[str, 
     if system:
         ports = cluster.list_ports(system.binding.default_port)
     nodes = cluster.nodes.all()
+    refused_faults = _find_refusals(cluster, {kind: kind for kind in KINDS})
+    refused_builds = _find_refusals(cluster, builds.FACTS)
+    if cluster.is_spread:
+        refused_faults = dict.fromkeys(KINDS, NO_FAULTS_ON_OTHER_MACHINES)
+        refused_builds = dict.fromkeys(builds.FACTS, NO_BUILDS_ON_OTHER_MACHINES)
     return {
         "cluster_id": str(cluster.pk),
         "cluster_name": cluster.name,
@@ -377,10 +385,11 @@ def read_cluster(cluster: Cluster, system_slug: str, flavour: str) -> dict[str, 
         "machine_ids": tuple(str(node.machine_id) for node in nodes),
         "ports": tuple(ports),
         "address": cluster.address,
-        "separates_cpus": cluster.separates_cpus,
+        "is_spread": cluster.is_spread,
+        "separates_cpus": cluster.separates_cpus and not cluster.is_spread,
         "nodes": tuple((node.machine.name, _node_facts(node.machine.facts)) for node in nodes),
-        "refused_faults": _find_refusals(cluster, {kind: kind for kind in KINDS}),
-        "refused_builds": _find_refusals(cluster, builds.FACTS),
+        "refused_faults": refused_faults,
+        "refused_builds": refused_builds,
     }
 
 

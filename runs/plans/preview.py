@@ -45,6 +45,8 @@ from runs.plans.messages import (
     MODES_ON_ONE_SERVER,
     NO_BLOCKS,
     NO_KNEE,
+    NODES_NEED_MACHINES,
+    NOT_ON_OTHER_MACHINES,
     ONE_REPEAT,
     OPERATIONS_OF_SEARCH,
     PEAK_TOO_HIGH,
@@ -397,6 +399,9 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     problem = ports_problem(system.binding.endpoint, database.ports)
     if problem:
         yield Problem("entries", f"{database.name}: {problem}")
+    if database.is_spread:
+        yield from _spread_problems(database, system, nodes)
+        nodes = len(database.machine_ids)
     if plan.faults:
         for message in database_problems(plan.faults, database, system, mode, nodes):
             yield Problem("faults", message)
@@ -429,6 +434,15 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         )
 
 
+def _spread_problems(database: PlannedDatabase, system: System, nodes: int) -> Iterator[Problem]:
+    machines = len(database.machine_ids)
+    if system.process is None or not system.process.is_networked:
+        yield Problem("entries", NOT_ON_OTHER_MACHINES.format(name=database.name, system=system.name))
+    if nodes > machines:
+        needed = counted(nodes, "node")
+        yield Problem("entries", NODES_NEED_MACHINES.format(name=database.name, nodes=needed, machines=machines))
+
+
 def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
     problem = start_problem(system, mode, nodes)
     if not problem and database.stored_copies <= mode.replicas_needed:
@@ -436,7 +450,7 @@ def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes:
         problem = TOO_FEW_COPIES.format(replicas=replicas, copies=database.replication_factor)
     if problem:
         remedy = "Choose"
-        if "nodes" in system.settings:
+        if "nodes" in system.settings and not database.is_spread:
             remedy = f"Raise its replication factor to {mode.replicas_needed + 1}, choose"
         yield Problem(
             "entries",

@@ -13,14 +13,15 @@ LOCAL = (Provisioner.PROCESS, Provisioner.DOCKER)  # servers that a conductor st
 def find_conductors(clusters: Collection[UUID]) -> dict[UUID, frozenset[UUID]]:
     """Cluster -> the living conductors that may carry out its runs; without any it is left out. Three queries.
 
-    Any conductor drives an external server. A server that Benchsite starts is started by a conductor of its own
-    machine; while one conductor has a server up there, the others leave the machine to it.
+    Any conductor drives an external server, and nodes that load generators start, which have addresses, too. Another
+    server that Benchsite starts is started by a conductor of its own machine. While one conductor has a server up on a
+    machine, the others leave it that machine.
     """
     hosts = dict(Conductor.living().order_by().values_list("pk", "host_key"))
     nodes = list(
         Cluster.objects.filter(pk__in=clusters)
         .order_by()
-        .values_list("pk", "provisioner", "nodes__machine", "nodes__machine__host_key")
+        .values_list("pk", "provisioner", "nodes__machine", "nodes__machine__host_key", "nodes__address")
     )
     holders: dict[UUID, set[UUID]] = defaultdict(set)
     up = Deployment.objects.filter(
@@ -30,10 +31,11 @@ def find_conductors(clusters: Collection[UUID]) -> dict[UUID, frozenset[UUID]]:
         holders[machine].add(conductor)
 
     allowed: dict[UUID, set[UUID]] = defaultdict(set)
-    for cluster, provisioner, _, host_key in nodes:
-        allowed[cluster] |= {pk for pk, host in hosts.items() if host == host_key or provisioner not in LOCAL}
+    for cluster, provisioner, _, host_key, address in nodes:
+        is_anywhere = address or provisioner not in LOCAL
+        allowed[cluster] |= {pk for pk, host in hosts.items() if host == host_key or is_anywhere}
 
-    for cluster, provisioner, machine, _ in nodes:
+    for cluster, provisioner, machine, _, _ in nodes:
         if provisioner in LOCAL:
             allowed[cluster] = {pk for pk in allowed[cluster] if not holders[machine] - {pk}}
 

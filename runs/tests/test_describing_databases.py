@@ -12,7 +12,9 @@ from runs.models import Cluster, Database, Machine, Node, Workload
 from runs.queue import lifecycle
 from runs.tests.factories import (
     make_cluster,
+    make_conductor,
     make_database,
+    make_load_generator,
     make_machine,
     make_run,
     make_sweep,
@@ -479,10 +481,35 @@ def test_it_refuses_clusters_that_cannot_be(operator):
     machine, other = make_machine(), make_machine()
     add = reverse("cluster-add")
     assert "at least one node" in refused(operator.post(add, cluster_data((None, ""))))
-    assert "single node" in refused(operator.post(add, cluster_data((machine, ""), (other, ""))))
+    assert f"No load generator of {machine.name} starts servers." in refused(
+        operator.post(add, cluster_data((machine, ""), (other, "")))
+    )
     assert "Choose the machine" in refused(operator.post(add, cluster_data((None, "10.0.0.1:6379"))))
     two = cluster_data((machine, ""), (other, ""), provisioner="docker")
     assert "A docker cluster is a single node" in refused(operator.post(add, two))
+
+
+def test_nodes_of_process_clusters_get_their_machines_addresses(operator, team):
+    machines = [make_machine(), make_machine()]
+    for number, machine in enumerate(machines):
+        make_load_generator(machine=machine, facts={"node_address": f"10.0.0.{number}"})
+
+    operator.post(reverse("cluster-add"), cluster_data(*((machine, "") for machine in machines)))
+    cluster = Cluster.objects.get()
+    assert (cluster.addresses, cluster.is_spread) == (["10.0.0.0", "10.0.0.1"], True)
+
+    make_conductor(str(machines[0].host_key))
+    operator.post(reverse("cluster-edit", args=[cluster.pk]), cluster_data((machines[0], "")))
+    assert not Cluster.objects.get().is_spread  # That conductor starts the server itself.
+
+
+def test_copies_of_replicas_are_those_of_the_machines(operator, team):
+    cluster = make_cluster(team=team, machines=[make_machine(), make_machine()])
+    cluster.nodes.filter(position=0).update(address="10.0.0.1")
+
+    operator.post(reverse("database-add"), database_data(cluster))
+
+    assert Database.objects.get().replication_factor == 2
 
 
 @pytest.mark.parametrize(

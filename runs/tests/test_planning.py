@@ -226,6 +226,25 @@ def test_replica_modes_need_enough_started_nodes(study):
     assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
 
 
+def test_nodes_on_machines_are_refused_where_none_can_be(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine(), make_machine()])
+    cluster.nodes.update(address="10.0.0.1")
+    pair = make_database(team=cluster.team, cluster=cluster, system="redis", replication_factor=2)
+    matrix = study(entries=[(pair, "everysec-wait-1")])
+    assert preview(stored_plan(matrix)).problems == ()
+
+    Database.objects.update(settings={"nodes": "3"})
+    matrix.faults = [{"kind": "pause", "at_s": 5, "duration_s": 1, "node": None, "value": None}]
+    messages = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    assert "3 nodes need as many machines, and its cluster has 2" in messages
+    assert "load generators start its servers, and they apply no faults" in messages
+
+    Database.objects.update(system="mariadb", settings={})
+    matrix.entries.update(mode="flush-1")
+    messages = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    assert "Benchsite starts MariaDB on a conductor's own machine only" in messages
+
+
 def test_nodes_on_ports_that_the_client_cannot_take_are_refused(study):
     cluster = make_cluster(team=make_team(), machines=[make_machine(), make_machine()], provisioner="external")
     for position, port in enumerate((9042, 9043)):

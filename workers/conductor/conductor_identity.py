@@ -134,9 +134,12 @@ def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:
-    """Those that no run will need again, on machines of this conductor and not up in another living process."""
+    """Those that no run will need again and that are not up in another living process: on machines of this conductor,
+    and those that any conductor may tidy, where servers have addresses.
+    """
     is_on_this_host = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
-    clusters = Cluster.objects.filter(is_on_this_host | Q(provisioner=Provisioner.EXTERNAL))
+    is_anywhere = Q(provisioner=Provisioner.EXTERNAL) | Q(nodes__address__gt="")
+    clusters = Cluster.objects.filter(is_on_this_host | is_anywhere)
     rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=clusters)
     rows = rows.exclude(conductor__in=Conductor.living().exclude(pk=conductor.pk))
     return list(rows.values_list("pk", flat=True))

@@ -67,6 +67,11 @@ class Standing:
         Deployment.objects.filter(pk=self.deployment.pk).update(**values)
 
     @property
+    def _is_here(self) -> bool:
+        """Whether its data folder is on this host."""
+        return bool(self.server.folder) and not self.server.spec.hosts
+
+    @property
     def process_ids(self) -> list[int]:
         """The main process of each node, where they run on this host."""
         if isinstance(self.provisioner, ExternalProvisioner):
@@ -137,7 +142,7 @@ class Standing:
 
     def _probe_disk(self) -> None:
         """Once per deployment whose mode waits for a disk, before anything is measured on it."""
-        if self.mode.durability.ack != "disk" or not self.server.folder or self.deployment.disk:
+        if self.mode.durability.ack != "disk" or not self._is_here or self.deployment.disk:
             return
         recipe = self.system.process
         log = Path(self.server.folder) / "data" / (recipe.log_folder if recipe else "")
@@ -194,7 +199,7 @@ class Standing:
 
     def check_disk(self) -> None:
         """Raises RunFailed where the disk of the data folder, on this host, is nearly full."""
-        if self.server.folder and (problem := disk_problem(Path(self.server.folder), "data folder")):
+        if self._is_here and (problem := disk_problem(Path(self.server.folder), "data folder")):
             raise RunFailed(Reason.DISK_FULL, problem)
 
     def rows_after(self, run: Run) -> int | None:
@@ -462,7 +467,10 @@ def _build_server_spec(deployment: Deployment, run: Run) -> ServerSpec:
     secrets = system.binding.endpoint.credentials | set(secret_properties(system))
     properties = {name: text for name, text in spec["binding_properties"].items() if name not in secrets}
     properties |= {name: text for name, text in database.binding_properties.items() if name in secrets}
-    if deployment.cluster.provisioner != Provisioner.EXTERNAL:
+    hosts: tuple[str, ...] = ()
+    if deployment.cluster.provisioner == Provisioner.PROCESS:
+        hosts = tuple(deployment.cluster.addresses)
+    if deployment.cluster.provisioner != Provisioner.EXTERNAL and not hosts:
         check_unchecked_settings(system, spec["settings"])
     return ServerSpec(
         deployment=str(deployment.pk),
@@ -476,7 +484,8 @@ def _build_server_spec(deployment: Deployment, run: Run) -> ServerSpec:
         networks=tuple(run.team.external_networks),
         replication_factor=spec["replication_factor"] or 1,
         build=run.spec.get("build"),
-        cpus=_choose_server_cpus(run),
+        cpus=() if hosts else _choose_server_cpus(run),
+        hosts=hosts,
     )
 
 

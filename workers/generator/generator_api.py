@@ -36,7 +36,7 @@ from runs.queue import client_lifecycle, live
 from runs.queue.database_retries import DATABASE_ERRORS
 from runs.results import artifacts
 from workers.conductor import scheduling
-from workers.generator import enrolment, generator_requests as requests, registration
+from workers.generator import enrolment, generator_requests as requests, node_processes, registration
 from workers.generator.messages import NO_SUCH_FILE, OTHER_CREDENTIAL, RUN_CLAIMED, TOO_MANY_FILES
 from workers.generator.site_client import MAX_TEXT_BYTES, RUN_DELETED
 from workers.probe import check_orders
@@ -190,6 +190,13 @@ def calibration(request: HttpRequest, name: str, body: requests.Calibration) -> 
     }
     scheduling.end_calibration(generator, capacities, body.error)
     return {}
+
+
+@endpoint("POST", requests.NodeReports)
+def nodes(request: HttpRequest, name: str, body: requests.NodeReports) -> dict[str, Any]:
+    """Which nodes of servers the load generator is to run, for its report on those that it runs."""
+    node_processes.note_reports(name, [report.model_dump(exclude_none=True) for report in body.nodes])
+    return {"nodes": node_processes.list_orders(name)}
 
 
 @endpoint("GET")

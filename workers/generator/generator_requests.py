@@ -3,6 +3,7 @@
 import math
 import time
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
@@ -26,6 +27,7 @@ ShortText = Annotated[Text, StringConstraints(max_length=MAX_TEXT_LENGTH)]
 MachineFacts = Annotated[dict[Text, Json], AfterValidator(checked_machine_facts)]
 ClientFacts = Annotated[dict[Text, Json], AfterValidator(checked_client_facts)]
 MAX_BINDINGS: Final = 1000
+MAX_NODES: Final = 1000
 MAX_OPS_S: Final = 1e9
 MAX_OPERATIONS: Final = 100  # kinds in a status line
 MAX_ELAPSED_S: Final = 30 * 86_400  # figures draw every second of it
@@ -38,13 +40,20 @@ def first_fault(error: ValidationError) -> str:
     return MALFORMED.format(field=field, problem=fault["msg"])
 
 
+def _check_node_address(address: str) -> str:
+    if address and (ip_address(address).is_loopback or ip_address(address).is_unspecified):
+        raise ValueError("other machines do not reach this address (BENCHSITE_NODE_ADDRESS)")
+    return address
+
+
 class GeneratorFacts(BaseModel):
-    """`LoadGenerator.facts`: its process and the releases of YCSB in its bindings."""
+    """`LoadGenerator.facts`: its process, releases of YCSB in its bindings, and where servers listen that it starts."""
 
     pid: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 0
     host: ShortText = ""
     python: ShortText = ""
     ycsb_versions: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_BINDINGS)] = {}
+    node_address: Annotated[ShortText, AfterValidator(_check_node_address)] = ""
 
 
 class Registration(BaseModel):
@@ -165,3 +174,17 @@ class CheckResult(Claim):
 
     outcome: Literal["passed", "failed", "unfit", "busy"]
     detail: Text
+
+
+class NodeReport(BaseModel):
+    """Columns of `NodeProcess`; texts that are left out are those of the last report."""
+
+    life: UUID
+    state: Literal["starting", "up", "ended"]
+    problem: Text | None = None
+    folder: Text | None = None
+    log: Text | None = None
+
+
+class NodeReports(BaseModel):
+    nodes: Annotated[list[NodeReport], Field(max_length=MAX_NODES)]

@@ -44,6 +44,7 @@ def description(slots: int) -> dict[str, Any]:
             "host": platform.node(),
             "python": platform.python_version(),
             "ycsb_versions": {name: manifest.ycsb_version for name, manifest in bindings.items()},
+            "node_address": settings.NODE_ADDRESS,
         },
         "host_key": host_key(),
         "host_name": os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine",

@@ -3,8 +3,10 @@
 import gc
 import logging
 import os
+import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from billiard.util import get_logger
@@ -26,10 +28,13 @@ from benchsite.core.backoff import retry_with_backoff
 from workers.generator import outbox, presence
 from workers.generator.host_identity import generator_name
 from workers.generator.site_client import SiteRefused, SiteUnreachable, site_client
+from workers.processes.guarded_process import start_guarded
 from workers.processes.orphans import exit_when_parent_is_gone
 from workers.processes.process_registry import end_earlier_lives
 
 log = logging.getLogger(__name__)
+STDERR = 2
+NODE_AGENT_PAUSE_S = 5.0
 WORKER_PID = os.getpid()  # The worker imports this module before it forks its pool.
 
 
@@ -57,10 +62,34 @@ def come_up(sender: Consumer, **_: Any) -> None:
         log.critical("%s", error)
         raise WorkerShutdown(1) from error
 
-    for task, args in ((presence.beat_forever, [name, slots]), (outbox.deliver_forever, [name])):
+    tasks: list[tuple[Callable[..., None], list[Any]]] = [
+        (presence.beat_forever, [name, slots]),
+        (outbox.deliver_forever, [name]),
+    ]
+    if settings.NODE_ADDRESS:
+        tasks.append((run_node_agent, []))
+    for task, args in tasks:
         threading.Thread(target=task, args=args, name=f"{task.__name__} {name}", daemon=True).start()
 
     log.info("Load generator %s is ready on %s.", name, machine)
+
+
+def run_node_agent() -> None:
+    """Start it again whenever it ends. It writes to the log of this worker, with which it ends, too."""
+    # The settings have taken the credential out of the environment.
+    access = {"BENCHSITE_SITE_URL": settings.GENERATOR_SITE_URL, "BENCHSITE_GENERATOR_TOKEN": settings.GENERATOR_TOKEN}
+    while True:
+        agent = start_guarded(
+            [sys.executable, settings.BASE_DIR / "manage.py", "node_agent"],
+            registry=settings.GUARDED_DIR,
+            label="node agent",
+            env={**os.environ, **access},
+            stdout=STDERR,
+            stderr=STDERR,
+        )
+        agent.wait()
+        log.warning("The node agent has ended (%s), and the nodes that it started.", agent.exit_code)
+        time.sleep(NODE_AGENT_PAUSE_S)
 
 
 @worker_before_create_process.connect

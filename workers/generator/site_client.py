@@ -27,6 +27,7 @@ from workers.generator.clock import Clock
 from workers.generator.messages import ANSWER_OF_OTHERS
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
+NODES_TIMEOUT: Final = urllib3.Timeout(total=5)  # Nodes end in time where the site does not answer.
 UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=FILE_TIMEOUT_S)
 CLOCK_SAMPLES: Final = 7
 MAX_TEXT_BYTES: Final = 64 * 1024**2  # of a file that is redacted, in memory on both sides
@@ -85,6 +86,12 @@ class SiteClient:
 
     def end_calibration(self, capacities: Mapping[str, Mapping[str, Any]], error: str) -> None:
         self._post("calibration", {"capacities": capacities, "error": error})
+
+    def report_nodes(self, reports: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The nodes of servers that this load generator is to run: `life`, `deployment`, `wanted` and `order`."""
+        body = json.dumps({"nodes": reports}).encode()
+        nodes: list[dict[str, Any]] = self._request("POST", "nodes", body=body, timeout=NODES_TIMEOUT)["nodes"]
+        return nodes
 
     def clock_offset_s(self, clock: Clock) -> float:
         """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""

@@ -64,6 +64,27 @@ NOT_IN_REPOSITORY = "The repository has no {name}: {error}"
 
 NO_OWN_BUILDS = "its machine starts no own builds; its operator sets {variable}."
 
+# --- agent_provisioner.py and node_agent.py ---
+
+NOT_ON_SEVERAL_MACHINES = (
+    "Benchsite starts {system} on its own machine alone: use an external cluster, or one on that machine."
+)
+NO_OWN_BUILDS_THERE = "Load generators start no own builds: use a cluster on the conductor's own machine."
+NO_NODE_AGENT = (
+    "No load generator of {machine} starts servers at {address}: its operator sets BENCHSITE_NODE_ADDRESS there. "
+    "Where the address is another one by now, save the cluster again."
+)
+NODE_LOST = "Node {node} at {host}: {problem}"
+NODE_SILENT = "the load generator {generator}, which started it, gives no sign of life"
+NODE_FORGOTTEN = "its load generator was started again, and the node ended with it"
+LEASE_OVER = "its load generator ended it, as the site did not answer"
+NODE_NOT_IN_TIME = "its process did not start in time"
+NODES_NOT_JOINED = "not all nodes have joined in time"
+UNCHECKED_REFUSED = (
+    "{name} is set for servers of a machine whose operator does not allow it: add {allowed} to "
+    "BENCHSITE_UNCHECKED_SETTINGS there, or leave it out."
+)
+
 # --- servers.py ---
 
 OTHER_SERVER_ANSWERS = "another server answers on port {port}"

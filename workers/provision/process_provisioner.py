@@ -55,7 +55,6 @@ from workers.provision.servers import (
     ServerDidNotStart,
     ServerSpec,
     StartingProvisioner,
-    get_host,
 )
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
@@ -314,7 +313,9 @@ class ProcessProvisioner(StartingProvisioner):
         if "{cluster_port}" in "".join(self.recipe.fixed.values()):
             cluster_port = self._cluster_port()
         folder = self.node_folder(node)
-        return self._configure(port, password, node, host=get_host(node), folder=folder, cluster_port=cluster_port)
+        return self._configure(
+            port, password, node, host=self._get_host(node), folder=folder, cluster_port=cluster_port
+        )
 
     def node_folder(self, node: int) -> Path:
         if not node:
@@ -440,15 +441,41 @@ class ProcessProvisioner(StartingProvisioner):
     def _start_others(self, program: Path, port: int, password: str) -> None:
         """The further nodes, and waits until the first knows all of them as up."""
         for node in range(1, self._nodes):
-            folder = self.node_folder(node)
-            rendered = self._render(port, password, node)
-            make_folder(folder, self.site.account)
-            self._initialise(program, rendered, folder)
-            if self.recipe.replica is not None:
-                # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
-                (folder / DATA_MARKER).unlink()
-            self._others.append(self._start_node(program, rendered, node))
+            self._others.append(self._start_on_data(program, port, password, node))
         self.wait_for_nodes()
+
+    def _start_on_data(self, program: Path, port: int, password: str, node: int) -> Guarded:
+        """Starts a node on its data folder, which is made before."""
+        folder = self.node_folder(node)
+        rendered = self._render(port, password, node)
+        make_folder(folder, self.site.account)
+        self._initialise(program, rendered, folder)
+        if node and self.recipe.replica is not None:
+            # After any end but a planned stop it may be ahead of its primary, so it is copied anew.
+            (folder / DATA_MARKER).unlink()
+        return self._start_node(program, rendered, node)
+
+    # --- one node of a cluster whose other nodes are on other machines
+
+    def start_alone(self, node: int, port: int, *, cluster_port: int, password: str) -> Path:
+        """The folder of the node, whose process has started; `node` counts from 0. Raises ServerDidNotStart."""
+        self._count_nodes()
+        program = self._program()
+        make_folder(self.folder, self.site.account)
+        write_private(self.folder / "password", password, self.site.account)
+        write_private(self.folder / "cluster-port", str(cluster_port), self.site.account)
+        self._log = self.node_folder(node) / LOG
+        if self._log.exists():
+            self._log_start = self._log.stat().st_size
+        self._guarded = self._start_on_data(program, port, password, node)
+        return self.node_folder(node)
+
+    @property
+    def exit_code(self) -> int | None:
+        """Of the first node; None while it runs, and where it was not started."""
+        if self._guarded is None:
+            return None
+        return self._guarded.exit_code
 
     def wait_for_nodes(self) -> None:
         """Until the first node knows all of them as up. Raises ServerDidNotStart."""

@@ -8,6 +8,7 @@ from django.utils.crypto import salted_hmac
 
 from benchsite.core.own_servers import allowed_networks, own_servers
 from runs.ycsb.properties import MAX_INT
+from workers.provision.agent_provisioner import AgentProvisioner
 from workers.provision.docker_engine import ContainerSite
 from workers.provision.docker_provisioner import DockerProvisioner
 from workers.provision.embedded_provisioner import EmbeddedProvisioner
@@ -22,6 +23,8 @@ MAX_CHECKS_OF_TEAM: Final = 2  # of servers that somebody else runs, at once
 def provisioner_for(kind: str, spec: ServerSpec, site: Site | None = None) -> Provisioner:
     """The provisioner of a cluster of this kind. Raises ProvisionError where there is no such kind."""
     match kind:
+        case "process" if spec.hosts:
+            return AgentProvisioner(spec)
         case "process" if spec.system.is_embedded:
             return EmbeddedProvisioner(spec, site or this_site())
         case "process":

@@ -69,6 +69,7 @@ class ServerSpec:
     address: str = ""
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
     networks: tuple[str, ...] = ()  # `Team.external_networks`
+    hosts: tuple[str, ...] = ()  # of machines whose load generators start a node each; empty: this machine starts all
     replication_factor: int = 1
     build: BuildSpec | None = None  # what is started in the place of what the machine has
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
@@ -198,17 +199,26 @@ class StartingProvisioner(ABC):
         """Raises ServerDidNotStart for settings that are wrong, and for a mode that so many nodes cannot have."""
         system, mode = self.spec.system, self.spec.mode
         with _wrong_settings():
-            self._nodes = node_count(system, mode, self.spec.settings)
+            self._nodes = len(self.spec.hosts) or node_count(system, mode, self.spec.settings)
+        self._check_disks()
+        if problem := start_problem(system, mode, self._nodes):
+            raise ServerDidNotStart(
+                f"Mode {mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
+            )
+
+    def _check_disks(self) -> None:
         for name in DISK_SETTINGS:
             if (disk := self.spec.settings.get(name)) and disk not in self.disks:
                 raise ServerDidNotStart(
                     f"{name} is {disk}, which is no disk that this machine's operator names (BENCHSITE_DISKS) for "
                     "servers that run as processes."
                 )
-        if problem := start_problem(system, mode, self._nodes):
-            raise ServerDidNotStart(
-                f"Mode {mode.slug} cannot be had: {problem}. Choose another mode, or an external cluster."
-            )
+
+    def _get_host(self, node: int) -> str:
+        """The address at which a node listens; `node` counts from 0."""
+        if self.spec.hosts:
+            return self.spec.hosts[node]
+        return get_host(node)
 
     def _configure(
         self, port: int, password: str, node: int, *, host: str, folder: Path, cluster_port: int = 0
@@ -231,10 +241,10 @@ class StartingProvisioner(ABC):
                 user=get_address(spec.system, properties).user,
                 password=password,
                 cluster_port=cluster_port,
-                seeds=f"{HOST}:{cluster_port}",
+                seeds=f"{self._get_host(0)}:{cluster_port}",
                 # In the middle of its share of all tokens, which are 64 bits with a sign.
                 token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
-                primary=HOST,
+                primary=self._get_host(0),
                 node=node + 1,
                 recipe=recipe,
             )
@@ -243,7 +253,7 @@ class StartingProvisioner(ABC):
         """The server before it answers: without its version and its processes."""
         nodes: tuple[tuple[str, int], ...] = ()
         if self._nodes > 1:
-            nodes = tuple((get_host(node), rendered.port) for node in range(self._nodes))
+            nodes = tuple((self._get_host(node), rendered.port) for node in range(self._nodes))
         return Server(
             spec=self.spec,
             host=host,

@@ -84,7 +84,7 @@ class Lab:
             (data / name).chmod(0o600)
             if account:
                 shutil.chown(data / name, account.uid, account.gid)
-        rules = data / "pg_hba.conf"
+        rules = Path(server.folder, "pg_hba.conf")
         stated = f"hostnossl all {NAME}_tls all reject\nhost all {NAME}_outside all reject\n"
         stated += f"hostssl all {NAME}_certificate all scram-sha-256 clientcert=verify-ca\n"
         rules.write_text(stated + rules.read_text())

@@ -13,9 +13,10 @@ from runs.tests.factories import make_cluster, make_conductor, make_database, ma
 from workers.conductor import conductor_identity
 
 
-def dispatched(host, provisioner="process"):
+def dispatched(host, provisioner="process", address=""):
     machine = make_machine(host_key=f"{host}", name=host) if host else make_machine()
     cluster = make_cluster(machines=[machine], provisioner=provisioner)
+    cluster.nodes.update(address=address)
     sweep = make_sweep(database=make_database(cluster=cluster))
     return make_run(sweep, status=Status.DISPATCHED)
 
@@ -40,6 +41,18 @@ def test_servers_are_started_on_their_own_machine_only(provisioner):
 def test_external_servers_are_for_any_conductor():
     run = dispatched("", "external")
     assert claimed_by(make_conductor("lab-2")) == run.pk
+
+
+@pytest.mark.django_db
+def test_nodes_of_load_generators_are_for_any_conductor():
+    run, conductor = dispatched("lab-1", address="10.0.0.1"), make_conductor("lab-2")
+    assert claimed_by(conductor) == run.pk
+
+    deployment = Deployment.objects.create(
+        cluster=run.cluster, database=run.sweep.database, matrix=run.matrix, mode="off"
+    )
+    Run.objects.filter(pk=run.pk).delete()
+    assert conductor_identity.deployments_to_tidy(conductor) == [deployment.pk]
 
 
 @pytest.mark.django_db

@@ -15,8 +15,26 @@ from benchsite.accounts.models import Team
 from benchsite.core.addresses import REQUEST_LOOKUP_TIMEOUT_S, AddressRefused, refuse_address, split_address
 from benchsite.core.own_servers import allowed_networks, check_url, own_servers
 from runs.catalog.forms.fields import DescribedForm, NamedForm, name_field, notes_field, refuse_in_use
-from runs.catalog.messages import CHOOSE_MACHINE_OF_ADDRESS, NODE_NEEDS_ATTENTION, TOO_MANY_EXPORTERS, URL_TOO_LONG
-from runs.models import Cluster, Database, Machine, Matrix, Node, Phase, Provisioner, Run, Status
+from runs.catalog.generators import get_generators
+from runs.catalog.messages import (
+    CHOOSE_MACHINE_OF_ADDRESS,
+    NODE_NEEDS_ATTENTION,
+    STARTS_NO_SERVERS,
+    TOO_MANY_EXPORTERS,
+    URL_TOO_LONG,
+)
+from runs.models import (
+    Cluster,
+    Conductor,
+    Database,
+    Machine,
+    Matrix,
+    Node,
+    Phase,
+    Provisioner,
+    Run,
+    Status,
+)
 from runs.queue.spec_corrections import rename_queued_runs
 
 MAX_NODES = 64
@@ -26,7 +44,8 @@ MORE_ROWS = 2
 # Of more machines than these nobody finds one in a list, and each row would carry all of them.
 MAX_LISTED = 200
 EXPLAINED = {
-    Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
+    Provisioner.PROCESS: "process: Benchsite starts and stops the servers, on its own machine or by load generators on "
+    "the machines of the nodes",
     Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
     Provisioner.EXTERNAL: "external: the servers already run; somebody else starts and stops them",
 }
@@ -203,8 +222,24 @@ class ClusterForm(NamedForm):
             if kind == Provisioner.EXTERNAL:
                 self._check_address(row, address, max(0.0, lookups_until - time.monotonic()))
             self.nodes.append((machine, address if kind == Provisioner.EXTERNAL else ""))
+        if kind == Provisioner.PROCESS:
+            self._find_addresses()
         self._check_nodes(kind)
         return cleaned
+
+    def _find_addresses(self) -> None:
+        """Adds where load generators start the nodes. A conductor starts the only node of its own machine."""
+        keys = [machine.host_key for machine, _ in self.nodes]
+        if len(keys) == 1 and Conductor.objects.filter(host_key=keys[0] or "").exists():
+            return
+        starting = get_generators(self.team).filter(enabled=True, facts__has_key="node_address")
+        starting = starting.exclude(facts__node_address="").order_by("last_seen_at")
+        addresses = dict(starting.values_list("machine", "facts__node_address"))
+        self.nodes = [(machine, addresses.get(machine.pk, "")) for machine, _ in self.nodes]
+        for machine, address in self.nodes:
+            if not address and len(self.nodes) > 1:
+                row = next(row for row in self.rows if row.cleaned_data.get("machine") == machine)
+                row.add_error("machine", STARTS_NO_SERVERS.format(machine=machine.name))
 
     def _check_address(self, row: NodeForm, address: str, timeout_s: float) -> None:
         if not address:
@@ -226,7 +261,7 @@ class ClusterForm(NamedForm):
             raise ValidationError("A node below needs attention.")
         if not self.nodes:
             raise ValidationError("A cluster needs at least one node: choose a machine.")
-        if kind != Provisioner.EXTERNAL and len(self.nodes) > 1:
+        if kind == Provisioner.DOCKER and len(self.nodes) > 1:
             raise ValidationError(f"A {kind} cluster is a single node: it runs on the conductor's own machine.")
         seen = [(machine.pk, address) for machine, address in self.nodes]
         if len(set(seen)) < len(seen):
@@ -259,7 +294,7 @@ class ClusterForm(NamedForm):
         measured = Run.objects.filter(phase=Phase.MEASURE, status=Status.SUCCEEDED)
         if measured.filter(cluster=cluster).exists():
             return
-        renewed = {old: new for old, (_, new) in zip(former, self.nodes, strict=False) if old}
+        renewed = {old: new for old, (_, new) in zip(former, self.nodes, strict=False) if old and new}
         if not renewed:
             return
         matrices = Matrix.objects.filter(runs__cluster=cluster).exclude(runs__in=measured).distinct()

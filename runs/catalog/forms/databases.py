@@ -194,8 +194,10 @@ class DatabaseForm(SignInForm, NamedForm):
         machines = cluster.nodes.count()
         is_started = cluster.provisioner != Provisioner.EXTERNAL and "nodes" in system.settings
         # Each of these servers has a copy of everything, so the two numbers are one.
-        is_replicated = is_started and machines == 1 and bool(system.process and system.process.replica)
-        if is_started and not self.as_stated and not system.counts_absent_copies:
+        is_replicated = is_started and bool(system.process and system.process.replica)
+        if cluster.is_spread and is_replicated and not self.as_stated:
+            cleaned["replication_factor"] = machines
+        elif is_started and not self.as_stated and not system.counts_absent_copies:
             try:
                 self._fit_nodes(system, cleaned, machines, is_replicated=is_replicated)
             except PropertyError as error:
@@ -205,10 +207,10 @@ class DatabaseForm(SignInForm, NamedForm):
         nodes = count_servers(system, cluster.provisioner, cleaned["settings"], machines)
         if copies > max(nodes, 1) and not system.counts_absent_copies:
             message = COPIES_NEED_NODES.format(copies=copies, cluster=cluster.name, nodes=nodes)
-            if is_started:
-                message += SET_NODES.format(copies=copies)
-            elif cluster.provisioner == Provisioner.EXTERNAL:
+            if cluster.is_spread or cluster.provisioner == Provisioner.EXTERNAL:
                 message += ADD_NODES
+            elif is_started:
+                message += SET_NODES.format(copies=copies)
             self.add_error("replication_factor", message)
         elif is_replicated and copies < nodes and not self.as_stated:
             message = NODES_ARE_COPIES.format(system=system.name, nodes=nodes, copies=copies)
