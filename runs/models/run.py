@@ -108,6 +108,11 @@ class Sweep(Row):
         """The sweep with its matrix, locked in the open transaction. Rows that refer to it may be inserted."""
         return cls.objects.select_related("matrix").select_for_update(of=("self",), no_key=True).get(pk=pk)
 
+    @property
+    def measured_runs(self) -> models.QuerySet["Run"]:
+        """Without loads and brackets."""
+        return self.runs.filter(phase=Phase.MEASURE, is_bracket=False)
+
 
 class Run(Row):
     """One measured point: one rung of a sweep, one repeat. Only `runs.queue.lifecycle` writes `status`.

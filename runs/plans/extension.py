@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from benchsite.accounts.models import User
-from runs.models import Matrix, Phase, Run, Status, Sweep
+from runs.models import Matrix, Run, Status, Sweep
 from runs.queue import lifecycle
 from runs.results.measures.search import State
 from runs.results.measures.sustained_load import MARGINAL
@@ -75,7 +75,7 @@ def _thirds(low: float, high: float) -> tuple[int, ...]:
 
 def next_rungs(sweep: Sweep) -> tuple[Run, tuple[int, ...]]:
     """The run of a sweep that was measured last, and the next two loads. Raises ExtensionRefused where none is left."""
-    runs = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False, throughput_ops_s__gt=0)
+    runs = sweep.measured_runs.filter(throughput_ops_s__gt=0)
     last = runs.filter(status=Status.SUCCEEDED).order_by("-finished_at", "pk").first()
     if last is None:
         raise ExtensionRefused("No run of this sweep has succeeded: there is nothing to extend.")
@@ -114,7 +114,7 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     if matrix.trial_of_id is not None:
         raise ExtensionRefused("This is a trial run: submit its plan, then extend the plan's sweep.")
 
-    runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False)
+    runs = locked.measured_runs
     decision = locked.decisions.last()
     if runs.filter(status__in=Status.unfinished()).exists() or (decision and decision.state == State.SEARCHING):
         raise ExtensionRefused("This sweep is not finished: extend it when its last run has ended.")

@@ -28,11 +28,11 @@ RUNGS_BEYOND: Final = 2
 def stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     """Cancel the queued rungs of a sweep that show nothing more, or all of them after two failed rungs in a row."""
     sweep = Sweep.lock(sweep_id)
-    runs = list(sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
+    runs = list(sweep.measured_runs.defer("spec", "evidence"))
     replaced = find_replaced(runs)
     ended = [run for run in runs if run.finished_at and run.pk not in replaced and run.status != Status.CANCELLED]
     ended.sort(key=lambda run: (run.finished_at, run.pk))
-    queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    queued = sweep.measured_runs.filter(status=Status.QUEUED)
     # What a person has asked for since is run.
     failure = _explain_two_failures(ended)
     if failure:
@@ -56,7 +56,7 @@ def repeat_missed_targets(matrix: Matrix) -> None:
     for sweep_id in sweeps.exclude(pk__in=open_or_stopped).values_list("pk", flat=True):
         with transaction.atomic():
             sweep = Sweep.lock(sweep_id)
-            runs = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence")
+            runs = sweep.measured_runs.defer("spec", "evidence")
             for run in missed_below_met(runs, matrix.repeats):
                 text = "This target was missed, and a higher one was met."
                 lifecycle.run_at(run, run.threads, run.target_ops_s, text, queued_at=None)

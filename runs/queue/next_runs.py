@@ -115,7 +115,7 @@ def _search_on(sweep_id: UUID) -> None:
     """Order the next trial, or end the search; nothing while a trial is to come or where the search has ended."""
     sweep = Sweep.lock(sweep_id)
     last = sweep.decisions.last()
-    if last is None or sweep.runs.filter(TO_COME, is_bracket=False).exists():
+    if last is None or sweep.measured_runs.filter(TO_COME).exists():
         return
 
     if State(last.state) in ANSWERED and sweep.ladder == Matrix.Ladder.TARGET:
@@ -271,7 +271,7 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
 
 def get_trials(sweep: Sweep) -> list[RunTrial]:
     """The ended trials of a search in the order of their ends, without failed ones that were repeated. Four queries."""
-    rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).select_related("needs")
+    rows = sweep.measured_runs.exclude(TO_COME).select_related("needs")
     rows = rows.order_by("finished_at", "pk")
     runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
     spec = search_spec(sweep)
@@ -311,21 +311,17 @@ def _judge_trial(
     is_probe: bool,
 ) -> RunTrial:
     """`is_probe`: it only shows where the search of targets may begin, so no limit of latency holds for it."""
-    if run.status != Status.SUCCEEDED:
-        cause = run
-        if run.needs and run.needs.status == Status.FAILED:
-            cause = run.needs
-        return RunTrial(run, None, f"{cause.get_reason_display()}. {cause.reason_detail}".strip())
-
     rejected_by = {check for check, severity in severities.items() if severity == Verdict.REJECT}
-    disqualifying = sorted(rejected_by - OVERLOAD)
-    if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and disqualifying):
-        checks = (f"{TITLES.get(check, '')} ({check})".strip() for check in disqualifying)
-        text = run.excluded_reason or f"rejected by {', '.join(checks)}"
-        return RunTrial(run, None, f"{run.name} is not counted: {text}.")
-    if run.throughput_ops_s is None or cut is None:
-        return RunTrial(run, None, f"{run.name} has no throughput.")
+    problem = _explain_unusable(run, rejected_by - OVERLOAD)
+    slo = spec["slo"]
+    if not problem and (run.throughput_ops_s is None or cut is None):
+        problem = f"{run.name} has no throughput."
+    elif not problem and slo is not None and not is_probe and latency_us is None:
+        problem = f"{run.name} has no {slo['operation']} {slo['statistic']} ({slo['kind']} time)."
+    if problem:
+        return RunTrial(run, None, problem)
 
+    assert run.throughput_ops_s is not None and cut is not None
     target, reached = run.target_ops_s, run.throughput_ops_s
     if target:
         reached = min(reached, target)  # More is a backlog from before the window, which V31 reports.
@@ -346,13 +342,8 @@ def _judge_trial(
         broken.append(f"{percent(errors)} errors")
     if BACKLOG in rejected_by:
         broken.append("a growing backlog")
-    slo = spec["slo"]
-    if slo is not None and not is_probe:
-        if latency_us is None:
-            text = f"{run.name} has no {slo['operation']} {slo['statistic']} ({slo['kind']} time)."
-            return RunTrial(run, None, text)
-        if latency_us > slo["limit_us"]:
-            broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
+    if slo is not None and not is_probe and latency_us is not None and latency_us > slo["limit_us"]:
+        broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
 
     text = "sustained"
     if broken:
@@ -360,6 +351,24 @@ def _judge_trial(
     trial = Trial(load=run.load, throughput_ops_s=reached, sustained=not broken, is_short=is_short)
     client_limited = any(severities.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
     return RunTrial(run, trial, text, client_limited)
+
+
+def _explain_unusable(run: Run, disqualifying: Collection[str]) -> str:
+    """Why a run says nothing of its load; empty: it does, unless its numbers are missing.
+
+    `disqualifying` are the checks that reject it for another reason than its load.
+    """
+    if run.status != Status.SUCCEEDED:
+        cause = run
+        if run.needs and run.needs.status == Status.FAILED:
+            cause = run.needs
+        return f"{cause.get_reason_display()}. {cause.reason_detail}".strip()
+    if run.excluded_reason:
+        return f"{run.name} is not counted: {run.excluded_reason}."
+    if run.verdict == Verdict.REJECT and not run.verdict_override and disqualifying:
+        checks = (f"{TITLES.get(check, '')} ({check})".strip() for check in sorted(disqualifying))
+        return f"{run.name} is not counted: rejected by {', '.join(checks)}."
+    return ""
 
 
 def _ended_since(run: Run, decision: SearchDecision) -> bool:

@@ -24,7 +24,7 @@ from runs.plans.messages import NO_TRIAL
 from runs.plans.pages.trial import get_newest_trial
 from runs.plans.plan_spec import PlanSpec
 from runs.queue import lifecycle
-from runs.queue.pages.progress import get_progress
+from runs.queue.pages.progress import with_progress
 from runs.results import deletion
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
@@ -187,13 +187,13 @@ def team_matrices() -> QuerySet[Matrix]:
 @matrices.get("/matrices", response={200: MatrixPage}, auth=READ, summary="List matrices")
 def list_matrices(request: HttpRequest, query: Query[PageQuery]) -> Slice[Matrix]:
     page = get_page(request, team_matrices(), ("-created_at", "-pk"), query)
-    _with_progress(page.items)
+    with_progress(page.items)
     return page
 
 
 @matrices.get("/matrices/{uuid:matrix_id}", response={200: MatrixAnswer}, auth=READ, summary="Follow one matrix")
 def get_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
-    return _followed(owned(team_matrices(), matrix_id))
+    return _follow(owned(team_matrices(), matrix_id))
 
 
 @matrices.post(
@@ -216,7 +216,7 @@ def make_matrix(
     require_build_scope(bearer_in(request), draft.matrix.builds)
     matrix = draft.store(bearer_in(request).user)
     response["Location"] = f"{ROOT}/matrices/{matrix.pk}"
-    return Status(201, _followed(owned(team_matrices(), matrix.pk)))
+    return Status(201, _follow(owned(team_matrices(), matrix.pk)))
 
 
 @matrices.post(
@@ -235,7 +235,7 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
         if Matrix.objects.filter(pk=matrix.pk, submitted_at__isnull=False).exists():
             raise Problem("conflict", "This matrix is submitted already: make another to run it again.") from refused
         raise
-    return _followed(owned(team_matrices(), matrix_id))
+    return _follow(owned(team_matrices(), matrix_id))
 
 
 @matrices.post(
@@ -283,7 +283,7 @@ def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """What waits is cancelled at once, what runs is asked to stop. What has ended stays as it is."""
     matrix = owned(team_matrices(), matrix_id)
     lifecycle.request_cancel_matrix(matrix, bearer_in(request).user)
-    return _followed(matrix)
+    return _follow(matrix)
 
 
 class NextLook(RequestSchema):
@@ -301,7 +301,11 @@ def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix
     matrix = owned(team_matrices(), matrix_id)
     if not lifecycle.add_repeats(matrix, look.look, bearer_in(request).user):
         raise Problem("conflict", "No repeats are left to queue for this look: it is not the plan's next one.")
-    return _followed(matrix)
+    return _follow(matrix)
+
+
+def _follow(matrix: Matrix) -> Matrix:
+    return with_progress([matrix])[0]
 
 
 def preview_draft(draft: Draft) -> dict[str, object]:
@@ -324,18 +328,6 @@ def _impossible(faults: list[Fault]) -> dict[str, object]:
     """Of a plan that says something that is not there."""
     nothing = dict.fromkeys(("runs", "loads", "brackets", "hours", "disk_bytes_per_node", "result_bytes"), 0)
     return {"can_be_submitted": False, "problems": faults, "warnings": [], "cells": [], "sizes": [], **nothing}
-
-
-def _followed(matrix: Matrix) -> Matrix:
-    _with_progress([matrix])
-    return matrix
-
-
-def _with_progress(rows: list[Matrix]) -> None:
-    """How far each is, where its answer looks for it; one query."""
-    progress = get_progress(rows)
-    for row in rows:
-        row.progress = progress[row.pk]  # type: ignore[attr-defined]
 
 
 @matrices.delete(

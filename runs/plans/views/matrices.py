@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from django.contrib import messages
 from django.db import transaction
@@ -23,7 +23,7 @@ from runs.plans import PlanError, Problem, preview, start_trial, submit
 from runs.plans.forms.matrices import MatrixForm
 from runs.plans.forms.rows import Exclusion
 from runs.plans.preview import Cell
-from runs.queue.pages.progress import COUNTS, Progress, get_progress
+from runs.queue.pages.progress import COUNTS, with_progress
 from runs.queue.pages.queue import queue
 from runs.results.pages.lists import MAX_ROWS, ListFilter, Menu, Order, export, get_page, search_field
 
@@ -51,22 +51,17 @@ def build_grid(cells: Iterable[Cell]) -> dict[str, object] | None:
     return {"workloads": [cell.workload_name for cell in row], "rows": rows}
 
 
-class MatrixLine(NamedTuple):
-    matrix: Matrix
-    progress: Progress
-
-
 COLUMNS: Columns = {
-    "id": "matrix.pk",
-    "name": "matrix.name",
-    "purpose": "matrix.purpose",
+    "id": "pk",
+    "name": "name",
+    "purpose": "purpose",
     "state": "progress.status_word",
     **{f"runs_{name}": f"progress.{name}" for name in COUNTS},
-    "created_by": or_empty("matrix.created_by.username"),
-    "created_at": "matrix.created_at",
-    "submitted_at": "matrix.submitted_at",
-    "tags": "matrix.tags",
-    "notes": "matrix.notes",
+    "created_by": or_empty("created_by.username"),
+    "created_at": "created_at",
+    "submitted_at": "submitted_at",
+    "tags": "tags",
+    "notes": "notes",
 }
 SORTS = {
     "newest": ["-created_at"],
@@ -103,21 +98,15 @@ def matrices(request: HttpRequest) -> HttpResponse:
     has_archived = Matrix.objects.exclude(archived_at=None).exists()
     if not has_archived:
         del chosen.fields["archived"]
-    context = {"filter": chosen, "page": page, "rows": _with_progress(page), "hides_rows": has_archived}
+    context = {"filter": chosen, "page": page, "rows": with_progress(page), "hides_rows": has_archived}
     return render(request, "runs/matrices/list.html", context)
-
-
-def _with_progress(matrices: Iterable[Matrix]) -> list[MatrixLine]:
-    rows = list(matrices)
-    progress = get_progress(rows)
-    return [MatrixLine(row, progress[row.pk]) for row in rows]
 
 
 @team_required("GET")
 def matrices_export(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The list's search as comma-separated values or JSON."""
     rows = MatrixFilter(request.GET).apply()
-    return export(form, "matrices", COLUMNS, _with_progress(rows[:MAX_ROWS]))
+    return export(form, "matrices", COLUMNS, with_progress(rows[:MAX_ROWS]))
 
 
 @team_required("GET", "POST", role=Role.RUNNER)

@@ -95,6 +95,15 @@ def get_progress(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     return {row.pk: Progress(submitted=row.submitted_at is not None, **counts[row.pk]) for row in rows}
 
 
+def with_progress(matrices: Iterable[Matrix]) -> list[Matrix]:
+    """The matrices, each with its `progress`; one query."""
+    rows = list(matrices)
+    progress = get_progress(rows)
+    for row in rows:
+        row.progress = progress[row.pk]  # type: ignore[attr-defined]
+    return rows
+
+
 def annotate_state(runs: QuerySet[Run]) -> QuerySet[Any]:
     """Each run with `state`, the name of the field of `Progress` that counts it."""
     cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))

@@ -5,7 +5,7 @@ PostgreSQL adds up from an index.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
@@ -187,8 +187,6 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)
     rows = [(run, 0) for run in holding] + [(waiting[pk], position) for position, pk in placed if pk in waiting]
-    row_machines = chain.from_iterable(machines[_lane(run)] for run, _ in rows)
-    by_name = sorted(Machine.objects.filter(pk__in=set(row_machines)), key=attrgetter("name"))
     free_at: dict[UUID, datetime] = {}
     for queued in runs:
         _, ends_at = forecasts[queued.id]
@@ -199,17 +197,25 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     for run in reserved:
         holders |= dict.fromkeys(machines[_lane(run)], run)
 
-    queue_rows = []
-    for run, position in rows:
-        own = tuple(machine for machine in by_name if machine.pk in machines[_lane(run)])
-        queue_rows.append(QueueRow(run, own, position, *forecasts[run.pk]))
-
     return Queue(
-        rows=tuple(queue_rows),
+        rows=tuple(_build_rows(rows, machines, forecasts)),
         waiting=sum(count for *_, count, _ in work),
         free_at=free_at,
         reserved=holders,
     )
+
+
+def _build_rows(
+    rows: Sequence[tuple[Run, int]],
+    machines: Mapping[Lane, Collection[UUID]],
+    forecasts: Mapping[Hashable, tuple[datetime, datetime]],
+) -> Iterator[QueueRow]:
+    """Of runs with their positions; one query."""
+    keys = set(chain.from_iterable(machines[_lane(run)] for run, _ in rows))
+    by_name = sorted(Machine.objects.filter(pk__in=keys), key=attrgetter("name"))
+    for run, position in rows:
+        own = tuple(machine for machine in by_name if machine.pk in machines[_lane(run)])
+        yield QueueRow(run, own, position, *forecasts[run.pk])
 
 
 def _lane(run: Run) -> Lane:
