@@ -15,23 +15,17 @@ YcsbError
 
 from collections.abc import Mapping
 
-from runs.ycsb import property_schema
-
 
 class YcsbError(ValueError):
     """The base of every error of `runs.ycsb`; its text can be shown to a person as it stands."""
 
 
-class PropertyError(property_schema.PropertyError, YcsbError):
-    """Properties were refused. `problems` maps each name to what to do about it.
+class PropertyError(YcsbError):
+    """Properties were refused. `problems` maps each name to what to do about it."""
 
-    `name` is the first of them, and `nearest` the known name that looks most like it where it is unknown.
-    """
-
-    def __init__(self, problems: Mapping[str, str], nearest: str | None = None) -> None:
-        super().__init__(problems)
-        self.name = next(iter(self.problems), "")
-        self.nearest = nearest
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__(" ".join(self.problems.values()))
 
 
 class SplitError(YcsbError):

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import exact
-from runs.ycsb import property_schema
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.messages import (
     CONSTANT_NEEDS_ZIPFIAN,
@@ -32,7 +31,7 @@ from runs.ycsb.messages import (
     WARM_UP_IN_SECONDS,
     WARM_UPS_DIFFER,
 )
-from runs.ycsb.property_schema import Property, nearest, unknown_name
+from runs.ycsb.property_schema import Property, unknown_name, use_declared_names
 
 MAX_INT: Final = 2_147_483_647
 MAX_RECORDS: Final = 2**63 - 1  # of an upload: newer clients count them in 64 bits
@@ -264,11 +263,7 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
     """
     checked: dict[str, str] = {}
     problems: dict[str, str] = {}
-    near: str | None = None
-    try:
-        properties = property_schema.use_declared_names(WORKLOAD_PROPERTIES, properties)
-    except property_schema.PropertyError as error:
-        raise PropertyError(error.problems) from error
+    properties = use_declared_names(WORKLOAD_PROPERTIES, properties)
     for name, value in properties.items():
         try:
             if name == YCSB_WARM_UP:
@@ -276,12 +271,11 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
             else:
                 checked[name] = _check(name, value)
         except PropertyError as error:
-            near = near or error.nearest
             problems |= error.problems
     if "recordcount" not in properties:
         problems["recordcount"] = RECORDCOUNT_MISSING
     if problems:
-        raise PropertyError(problems, near)
+        raise PropertyError(problems)
 
     absent = dict.fromkeys(YCSB_PROPORTIONS, "0.0")
     if not any(name in checked for name in PROPORTIONS):
@@ -291,7 +285,7 @@ def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
         checked.pop(DELETES, None)
     problems = _contradictions(checked)
     if problems:
-        raise PropertyError(problems, near)
+        raise PropertyError(problems)
     return {name: checked[name] for name in WORKLOAD_PROPERTIES if name in checked}
 
 
@@ -352,18 +346,16 @@ def _check(name: str, value: object) -> str:
         raise PropertyError({name: FOLLOWS_FROM_MATRIX.format(name=name)})
     declared = WORKLOAD_PROPERTIES.get(name)
     if declared is None:
-        raise PropertyError({name: unknown_name(name, WORKLOAD_PROPERTIES)}, nearest(name, WORKLOAD_PROPERTIES))
+        raise PropertyError({name: unknown_name(name, WORKLOAD_PROPERTIES)})
     if name == "recordcount" and str(value).strip() in ("0", ""):
-        message = RECORDCOUNT_ZERO
-        raise PropertyError({name: message})
+        raise PropertyError({name: RECORDCOUNT_ZERO})
     return _check_declared(declared, value)
 
 
 def _check_declared(declared: Property, value: object) -> str:
-    try:
-        return declared.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
-    except property_schema.PropertyError as error:
-        raise PropertyError({declared.name: " ".join(error.problems.values())}) from error
+    if isinstance(value, str) and value.isprintable():
+        value = value.strip()
+    return declared.check(value)
 
 
 def _check_ycsb_warm_up(value: object, own: object) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from runs.ycsb.errors import PropertyError as PropertyError
 from runs.ycsb.messages import (
     NAMED_TWICE,
     NO_CONTROL_CHARACTERS,
@@ -38,14 +39,6 @@ _ROUNDING = 1e-6
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-class PropertyError(ValueError):
-    """What was written for one or more properties is wrong. `problems` maps each name to what to do about it."""
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__(" ".join(self.problems.values()))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
     """One declared property. `least` and `most` are bytes for a size and seconds for a duration.
@@ -69,7 +62,7 @@ class Property:
 
     def check(self, value: object) -> str:
         """The canonical text of `value`. Raises PropertyError, whose message says what to write instead."""
-        text = _plain(value)
+        text = self._read(value)
         if self.type == "pem":
             text = " ".join(text.split())
         if not text.isprintable():
@@ -92,6 +85,14 @@ class Property:
                 if len(text) > MAX_PEM_LENGTH or not _PEM.fullmatch(text):
                     raise self._error(WRITE_PEM)
                 return text
+
+    def _read(self, value: object) -> str:
+        """The text of a value as people or TOML write it."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str | int | float):
+            return str(value)
+        raise PropertyError({self.name: NO_PROPERTY_VALUE.format(type=type(value).__name__)})
 
     def number(self, text: str) -> float:
         """The value of a checked text: bytes of a size, seconds of a duration, else the number itself."""
@@ -247,15 +248,6 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     if not matches:
         return None
     return by_lower[matches[0]]
-
-
-def _plain(value: object) -> str:
-    """The text of a value as people or TOML write it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise PropertyError({"": NO_PROPERTY_VALUE.format(type=type(value).__name__)})
 
 
 def _in_units(number: float, units: Mapping[str, float]) -> str:

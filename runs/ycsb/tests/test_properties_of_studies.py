@@ -36,7 +36,7 @@ def test_two_names_of_one_property_must_agree():
 def test_refusal_says_what_to_use(name):
     with pytest.raises(PropertyError, match=r"leave it out|instead|client properties") as refused:
         check_workload({**A, name: "1"})
-    assert refused.value.name == name
+    assert list(refused.value.problems) == [name]
 
 
 @pytest.mark.parametrize(
