@@ -191,11 +191,11 @@ def expected_share(profile: Sequence[Sequence[float]], window_s: float) -> float
     return float(np.trapezoid(shares, corners_s)) / window_s
 
 
-def share_interval(events: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def share_interval(events: int, trials: int) -> tuple[float, float]:
     """The exact interval of a binomial share (Clopper and Pearson, 1934)."""
     if not trials:
         return 0.0, 1.0
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low, high = 0.0, 1.0
     if events:
         low = beta_quantile(tail, events, trials - events + 1)

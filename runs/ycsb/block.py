@@ -18,7 +18,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A warning about a file or a run, in plain words."""
+    """A warning about a file or a run, in plain words; or a line of the file that is no measurement."""
 
     text: str
     line: int | None = None  # from 1

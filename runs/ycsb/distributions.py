@@ -70,11 +70,12 @@ def _stirling_error(z: float) -> float:
 
 
 def beta_quantile(q: float, a: float, b: float) -> float:
-    return _bisect(lambda x: beta_cdf(x, a, b), q, 0.0, 1.0)
+    return _bisect(lambda x: beta_cdf(x, a, b), q, 1.0)
 
 
-def _bisect(cdf: Callable[[float], float], q: float, low: float, high: float) -> float:
-    """Where an ascending function reaches q, to the last bits of a float."""
+def _bisect(cdf: Callable[[float], float], q: float, high: float) -> float:
+    """Where a function that ascends from 0 on reaches q, to the last bits of a float."""
+    low = 0.0
     for _ in range(MAX_STEPS):
         middle = (low + high) / 2
         if middle in (low, high):
@@ -99,7 +100,7 @@ def student_quantile(df: float, q: float) -> float:
     high = 1.0
     while student_cdf(df, high) < q:
         high *= 2
-    return _bisect(lambda t: student_cdf(df, t), q, 0.0, high)
+    return _bisect(lambda t: student_cdf(df, t), q, high)
 
 
 def f_tail(numerator_df: float, denominator_df: float, f: float) -> float:

@@ -1,8 +1,8 @@
 """What one client's files say of that client beside its numbers, as far as the checks use it. It is stored as JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from runs.ycsb.properties import CLIENT_COUNT, CLIENT_NUMBER, FIRST_INSERT
 
@@ -28,14 +28,3 @@ class ClientEvidence:
     unknown: Sequence[tuple[str, str]] = ()  # properties that nothing reads, and the nearest one that is read
     copy_of: int | None = None  # the number of the client whose numbers these are
     clock_steps: Sequence[Sequence[float]] = ()  # of its status lines: seconds since its start, and by how many seconds
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON of the fields."""
-        stated = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        lists = {
-            "messages": list(self.messages),
-            "written": list(self.written),
-            "unknown": [list(pair) for pair in self.unknown],
-            "clock_steps": [list(step) for step in self.clock_steps],
-        }
-        return {**stated, "properties": dict(self.properties), **lists}

@@ -5,8 +5,9 @@ short on purpose: the lines are quoted, and a person reads them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from benchsite.core.formatting import printable
@@ -108,33 +109,33 @@ class SymptomCounter:
     """Counts the signs of trouble line by line; each line counts for the first kind it fits."""
 
     def __init__(self) -> None:
-        self._symptoms: dict[str, Symptom] = {}
+        self._lines: dict[str, str] = {}  # the first of each kind, quoted
+        self._times: Counter[str] = Counter()
 
     def take(self, line: str) -> None:
         text = line.strip()[:MAX_LINE_LENGTH]
         if _WORD.search(text) is None:
             return
 
-        for kind, meaning, pattern in _KNOWN:
+        for kind, _, pattern in _KNOWN:
             if pattern.search(text):
-                earlier = self._symptoms.get(kind)
-                self._symptoms[kind] = (
-                    Symptom(kind, meaning, _quote(line))
-                    if earlier is None
-                    else replace(earlier, times=earlier.times + 1)
-                )
+                if kind not in self._lines:
+                    self._lines[kind] = _quote(line)
+                self._times[kind] += 1
                 return
 
     def adopt(self, later: "SymptomCounter") -> None:
         """Add what another one counted."""
-        for kind, symptom in later._symptoms.items():
-            earlier = self._symptoms.get(kind)
-            self._symptoms[kind] = replace(earlier, times=earlier.times + symptom.times) if earlier else symptom
+        self._lines = later._lines | self._lines
+        self._times += later._times
 
     def most_telling(self) -> tuple[Symptom, ...]:
         """The different signs, the most telling first."""
-        order = {kind: position for position, (kind, _, _) in enumerate(_KNOWN)}
-        return tuple(sorted(self._symptoms.values(), key=lambda symptom: order[symptom.kind])[:MAX_SYMPTOMS])
+        symptoms = []
+        for kind, meaning, _ in _KNOWN:
+            if kind in self._lines:
+                symptoms.append(Symptom(kind, meaning, self._lines[kind], self._times[kind]))
+        return tuple(symptoms[:MAX_SYMPTOMS])
 
 
 def _quote(line: str) -> str:

@@ -4,6 +4,7 @@ The callers hold the transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -181,7 +182,7 @@ def _describe_client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
         if isinstance(value, Mapping):
             fields[name] = dict(value)
     if client.evidence is not None:
-        fields["evidence"] = client.evidence.as_dict()
+        fields["evidence"] = asdict(client.evidence)
     if isinstance(client, MergedClient) and client.clock_steps:
         fields["clock_steps"] = client.clock_steps
     return fields

@@ -1,5 +1,4 @@
 """Files as people have them, packed and encoded in any way, made into blocks of lines. Nothing is written to disk by
-a name that a file brought along, and a file costs no more than `Limits` allows."""
+a name that a file brought along, and a file costs no more than `limits` allows."""
 
 from runs.ycsb.files.decoding import Member, open_members
-from runs.ycsb.files.limits import Limits

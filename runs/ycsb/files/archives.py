@@ -26,18 +26,7 @@ _MAX_LABEL_LENGTH: Final = 300
 
 
 def is_tar(head: bytes) -> bool:
-    """By its magic word, or for archives from before there was one by the checksum of the first header."""
-    if len(head) < _TAR_BLOCK:
-        return False
-    if head[257:262] == b"ustar":
-        return True
-    if b"\0" not in head[:100] or head[0] == 0:
-        return False
-    try:
-        tarfile.TarInfo.frombuf(head[:_TAR_BLOCK], "utf-8", "replace")
-    except tarfile.HeaderError:
-        return False
-    return True
+    return len(head) >= _TAR_BLOCK and head[257:262] == b"ustar"
 
 
 def is_zip(head: bytes) -> bool:

@@ -12,10 +12,11 @@ import numpy as np
 
 from runs.ycsb.block import Block, Note
 from runs.ycsb.errors import DamagedFile, UnreadableFile
+from runs.ycsb.files import limits
 from runs.ycsb.files.archives import is_tar, is_zip, tar_members, zip_members
 from runs.ycsb.files.byte_sources import Counted, Metered, Refused, Rewound, Source, read_full
 from runs.ycsb.files.compression import Unpacked, detect_packing
-from runs.ycsb.files.limits import MIB, Limits, Meter
+from runs.ycsb.files.limits import MIB, Meter
 
 _MOSTLY: Final = 0.3  # of the characters of a UTF-16 text are ASCII, and have a NUL beside them
 _FEWER: Final = 3  # times as many have it in the high byte as in the low one, where a foreign letter may have a NUL
@@ -117,13 +118,13 @@ class Member:
     `size`, `notes` and `damage` say what it was like as far as it was read.
     """
 
-    def __init__(self, name: str, head: bytes, source: Source, longest_line: int) -> None:
+    def __init__(self, name: str, head: bytes, source: Source) -> None:
         self.name = name
         self.head = head  # its first bytes as they are stored
         self._source = source
         self._decoder = Decoder(head)
-        self._longest = longest_line
-        self._piece = min(BLOCK, longest_line)  # so no line that lies in one piece can be too long
+        self._longest = limits.MAX_LINE_LENGTH
+        self._piece = min(BLOCK, self._longest)  # so no line that lies in one piece can be too long
         self._lines = 0  # given out
         self._begun: list[bytes] = []  # of a line whose end was not seen yet
         self._begun_size = 0  # of all of that line, kept or not
@@ -178,38 +179,31 @@ class Member:
         return block
 
 
-def open_members(
-    name: str,
-    stream: BinaryIO,
-    limits: Limits | None = None,
-    *,
-    progress: Callable[[int], None] | None = None,
-) -> Iterator[Member]:
+def open_members(name: str, stream: BinaryIO, *, progress: Callable[[int], None] | None = None) -> Iterator[Member]:
     """The file itself, unpacked, or one member after the other of an archive.
 
     `progress` is told how many bytes of the file were read. Raises UnreadableFile where the members, or the rest of
     them, cannot be had.
     """
-    meter = Meter(limits or Limits())
+    meter = Meter()
     return _open(name, Counted(stream, meter, progress), meter)
 
 
 def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[Member]:
-    limits = meter.limits
     try:
         head = read_full(source, _HEAD)
     except UnreadableFile as error:
-        yield Member(name, b"", Refused(error), limits.longest_line)
+        yield Member(name, b"", Refused(error))
         return
 
     packing = detect_packing(head)
     is_archive = is_zip(head) or is_tar(head)
     whole = Rewound(head, source)
     if packing is None and not is_archive:
-        yield Member(name, head, whole, limits.longest_line)
-    elif layer == limits.layers:
-        refusal = UnreadableFile(f"It is packed more than {limits.layers} times over. Unpack it first.")
-        yield Member(name, b"", Refused(refusal), limits.longest_line)
+        yield Member(name, head, whole)
+    elif layer == limits.MAX_LAYERS:
+        refusal = UnreadableFile(f"It is packed more than {limits.MAX_LAYERS} times over. Unpack it first.")
+        yield Member(name, b"", Refused(refusal))
     elif packing is not None:
         yield from _open(name, Unpacked(packing, whole, meter), meter, layer + 1)
     elif is_tar(head):

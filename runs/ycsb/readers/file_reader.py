@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import BinaryIO, Final, assert_never
 
-from runs.ycsb.block import Block
+from runs.ycsb.block import Block, Note
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
-from runs.ycsb.files import Limits, Member, open_members
+from runs.ycsb.files import Member, open_members
 from runs.ycsb.files.limits import MIB
-from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.detect import detect
 from runs.ycsb.readers.go_ycsb import GoYcsbReader
 from runs.ycsb.readers.hdrlog import HdrReader
@@ -29,7 +28,6 @@ def read_file(
     name: str,
     stream: BinaryIO,
     *,
-    limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
     summed: bool = False,
 ) -> tuple[ReadFile, ...]:
@@ -40,7 +38,7 @@ def read_file(
     """
     files: list[ReadFile] = []
     try:
-        for member in open_members(name, stream, limits, progress=progress):
+        for member in open_members(name, stream, progress=progress):
             files.append(_read(member, summed=summed))
     except LimitExceeded as error:
         return (ReadFile(name, error=str(error)),)
@@ -103,7 +101,6 @@ class _Front:
         self._reader: Reader | None = None
         self._unwrap: Callable[[Block], Block] | None = None  # where its lines stand in strings
         self._yaml = YamlLines()
-        self._closest: Sequence[OtherLine] = ()
         self.format: Format | None = None
         self.lines = 0
 
@@ -153,7 +150,7 @@ class _Front:
         return ()
 
     @property
-    def closest(self) -> Sequence[OtherLine]:
+    def closest(self) -> Sequence[Note]:
         """Without a run: the lines that looked most like a result."""
         if self._reader is not None:
             return self._reader.closest

@@ -2,12 +2,13 @@
 
 import io
 import tracemalloc
+from unittest import mock
 
 import pytest
 from hypothesis import example, given, strategies as st
 
 from runs.ycsb.block import Block
-from runs.ycsb.files import Limits, Member, open_members
+from runs.ycsb.files import Member, limits, open_members
 
 ENCODINGS = {
     "with a mark": lambda text: text.encode("utf-8-sig"),
@@ -30,17 +31,18 @@ def is_like_output(lines: list[str]) -> bool:
     return "\n".join(lines).encode("utf-16-le")[0::2].count(0) < 5
 
 
-def opened(data: bytes, **limits: int) -> Member:
-    (member,) = open_members("a.txt", io.BytesIO(data), Limits(**limits))
+def opened(data: bytes, longest_line: int = limits.MAX_LINE_LENGTH) -> Member:
+    with mock.patch.object(limits, "MAX_LINE_LENGTH", longest_line):
+        (member,) = open_members("a.txt", io.BytesIO(data))
     return member
 
 
-def build_blocks(data: bytes, **limits: int) -> list[Block]:
-    return list(opened(data, **limits).blocks())
+def build_blocks(data: bytes, longest_line: int = limits.MAX_LINE_LENGTH) -> list[Block]:
+    return list(opened(data, longest_line).blocks())
 
 
-def get_text(data: bytes, **limits: int) -> str:
-    return b"".join(block.data for block in build_blocks(data, **limits)).decode()
+def get_text(data: bytes, longest_line: int = limits.MAX_LINE_LENGTH) -> str:
+    return b"".join(block.data for block in build_blocks(data, longest_line)).decode()
 
 
 @pytest.mark.slow
@@ -107,7 +109,7 @@ def test_of_a_line_that_is_too_long_the_beginning_is_given():
     ]
 
 
-def test_an_endless_line_costs_no_more_memory_than_a_long_one():
+def test_an_endless_line_costs_no_more_memory_than_a_long_one(monkeypatch):
     class Endless(io.RawIOBase):
         left = 40 * 1024 * 1024
 
@@ -121,7 +123,8 @@ def test_an_endless_line_costs_no_more_memory_than_a_long_one():
 
     tracemalloc.start()
     try:
-        (member,) = open_members("long", Endless(), Limits(longest_line=1024 * 1024))
+        monkeypatch.setattr(limits, "MAX_LINE_LENGTH", 1024 * 1024)
+        (member,) = open_members("long", Endless())
         sizes = [len(block.data) for block in member.blocks()]
         peak = tracemalloc.get_traced_memory()[1]
     finally:

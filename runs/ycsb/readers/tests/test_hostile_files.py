@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from runs.ycsb.files import Limits
+from runs.ycsb.files import limits
 from runs.ycsb.readers import read_file, text as text_reader
 from runs.ycsb.readers.tests.damage import SAMPLES, get_runs, overlapping_zip, packed_zeros, read, tarred, zipped
 
@@ -87,9 +87,10 @@ def test_it_unpacks_only_so_many_layers():
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
-def test_it_opens_only_so_many_members(pack):
+def test_it_opens_only_so_many_members(pack, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_MEMBERS", 100)
     packed = pack({f"{at}.txt": b"x" for at in range(300)})
-    files = read_file("many", io.BytesIO(packed), limits=Limits(members=100))
+    files = read_file("many", io.BytesIO(packed))
     assert len(files) <= 101
     assert "more than 100 members" in (files[-1].error or "")
 
@@ -114,12 +115,11 @@ def test_it_reads_megabytes_without_a_line_end(piece, size):
     assert file.error or not any(run.complete for run in file.runs)
 
 
-def test_it_reads_on_behind_a_line_that_is_too_long():
+def test_it_reads_on_behind_a_line_that_is_too_long(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_LINE_LENGTH", 65_536)
     content = SAMPLES["summary.txt"]
     first, rest = content.split(b"\n", 1)
-    (file,) = read_file(
-        "a.txt", io.BytesIO(first + b"\n" + b"y" * 200_000 + b"\n" + rest), limits=Limits(longest_line=65_536)
-    )
+    (file,) = read_file("a.txt", io.BytesIO(first + b"\n" + b"y" * 200_000 + b"\n" + rest))
     assert get_runs([file])[0].operations.keys() == get_runs(read(content))[0].operations.keys()
     assert any("200,000 bytes" in note.text for note in file.warnings)
 

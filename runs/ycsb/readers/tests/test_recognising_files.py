@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from runs.ycsb.block import Block
-from runs.ycsb.files import Limits
+from runs.ycsb.files import limits
 from runs.ycsb.readers import file_reader, read_file
 from runs.ycsb.readers.detect import detect
 from runs.ycsb.readers.refusal import closest_lines
@@ -127,7 +127,7 @@ def test_the_lines_that_come_closest_are_quoted_without_secrets():
     assert "line 4: read throughput" in error
     assert "line 5: [READ] something" in error
     assert "5 lines" in error
-    assert [line.line_number for line in closest_lines(Block(text, 1))] == [3, 4, 5]
+    assert [line.line for line in closest_lines(Block(text, 1))] == [3, 4, 5]
 
 
 def test_a_client_without_a_result_is_told_from_a_foreign_file():
@@ -160,8 +160,9 @@ def test_each_member_has_its_own_answer():
     assert empty.error == "The archive has no files in it."
 
 
-def test_nothing_is_used_of_a_bomb():
+def test_nothing_is_used_of_a_bomb(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_EXPANDED_BYTES", len(SUMMARY))
     packed = zipped({"a.txt": SUMMARY, "b.txt": b"x" * 9})
-    (file,) = read_file("run.zip", io.BytesIO(packed), limits=Limits(expanded_bytes=len(SUMMARY)))
+    (file,) = read_file("run.zip", io.BytesIO(packed))
     assert (file.name, file.runs) == ("run.zip", ())
     assert "packed too tightly" in (file.error or "")
