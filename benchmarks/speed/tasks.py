@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Final
 
 from runs.ycsb.histogram import get_bucket_index
-from runs.ycsb.ingest import ClientLogs, ingest as ingest_logs
+from runs.ycsb.ingest import ingest as ingest_logs
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import recut as recut_stored
-from runs.ycsb.merged import ClientStatement
+from runs.ycsb.merged import ClientLogs
 from runs.ycsb.readers import read_file
 from runs.ycsb.series import pack
 from runs.ycsb.stored import StoredIntervals
@@ -84,7 +84,7 @@ def hdrhistogram(folder: Path, most: str) -> int:
 def recut(folder: Path) -> int:
     """Another warm-up and tail, from the stored intervals."""
     stored = [StoredIntervals.from_bytes(path.read_bytes()) for path in sorted(folder.glob("*.intervals"))]
-    clients = [ClientStatement(int(place.name), threads=16) for place in folder.iterdir() if place.is_dir()]
+    clients = [ClientLogs(int(place.name), threads=16) for place in folder.iterdir() if place.is_dir()]
     return recut_stored(stored, clients, Cut(warmup_s=23.0, tail_s=17.0)).total_operations
 
 

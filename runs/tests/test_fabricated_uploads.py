@@ -18,6 +18,7 @@ from runs.uploads.inline import read_at_once
 from runs.uploads.judgement import judge_by
 from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
 from runs.uploads.reads import runs_in
+from runs.ycsb.encoded import Counts
 from runs.ycsb.file_grouping import group
 from runs.ycsb.histogram import get_bucket_indices, lowest_values
 from runs.ycsb.properties import CORE_WORKLOADS
@@ -129,8 +130,8 @@ def timeouts(log: str) -> str:
     failed = read_file("READ.hdr", io.BytesIO(log.encode()))[0].runs[0].logs[0]
     intervals = len(failed)
     slowest = get_bucket_indices(np.full(intervals, 10_002_431)).astype(np.int32)
-    offsets, count = np.arange(intervals + 1), np.full(intervals, 5)
-    return build_file(get_lines(replace(failed, index=slowest, count=count, offsets=offsets))).decode()
+    counts = Counts(np.ones(intervals, dtype=np.int64), slowest, np.full(intervals, 5))
+    return build_file(get_lines(replace(failed, counts=counts))).decode()
 
 
 @pytest.mark.parametrize("is_log", [True, False], ids=["logs", "summaries"])
@@ -158,7 +159,7 @@ def moved(text: str, name: str, to: Callable[[Any], Any]) -> str:
     if name.endswith(".hdr"):
         log = read_file(name, io.BytesIO(text.encode()))[0].runs[0].logs[0]
         index = get_bucket_indices(np.rint(to(lowest_values(log.index).astype(float))).astype(np.int64))
-        return build_file(get_lines(replace(log, index=index.astype(np.int32)))).decode()
+        return build_file(get_lines(replace(log, counts=replace(log.counts, index=index.astype(np.int32))))).decode()
     return re.sub(
         r"(?m)^(\[[A-Z]+\], (\w+)Latency\(us\), )([\d.]+)$",
         lambda line: line[1] + (repr(to(float(line[3]))) if line[2] == "Average" else str(round(to(float(line[3]))))),

@@ -17,9 +17,9 @@ from runs.ycsb.clients import merge_run
 from runs.ycsb.clock_steps import ClockStep, find_steps
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.file_grouping import group
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedClient
+from runs.ycsb.merged import ClientLogs, MergedClient
 from runs.ycsb.readers import read_file
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.samples import merge_files

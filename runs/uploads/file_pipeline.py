@@ -26,7 +26,6 @@ from runs.uploads.reads import (
     RedactedFile,
     RedactedMember,
     open_content,
-    overall,
     own_name,
     read_member,
     redact_member,
@@ -38,6 +37,7 @@ from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.files import Member, open_members
 from runs.ycsb.form_defaults import read_hints
+from runs.ycsb.hdr import sum_up
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.redact import allow_names
 
@@ -116,7 +116,7 @@ def read_members(members: Sequence[RedactedMember], progress: Progress | None = 
         file = _read_before(member)
         if file is None:
             file = read_member(member, open_stored, report, summed=True)
-            file = replace(file, runs=tuple(replace(run, logs=tuple(map(overall, run.logs))) for run in file.runs))
+            file = replace(file, runs=tuple(replace(run, logs=tuple(map(sum_up, run.logs))) for run in file.runs))
             _keep(member, file)
         elif report is not None:
             report(member.size)

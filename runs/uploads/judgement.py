@@ -15,9 +15,9 @@ from runs.uploads.reads import Reads, read_chunks, read_whole
 from runs.ycsb.clients import collect_logs, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError, MergeError
 from runs.ycsb.file_grouping import ClientFiles, RunFiles
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedRun, Phase
+from runs.ycsb.merged import ClientLogs, MergedRun, Phase
 from runs.ycsb.readers.hdrlog import get_operation
 from runs.ycsb.series import Series
 from runs.ycsb.summary_run import SummarisedRun

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, BinaryIO, Final, Protocol
 
-import numpy as np
-
 from benchsite.core.formatting import printable
 from runs.uploads.file_redaction import without_secrets
 from runs.ycsb.block import Note
@@ -177,24 +175,6 @@ def read_chunks(member: RedactedMember, opener: Opener) -> Iterator[bytes]:
     with opener(member) as stream:
         while piece := stream.read(CHUNK):
             yield piece
-
-
-def overall(log: IntervalLog) -> IntervalLog:
-    """The log as one interval from its beginning to its end."""
-    if not len(log):
-        return log
-
-    start_s = log.start_s.min()
-    index, count = log.histogram().sparse()
-    return replace(
-        log,
-        start_s=np.array([start_s]),
-        length_s=np.array([(log.start_s + log.length_s).max() - start_s]),
-        max_us=np.array([log.max_us.max()]),
-        offsets=np.array([0, index.size]),
-        index=index.astype(np.int32),
-        count=count,
-    )
 
 
 def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None = None) -> list[RunFiles]:

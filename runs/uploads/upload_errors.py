@@ -44,7 +44,7 @@ def check_files(reads: Reads) -> None:
             # The line that looks most like a result, in a file where nothing is one.
             content = (member.content or b"")[:_LOOKED_AT]
             lines = closest_lines(Block(content + b"\n", 1)) if content else ()
-            place = _place(member.name, lines[0].line_number, lines[0].text) if lines else Place(member.name)
+            place = _place(member.name, lines[0].line or 1, lines[0].text) if lines else Place(member.name)
             fault = (place, file.error)
             (malformed if file.format is not None or member.error else unknown).append(fault)
         elif member.damage:

@@ -11,18 +11,18 @@ from runs.ycsb.failure_symptoms import describe
 from runs.ycsb.file_grouping import ClientFiles, RunFiles
 from runs.ycsb.form_defaults import build_workload, get_servers, read_database, read_durability, stated_options
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.messages import NO_HISTOGRAMS, NO_HISTOGRAMS_OF
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation, parse_name
-from runs.ycsb.progress import get_progress
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from runs.ycsb.property_names import misspelt
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.summary import Summary
-from runs.ycsb.summary_counts import SummaryClient, is_response
+from runs.ycsb.summary_client import SummaryClient
+from runs.ycsb.summary_counts import is_response
 from runs.ycsb.summary_run import SummarisedRun, summarise
 from runs.ycsb.window import Cut
 
@@ -62,7 +62,7 @@ def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRu
     """The run with what its clients' files say beside its numbers."""
     steps = {}
     for client in clients:
-        progress = get_progress(_summary_client(client))
+        progress = _summary_client(client).progress
         if progress is not None:
             steps[client.number] = progress.clock_steps
     evidence = collect_evidence(clients, steps)

@@ -207,8 +207,8 @@ def go_ycsb_properties(properties: Mapping[str, str], *, warmup_s: int) -> dict[
     would listen on all addresses, and `dropdata` deletes more than this data set.
     """
     java_only = ("exporter", "maxexecutiontime", "status", "window.start_s")
-    kept = {name: text for name, text in properties.items() if name not in java_only and "hdrhistogram" not in name}
-    return kept | {
+    others = {name: text for name, text in properties.items() if name not in java_only and "hdrhistogram" not in name}
+    return others | {
         "measurementtype": "histogram",
         "measurement.interval": "1",
         "outputstyle": "plain",

@@ -80,7 +80,7 @@ def status_coverage(progress: Progress, operations: Mapping[str, ReadOperation])
 
     None where they do not count: those of the old histograms have rates only.
     """
-    counts = {name: progress.column(name, "count") for name in operations.keys() & progress.names}
+    counts = {name: progress.lines.column(name, "count") for name in operations.keys() & set(progress.lines.names)}
     shares = [
         float(np.nansum(counts[name])) / total
         for name in counts

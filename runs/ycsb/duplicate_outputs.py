@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.intervals import sums_by_interval
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.statuses import StatusTable
@@ -59,7 +60,7 @@ def collect_numbers(run: ReadRun | None, logs: Sequence[IntervalLog]) -> ClientN
     done = [operations for _, operations in sorted(status)]
     counts = {"": np.diff(done).tolist()}
     for log in logs:
-        counts[log.operation] = _count_by_interval(log)
+        counts[log.operation] = sums_by_interval(log.counts.sizes, log.count).tolist()
     return ClientNumbers(printed=printed, status=frozenset(status), logs=sums, counts=counts)
 
 
@@ -156,19 +157,11 @@ def _list_varying(operation: ReadOperation) -> Iterator[tuple[str, float]]:
 
 
 def _list_dated_statuses(run: ReadRun | None) -> list[tuple[float, int]]:
-    if run is None or not run.status:
+    if run is None:
         return []
-    table = run.status
-    if not isinstance(table, StatusTable):
-        return [(line.at_s, line.operations_done) for line in table if line.at_s and line.operations_done]
+    table = StatusTable.of(run.status)
     dated = np.isfinite(table.at_s) & (table.operations_done > 0)
     return list(zip(table.at_s[dated].tolist(), table.operations_done[dated].tolist(), strict=True))
-
-
-def _count_by_interval(log: IntervalLog) -> list[int]:
-    sums = np.concatenate([[0], np.cumsum(log.count)])
-    counts: list[int] = (sums[log.offsets[1:]] - sums[log.offsets[:-1]]).tolist()
-    return counts
 
 
 def _count_digits(value: float) -> int:

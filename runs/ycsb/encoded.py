@@ -1,7 +1,7 @@
 """Encoded HdrHistograms, versions V1 and V2, to sparse counts in the bucket layout of `runs.ycsb.histogram`.
 
-Both are base64(cookie, length, zlib(header, counts)). V1's counts are whole words; V2's are ZigZag LEB128 numbers of at
-most nine bytes, where a negative one stands for so many zeros.
+Both are base64(cookie, length, zlib(header, counts)). V1's counts are whole words; V2's are ZigZag LEB128 numbers,
+where a negative one stands for so many zeros.
 
 The counts of many intervals are decoded together: one pass of numpy over some hundred intervals costs about as much as
 inflating them, where a loop over numbers would cost a hundred times that.
@@ -28,7 +28,7 @@ _INNER: Final = struct.Struct(">iiiiqqd")  # cookie, length, offset, digits, low
 _V1: Final = (0x1C849302, 0x1C849301)  # outer and inner cookie
 _V2: Final = (0x1C849304, 0x1C849303)
 _WORD_SIZE_BITS: Final = 0xF0  # of a cookie; V2 keeps a 1 there
-_MAX_LEB_BYTES: Final = 9
+_MAX_LEB_BYTES: Final = 8  # of nine only counts from 2**55 on have need, and no interval has so many
 # Of every byte as if it were a number by itself: whether it counts anything, and over how many indices it leads (a
 # negative number over so many zeros). Bytes with the high bit are parts of longer numbers.
 _BYTE: Final = np.arange(256)
@@ -97,6 +97,13 @@ class Counts:
             np.concatenate([part.count for part in parts]),
         )
 
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Counts":
+        """The histograms at which `mask` is true."""
+        if mask.all():
+            return self
+        selected = np.repeat(mask, self.sizes)
+        return Counts(self.sizes[mask], self.index[selected], self.count[selected])
+
 
 def inflate(encoded: bytes, line_number: int) -> Payload:
     """Undo base64 and zlib and check the header. Raises HistogramError; never inflates more than a histogram needs."""
@@ -164,10 +171,10 @@ def _converted(counts: Counts, payload: Payload) -> Counts:
             payload.line_number,
         )
 
-    kept, owner = np.unique(index, return_inverse=True)
-    count = np.zeros(kept.size, dtype=np.int64)
+    own_index, owner = np.unique(index, return_inverse=True)
+    count = np.zeros(own_index.size, dtype=np.int64)
     np.add.at(count, owner, counts.count)
-    return Counts(np.array([kept.size], dtype=np.int64), kept.astype(np.int32), count)
+    return Counts(np.array([own_index.size], dtype=np.int64), own_index.astype(np.int32), count)
 
 
 def _decode_v1(payload: Payload) -> Counts:
@@ -191,7 +198,7 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     starts, ends = _longer_numbers(data, borders, payloads)
     numbers = _unzigzag(data, starts, ends)
     leads = np.where(numbers < 0, -numbers, 1)
-    bad = (leads < 1) | (leads > most_index + 1)
+    bad = leads > most_index + 1
     if bad.any():
         # Runs of zeros so absurd that their sum would turn negative and look harmless.
         raise _beyond(payloads, borders, ends[bad])
@@ -230,54 +237,42 @@ def _shifts(reached: npt.NDArray[Any], borders: Ints, ends: Ints, leads: Ints, c
 
 
 def _beyond(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> HistogramError:
+    line_number = _find_line(payloads, borders, positions)
+    return HistogramError("the histogram's counts run past the end of every histogram", line_number)
+
+
+def _find_line(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> int:
+    """The line of the payload in which the first of the positions lies."""
     owner = int(np.searchsorted(borders, positions[0], side="right")) - 1
-    return HistogramError("the histogram's counts run past the end of every histogram", payloads[owner].line_number)
+    return payloads[owner].line_number
 
 
 def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints]:
-    """Where the numbers of several bytes begin and end: with a byte without the high bit, or the ninth in a row."""
+    """Where the numbers of several bytes begin and end: with a byte without the high bit."""
     high = np.flatnonzero(data >= 0x80)
     apart = np.diff(high) > 1
     edge = high[:1] >= 0
     starts = high[np.concatenate((edge, apart))]
     ends = high[np.concatenate((apart, edge))] + 1
     lasts = borders[1:][np.diff(borders) > 0] - 1
-    broken = data[lasts] >= 0x80
-    if broken.any() or int((ends - starts).max(initial=0)) >= _MAX_LEB_BYTES - 1:
-        every = _number_ends_slowly(data, borders)
-        broken = ~np.isin(lasts, every)
-        before = np.concatenate([[-1], every[:-1]]).astype(np.int64)
-        starts, ends = before[every - before > 1] + 1, every[every - before > 1]
+    broken = lasts[data[lasts] >= 0x80]
+    if broken.size:
+        raise HistogramError("the histogram's last count is cut off", _find_line(payloads, borders, broken))
 
-    if broken.any():
-        owner = int(np.searchsorted(borders, lasts[broken.argmax()], side="right")) - 1
-        raise HistogramError("the histogram's last count is cut off", payloads[owner].line_number)
+    endless = starts[ends - starts >= _MAX_LEB_BYTES]
+    if endless.size:
+        raise HistogramError("the histogram has impossible counts", _find_line(payloads, borders, endless))
 
     return starts, ends
 
 
-def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:
-    """Ends of all numbers where counts above 2**55 or broken data make nine bytes in a row possible."""
-    ends: list[int] = []
-    fresh = set(borders.tolist())
-    length = 0
-    for position, byte in enumerate(data.tolist()):
-        length = 1 if position in fresh else length + 1
-        if byte < 0x80 or length == _MAX_LEB_BYTES:
-            ends.append(position)
-            length = 0
-    return np.array(ends, dtype=np.int64)
-
-
 def _unzigzag(data: Bytes, starts: Ints, ends: Ints) -> Ints:
-    """The signed numbers between the positions: seven bits a byte, low ones first, the ninth byte with all eight."""
+    """The signed numbers between the positions: seven bits a byte, low ones first."""
     lengths = ends - starts + 1
     values = np.zeros(starts.size, dtype=np.uint64)
     for place in range(int(lengths.max(initial=0))):
         reaches = np.flatnonzero(lengths > place)
-        bits = data[starts[reaches] + place].astype(np.uint64)
-        if place < _MAX_LEB_BYTES - 1:
-            bits &= np.uint64(0x7F)
+        bits = data[starts[reaches] + place].astype(np.uint64) & np.uint64(0x7F)
         values[reaches] |= bits << np.uint64(7 * place)
     signs = (values & np.uint64(1)).astype(np.int64)
     return (values >> np.uint64(1)).astype(np.int64) ^ -signs

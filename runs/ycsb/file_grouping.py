@@ -23,10 +23,10 @@ from runs.ycsb.grouping_notes import GroupingNote
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase, Window
 from runs.ycsb.numbers import whole
-from runs.ycsb.operation import MeasurementName, parse_name, printed_name
+from runs.ycsb.operation import MeasurementName, count_done, parse_name, printed_name
 from runs.ycsb.progress import ZONE_STEP_S, Progress, get_progress, may_change_zone
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.summary_counts import SummaryClient, collect_operations, counts_operations, interpret_name
+from runs.ycsb.summary_counts import collect_operations, counts_operations, interpret_name
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(
@@ -88,32 +88,27 @@ def group(
     `utc_offsets_s`: stated for the dates of status lines, by file, folder or writer of lines.
     """
     drafts, notes = _drafts(files)
-    keyed_runs: list[tuple[str, _Run]] = []
+    client_runs: list[_Run] = []
     for key in sorted(drafts, key=_rank_key):
-        own_runs, own_notes = drafts[key].runs()
+        own_runs, own_notes = drafts[key].runs(key)
         notes += own_notes
-        keyed_runs += [(key, run) for run in own_runs]
+        client_runs += own_runs
 
-    _number_splits([run for _, run in keyed_runs])
-    runs: list[list[tuple[str, _Run]]] = []
-    for key, run in keyed_runs:
+    _number_splits(client_runs)
+    runs: list[list[_Run]] = []
+    for run in client_runs:
         run.utc_offset_s = _stated_offset_s(run, utc_offsets_s or {})
         notes += _check_offset(run)
-        home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
+        home = next((members for members in runs if _is_one_run(run, members, together=together)), None)
         if home is None:
-            runs.append([(key, run)])
+            runs.append([run])
         else:
-            home.append((key, run))
+            home.append(run)
 
-    runs.sort(key=lambda members: min(run.position for _, run in members))
-    notes += _contradictions(runs) if together else _possible_zones([members[0][1] for members in runs])
-    grouped = []
-    for members in runs:
-        files_of_run = _run_files([run for _, run in members], notes, together=together)
-        is_doubtful = not together and any(_is_doubtful(*pair) for pair in pairwise(members))
-        grouped.append(replace(files_of_run, is_doubtful=is_doubtful))
-
-    return tuple(grouped)
+    runs.sort(key=lambda members: min(run.position for run in members))
+    firsts = [members[0] for members in runs]
+    notes += _contradictions(firsts) if together else _possible_zones(firsts)
+    return tuple(_run_files(members, notes, together=together) for members in runs)
 
 
 # --- Which files are one client's ---
@@ -129,27 +124,23 @@ class _Run:
     logs: list[IntervalLog] = field(default_factory=list)
     utc_offset_s: float | None = None  # stated for its dates
     split: int | None = None  # the number of the load that its keys are a part of
+    key: str = ""  # what its files' names have in common
 
     @cached_property
     def counts(self) -> dict[MeasurementName, int]:
         """Counts of the summary."""
         operations = self.summary.operations if self.summary else {}
-        return {parse_name(name): entry.count for name, entry in operations.items() if entry.count is not None}
+        counts = {parse_name(name): operation.count for name, operation in operations.items()}
+        return {name: count for name, count in counts.items() if count is not None}
 
     @cached_property
     def done(self) -> int:
         """Operations by the summary, a read-modify-write once."""
-        total = 0
         if self.summary is None:
-            return total
-        for entry in collect_operations(self.summary).values():
-            if not counts_operations(entry.name, self.summary):
-                continue
-            count = entry.count or 0
-            if entry.name.is_composite:
-                count = -count
-            total += count
-        return total
+            return 0
+        operations = collect_operations(self.summary).values()
+        counting = [operation for operation in operations if counts_operations(operation.name, self.summary)]
+        return count_done((operation.name, operation.count or 0) for operation in counting)
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -196,7 +187,7 @@ class _Run:
     @cached_property
     def progress(self) -> Progress | None:
         if self.summary is not None:
-            return get_progress(SummaryClient(0, self.summary))
+            return get_progress(self.summary.status)
         return None
 
     @property
@@ -273,7 +264,7 @@ class _Draft:
         """Whether a summary counts exactly what the file counts."""
         return any(_fits(item, run) for run in self.summaries)
 
-    def runs(self) -> tuple[list[_Run], list[GroupingNote]]:
+    def runs(self, key: str) -> tuple[list[_Run], list[GroupingNote]]:
         """The client's runs, and a note for each that is not stored, because another one is stated whole."""
         runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
         notes = [*self._add_logs(runs), *self._add_statuses(runs)]
@@ -281,6 +272,8 @@ class _Draft:
             for run in runs if item.is_shared else [_owner(item, runs)]:
                 run.summary = _join(run.summary, item.run)
                 run.names.append(item.name)
+        for run in runs:
+            run.key = key
         return runs, notes
 
     def _add_logs(self, runs: list[_Run]) -> Iterator[GroupingNote]:
@@ -392,9 +385,9 @@ def _compute_fingerprint(run: ReadRun) -> object | None:
     if run.throughput_ops_s is not None and run.operations:
         numbers = []
         for name in sorted(run.operations):
-            entry = run.operations[name]
-            percentiles = sorted(entry.percentiles_us.items())
-            numbers.append((name, entry.count, entry.mean_us, entry.max_us, *percentiles))
+            operation = run.operations[name]
+            percentiles = sorted(operation.percentiles_us.items())
+            numbers.append((name, operation.count, operation.mean_us, operation.max_us, *percentiles))
         return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
 
     logs = [
@@ -557,14 +550,14 @@ def _adjoin(run: _Run, following: _Run) -> bool:
     return is_one_test and bool(run.setup) and run.keys.stop == following.keys.start
 
 
-def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
+def _is_one_run(run: _Run, members: Sequence[_Run], *, together: bool) -> bool:
     """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
-    for other_key, other in members:
+    for other in members:
         if run.phase != other.phase:
             return False
-        if key == other_key and not _may_be_two_clients(run, other, together=together):
+        if run.key == other.key and not _may_be_two_clients(run, other, together=together):
             return False
-    return together or any(_are_together(run, key, other, other_key) for other_key, other in members)
+    return together or any(_are_together(run, other) for other in members)
 
 
 def _may_be_two_clients(run: _Run, other: _Run, *, together: bool) -> bool:
@@ -578,12 +571,11 @@ def _overlap(span: Window, other: Window) -> bool:
     return span.from_s < other.to_s and other.from_s < span.to_s
 
 
-def _contradictions(runs: Sequence[Sequence[tuple[str, _Run]]]) -> Iterator[GroupingNote]:
+def _contradictions(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
     """Where all files are stated to be of one run, and the times in one of them say otherwise."""
     by_key: defaultdict[tuple[str, Phase | None], list[_Run]] = defaultdict(list)
-    for members in runs:
-        for key, run in members[:1]:
-            by_key[key, run.phase].append(run)
+    for run in runs:
+        by_key[run.key, run.phase].append(run)
     for (_, phase), in_sequence in by_key.items():
         if len(in_sequence) > 1 and phase is not None:
             yield GroupingNote("runs_in_sequence", (in_sequence[0].names[0],), {"runs": len(in_sequence)})
@@ -602,11 +594,11 @@ def _possible_zones(runs: Sequence[_Run]) -> Iterator[GroupingNote]:
 
 
 def _last_equally(run: _Run, other: _Run) -> bool:
-    lengths = [entry.span.length_s for entry in (run, other) if entry.span is not None]
+    lengths = [member.span.length_s for member in (run, other) if member.span is not None]
     return max(lengths) - min(lengths) <= _MAX_START_S
 
 
-def _are_together(run: _Run, key: str, other: _Run, other_key: str) -> bool:
+def _are_together(run: _Run, other: _Run) -> bool:
     """Whether there is a reason to take them for one run, and none against it."""
     if run.family != other.family:
         return False
@@ -618,7 +610,7 @@ def _are_together(run: _Run, key: str, other: _Run, other_key: str) -> bool:
     if differing or (run.operations and other.operations and not run.operations & other.operations):
         return False
     has_same_setup = bool(run.setup) and run.setup == other.setup and run.folder == other.folder != ""
-    return has_same_setup or _differ_by_a_number(key, other_key) or _is_one_file(run, other)
+    return has_same_setup or _differ_by_a_number(run.key, other.key) or _is_one_file(run, other)
 
 
 def _differ_by_a_number(key: str, other_key: str) -> bool:
@@ -635,14 +627,13 @@ def _is_one_file(run: _Run, other: _Run) -> bool:
     return not set(run.names).isdisjoint(other.names)
 
 
-def _is_doubtful(member: tuple[str, _Run], other_member: tuple[str, _Run]) -> bool:
+def _is_doubtful(run: _Run, other: _Run) -> bool:
     """Whether neither times, keys nor a word of their names say that they are two clients, and not two repeats."""
-    (key, run), (_, other) = member, other_member
     if (run.span is not None and other.span is not None) or _is_one_file(run, other):
         return False
     if run.split is not None and run.split == other.split:
         return False
-    return _CLIENTS.isdisjoint(key.split())
+    return _CLIENTS.isdisjoint(run.key.split())
 
 
 def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together: bool) -> RunFiles:
@@ -670,7 +661,8 @@ def _run_files(runs: Sequence[_Run], notes: Sequence[GroupingNote], *, together:
         offset_s -= run.utc_offset_s or 0.0
         clients.append(ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs), offset_s))
 
-    return RunFiles(runs[0].phase, tuple(clients), tuple(run_notes))
+    is_doubtful = not together and any(_is_doubtful(*pair) for pair in pairwise(runs))
+    return RunFiles(runs[0].phase, tuple(clients), tuple(run_notes), is_doubtful)
 
 
 def _stated_offset_s(run: _Run, utc_offsets_s: Mapping[str, float]) -> float | None:

@@ -42,24 +42,21 @@ class Grid:
     seconds: Ints  # ascending
     covered_s: Mapping[int, Floats]  # client -> for every second
 
-    def place(self, entry: Timeline) -> Placed:
+    def place(self, timeline: Timeline) -> Placed:
         """Which seconds the intervals of one measurement belong to."""
-        shift = np.zeros(len(entry), dtype=np.float64)
+        shift = np.zeros(len(timeline), dtype=np.float64)
         for number, phase in self.phases.items():
-            shift[entry.client == number] = phase
+            shift[timeline.client == number] = phase
 
-        first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
-        beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
+        first = np.rint(timeline.start_s - self.base_s - shift).astype(np.int64)
+        beyond = np.rint(timeline.end_s - self.base_s - shift).astype(np.int64)
         spread = np.maximum(beyond - first, 1)
-        if len(entry) and max(int(beyond.max()) - int(first.min()), int(spread.max())) > MAX_S:
+        if len(timeline) and max(int(beyond.max()) - int(first.min()), int(spread.max())) > MAX_S:
             raise MergeError(
-                f"The intervals of {entry.name} lie more than {MAX_S // 86_400} days apart: the times of a log, or "
+                f"The intervals of {timeline.name} lie more than {MAX_S // 86_400} days apart: the times of a log, or "
                 "the offset of a client's clock, are wrong."
             )
-        if int(spread.max(initial=1)) == 1:
-            return Placed(np.arange(len(entry)), first, np.ones(len(entry)), np.zeros(len(entry), dtype=np.int64))
-
-        interval = np.repeat(np.arange(len(entry), dtype=np.int64), spread)
+        interval = np.repeat(np.arange(len(timeline), dtype=np.int64), spread)
         nth = np.arange(interval.size, dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
         return Placed(interval, first[interval] + nth, 1.0 / spread[interval], nth)
 
@@ -67,14 +64,14 @@ class Grid:
         """The position of each second in `seconds`. Another operation's border may lie just outside: it is moved in."""
         return np.clip(np.searchsorted(self.seconds, placed.second), 0, self.seconds.size - 1).astype(np.int64)
 
-    def counts(self, entry: Timeline) -> dict[int, Ints]:
+    def counts(self, timeline: Timeline) -> dict[int, Ints]:
         """For every client the values counted in each second; the parts of a long interval add up to its total."""
-        placed = self.place(entry)
-        totals = entry.totals[placed.interval]
+        placed = self.place(timeline)
+        totals = timeline.totals[placed.interval]
         rows = self.rows(placed)
         parts = np.rint(1.0 / placed.weight).astype(np.int64)
         shares = totals * (placed.nth + 1) // parts - totals * placed.nth // parts
-        client = entry.client[placed.interval]
+        client = timeline.client[placed.interval]
         counts: dict[int, Ints] = {}
         for number in self.covered_s:
             counts[number] = np.zeros(self.seconds.size, dtype=np.int64)
@@ -95,14 +92,14 @@ class Grid:
 
 def make_grid(reference: Mapping[int, Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
     """The grid of a run. `reference` is each client's first measured operation, `ended_s` when its last one ended."""
-    phases = {number: _phase(entry, base_s) for number, entry in reference.items()}
+    phases = {number: _phase(timeline, base_s) for number, timeline in reference.items()}
     empty = Grid(base_s, phases, np.zeros(0, dtype=np.int64), {})
-    placed = {number: empty.place(entry) for number, entry in reference.items()}
+    placed = {number: empty.place(timeline) for number, timeline in reference.items()}
     lengths: dict[int, Floats] = {}
-    for number, entry in reference.items():
+    for number, timeline in reference.items():
         # What comes after the last operation is the client writing its summary.
-        until = np.minimum(entry.end_s, ended_s[number])
-        lengths[number] = np.maximum(until - entry.start_s, 0.0)[placed[number].interval] * placed[number].weight
+        until = np.minimum(timeline.end_s, ended_s[number])
+        lengths[number] = np.maximum(until - timeline.start_s, 0.0)[placed[number].interval] * placed[number].weight
 
     occurring = [part.second[lengths[number] > 0] for number, part in placed.items()]
     seconds = np.unique(np.concatenate(occurring)) if occurring else empty.seconds
@@ -115,9 +112,9 @@ def make_grid(reference: Mapping[int, Timeline], ended_s: Mapping[int, float], b
     return Grid(base_s, phases, seconds, covered)
 
 
-def _phase(entry: Timeline, base_s: float) -> float:
+def _phase(timeline: Timeline, base_s: float) -> float:
     """By how much the typical start of an interval of a second lies after a full second, in [-0.5, 0.5]."""
-    starts = entry.start_s[np.abs(entry.length_s - 1.0) < 0.5] - base_s
+    starts = timeline.start_s[np.abs(timeline.length_s - 1.0) < 0.5] - base_s
     if not starts.size:
         return 0.0
     # The mean of directions on a circle, because 0.99 and 0.01 lie close together.
@@ -126,16 +123,16 @@ def _phase(entry: Timeline, base_s: float) -> float:
 
 def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
     """For every client the intervals of the operation that it measured first: they tell when the client lived."""
-    measured = [entry for entry in intervals if entry.parsed.is_operation]
-    candidates = [entry for entry in measured if entry.parsed.kind == "service"] or measured
+    measured = [timeline for timeline in intervals if timeline.parsed.is_operation]
+    candidates = [timeline for timeline in measured if timeline.parsed.kind == "service"] or measured
     first: dict[int, tuple[float, int, str]] = {}
-    for entry in candidates:
-        for number in set(entry.client.tolist()):
-            starts = entry.start_s[entry.client == number]
-            rank = (float(starts.min()), -int(starts.size), entry.name)
+    for timeline in candidates:
+        for number in set(timeline.client.tolist()):
+            starts = timeline.start_s[timeline.client == number]
+            rank = (float(starts.min()), -int(starts.size), timeline.name)
             first[number] = min(first.get(number, rank), rank)
 
-    by_name = {entry.name: entry for entry in candidates}
+    by_name = {timeline.name: timeline for timeline in candidates}
     # When they were, without their histograms.
     return {
         number: Timeline.select(by_name[name], by_name[name].client == number)
@@ -145,5 +142,5 @@ def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
 
 def build_grid(timelines: Sequence[Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
     """The grid of the clients that were merged; `ended_s` tells when each did its last operation."""
-    reference = {number: entry for number, entry in references(timelines).items() if number in ended_s}
+    reference = {number: timeline for number, timeline in references(timelines).items() if number in ended_s}
     return make_grid(reference, ended_s, base_s)

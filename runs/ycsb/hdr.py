@@ -6,7 +6,7 @@ YCSB 0.2 to 0.17 with its own HdrHistogram logs V1 (`HISTgg...`), with a current
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -24,10 +24,9 @@ BATCH_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalLog:
-    """All intervals of one measurement of one client, as columns.
+    """Intervals of one measurement of one client, as columns: all of a log, or some that were decoded together.
 
-    `start_s` counts from `start_time_s` (seconds since the epoch, the client's clock). Interval i has the counts
-    `count[offsets[i]:offsets[i+1]]` at the histogram indices `index[...]`.
+    `start_s` counts from `start_time_s` (seconds since the epoch, the client's clock).
     """
 
     operation: str  # the measurement's name: READ, READ-FAILED, Intended-READ, CLEANUP
@@ -35,13 +34,24 @@ class IntervalLog:
     start_s: Floats
     length_s: Floats
     max_us: Floats
-    offsets: Ints
-    index: npt.NDArray[np.int32]
-    count: Ints
+    counts: Counts
     truncated: bool = False  # the last line broke off; the intervals before it are here
 
     def __len__(self) -> int:
         return int(self.start_s.size)
+
+    @property
+    def index(self) -> npt.NDArray[np.int32]:
+        return self.counts.index
+
+    @property
+    def count(self) -> Ints:
+        return self.counts.count
+
+    @property
+    def offsets(self) -> Ints:
+        """Interval i has the counts from offsets[i] to offsets[i + 1]."""
+        return np.concatenate([[0], np.cumsum(self.counts.sizes)]).astype(np.int64)
 
     @property
     def total(self) -> int:
@@ -50,18 +60,6 @@ class IntervalLog:
     def histogram(self) -> Histogram:
         """All intervals added exactly."""
         return Histogram.of_sparse(self.index, self.count)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Some intervals of one measurement, decoded. `start_s` counts from `start_time_s`, the measurement's own."""
-
-    operation: str
-    start_time_s: float
-    start_s: Floats
-    length_s: Floats
-    max_us: Floats
-    counts: Counts
 
 
 class LogDecoder:
@@ -76,16 +74,16 @@ class LogDecoder:
         self.text = LogText(operation)
         self._waiting: dict[str, _Waiting] = {}
 
-    def feed(self, piece: bytes) -> Iterator[Batch]:
+    def feed(self, piece: bytes) -> Iterator[IntervalLog]:
         yield from self._batches(self.text.feed(piece))
 
-    def done(self) -> Iterator[Batch]:
+    def done(self) -> Iterator[IntervalLog]:
         """The remaining batches; of every measurement at least one, which may be empty."""
         yield from self._batches(self.text.done())
         for name in self.text.start_times:
             yield self._decoded(name, self._waiting.get(name, _Waiting()))
 
-    def _batches(self, rows: Iterator[Row]) -> Iterator[Batch]:
+    def _batches(self, rows: Iterator[Row]) -> Iterator[IntervalLog]:
         for row in rows:
             try:
                 payload = inflate(row.payload, row.line_number)
@@ -97,8 +95,8 @@ class LogDecoder:
             if len(waiting.payloads) >= BATCH or waiting.size >= BATCH_BYTES:
                 yield self._decoded(row.name, self._waiting.pop(row.name))
 
-    def _decoded(self, name: str, waiting: "_Waiting") -> Batch:
-        return Batch(
+    def _decoded(self, name: str, waiting: "_Waiting") -> IntervalLog:
+        return IntervalLog(
             operation=name,
             start_time_s=self.text.start_times[name],
             start_s=np.array(waiting.start_s),
@@ -126,24 +124,38 @@ class _Waiting:
         self.size += len(payload.data)
 
 
-def collect_logs(batches: Iterable[Batch], *, truncated: bool = False) -> tuple[IntervalLog, ...]:
+def collect_logs(batches: Iterable[IntervalLog], *, truncated: bool = False) -> tuple[IntervalLog, ...]:
     """The measurements of one log, each put together from its batches, in the order in which they occur."""
-    parts: dict[str, list[Batch]] = {}
+    by_name: dict[str, list[IntervalLog]] = {}
     for batch in batches:
-        parts.setdefault(batch.operation, []).append(batch)
-    return tuple(_log(name, batches, truncated=truncated) for name, batches in parts.items())
+        by_name.setdefault(batch.operation, []).append(batch)
+
+    logs = []
+    for name, parts in by_name.items():
+        log = IntervalLog(
+            operation=name,
+            start_time_s=parts[0].start_time_s,
+            start_s=np.concatenate([part.start_s for part in parts]),
+            length_s=np.concatenate([part.length_s for part in parts]),
+            max_us=np.concatenate([part.max_us for part in parts]),
+            counts=Counts.joined([part.counts for part in parts]),
+            truncated=truncated,
+        )
+        logs.append(log)
+    return tuple(logs)
 
 
-def _log(name: str, batches: list[Batch], *, truncated: bool) -> IntervalLog:
-    counts = Counts.joined([batch.counts for batch in batches])
-    return IntervalLog(
-        operation=name,
-        start_time_s=batches[0].start_time_s,
-        start_s=np.concatenate([batch.start_s for batch in batches]),
-        length_s=np.concatenate([batch.length_s for batch in batches]),
-        max_us=np.concatenate([batch.max_us for batch in batches]),
-        offsets=np.concatenate([[0], np.cumsum(counts.sizes)]).astype(np.int64),
-        index=counts.index,
-        count=counts.count,
-        truncated=truncated,
+def sum_up(log: IntervalLog) -> IntervalLog:
+    """The log as one interval from its beginning to its end."""
+    if not len(log):
+        return log
+
+    start_s = log.start_s.min()
+    index, count = log.histogram().sparse()
+    return replace(
+        log,
+        start_s=np.array([start_s]),
+        length_s=np.array([(log.start_s + log.length_s).max() - start_s]),
+        max_us=np.array([log.max_us.max()]),
+        counts=Counts(np.array([index.size]), index.astype(np.int32), count),
     )

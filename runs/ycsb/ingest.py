@@ -9,6 +9,7 @@ What stays in memory is a minute of histograms, the sums, and two dozen bytes fo
 """
 
 import heapq
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -25,14 +26,14 @@ from runs.ycsb.hdr import BATCH, BATCH_BYTES, IntervalLog
 from runs.ycsb.hdrtext import LogText
 from runs.ycsb.histogram import Histogram, Ints, changes
 from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
-from runs.ycsb.logscan import LogSource, ScannedLog, scan
+from runs.ycsb.logscan import ScannedLog, scan
 from runs.ycsb.merge import Counted, assemble, counted_in
-from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.operation import LatencyKind, as_response
 from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
 from runs.ycsb.series import Series, build_levels
 from runs.ycsb.stored import IntervalWriter, Write
-from runs.ycsb.summary import Summary, without_steps
+from runs.ycsb.summary import without_steps
 from runs.ycsb.window import Cut, Windowed, windowed
 
 # Up to here every interval is kept by itself; of longer runs those of ten seconds together.
@@ -42,19 +43,6 @@ _EARLIER_S: Final = 1.0  # Threads open their first logs at once.
 
 # Opens the place of one measurement's stored intervals; what is written there is one artifact.
 Keep = Callable[[str], AbstractContextManager[Write]]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientLogs:
-    """The output of one client, its logs unread or in memory. Times are seconds since the epoch on its own clock."""
-
-    number: int
-    logs: Sequence[LogSource | IntervalLog]
-    summary: Summary | None = None
-    clock_offset_s: float = 0.0  # the reference clock minus this client's
-    clock_steps: Sequence[ClockStep] | None = None  # of its clock since it started, where they were measured
-    threads: int | None = None
-    response_only: bool = False  # measurement.interval=intended alone: plain names are response times
 
 
 def ingest(
@@ -87,12 +75,14 @@ def ingest(
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for timeline in timelines:
         with keep(timeline.name) if keep is not None else nullcontext() as write:
-            reading = _Reading(measurements[timeline.name], timeline, window, grid)
-            counted.append(reading.read(write, resolution_s))
-        if reading.pyramid is not None:
-            latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns
+            writer = IntervalWriter(write, timeline.name, resolution_s) if write is not None else None
+            measured, columns = _read_measurement(measurements[timeline.name], timeline, window, grid, writer)
+        counted.append(measured)
+        if columns is not None:
+            latencies[timeline.parsed.operation, timeline.parsed.kind] = columns
 
-    merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
+    completed = [_complete_client(client, measurements) for client in clients]
+    merged = assemble(window, counted, completed, timelines=timelines)
     return merged, build_levels(merged, grid, latencies) if grid is not None else ()
 
 
@@ -133,59 +123,39 @@ class _Unit:
     counts: Counts
 
 
-class _Reading:
-    """Decodes one measurement and adds it up."""
+def _read_measurement(
+    parts: Sequence[_Part], timeline: Timeline, window: Windowed, grid: Grid | None, writer: IntervalWriter | None
+) -> tuple[Counted, Mapping[int, Columns] | None]:
+    """Decodes one measurement and adds it up. With its latencies on every level, where operations succeeded."""
+    inside, batch = window.inside(timeline), window.batch(timeline)
+    histograms: defaultdict[int, Histogram] = defaultdict(Histogram)
+    batches = Batches(window.batches)
+    second = np.zeros(len(timeline), dtype=np.int64)
+    pyramid = None
+    if grid is not None:
+        placed = grid.place(timeline)
+        second = placed.second[placed.nth == 0]
+        if timeline.parsed.is_operation and not timeline.parsed.status:
+            pyramid = Pyramid(grid, placed)
 
-    def __init__(self, parts: Sequence[_Part], timeline: Timeline, window: Windowed, grid: Grid | None) -> None:
-        self._parts = parts
-        self._timeline = timeline
-        self._found = window
-        self._inside = window.inside(timeline)
-        self._window: dict[int, Histogram] = {}
-        self._batches = Batches(window.batches)
-        self._batch = window.batch(timeline)
-        self._second = np.zeros(len(timeline), dtype=np.int64)
-        self.pyramid: Pyramid | None = None
-        if grid is not None:
-            placed = grid.place(timeline)
-            self._second = placed.second[placed.nth == 0]
-            if timeline.parsed.is_operation and not timeline.parsed.status:
-                self.pyramid = Pyramid(grid, placed)
-
-    def read(self, write: Write | None, resolution_s: int) -> Counted:
-        writer = None
-        if write is not None:
-            writer = IntervalWriter(write, self._timeline.name, resolution_s)
-        blocks = (self._second // BLOCK_S).tolist()
-        units = (_units(part, blocks) for part in self._parts)
-        for unit in heapq.merge(*units, key=lambda unit: unit.block):
-            rows = np.arange(unit.first, unit.first + unit.counts.sizes.size)
-            self._timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
-            if self.pyramid is not None:
-                self.pyramid.add(rows, unit.counts)
-            grouped = unit.counts
-            if writer is not None:
-                group = rows
-                if resolution_s != 1:
-                    group = self._second[rows] // resolution_s
-                first, number, grouped = _grouped(rows, group, unit.counts)
-                writer.add(unit.client, first, number, grouped)
-            self._add_to_window(unit, rows, grouped)
-
+    blocks = (second // BLOCK_S).tolist()
+    units = (_units(part, blocks) for part in parts)
+    for unit in heapq.merge(*units, key=lambda unit: unit.block):
+        rows = np.arange(unit.first, unit.first + unit.counts.sizes.size)
+        timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
+        if pyramid is not None:
+            pyramid.add(rows, unit.counts)
         if writer is not None:
-            writer.finish(self._timeline)
-        return counted_in(
-            self._found, self._timeline, lambda number: self._window.get(number, Histogram()), self._batches
-        )
+            group = rows if writer.resolution_s == 1 else second[rows] // writer.resolution_s
+            writer.add(unit.client, *_grouped(rows, group, unit.counts))
+        counts = unit.counts.select(inside[rows])
+        histograms[unit.client].add_sparse(counts.index, counts.count)
+        batches.add(batch[rows[inside[rows]]], counts)
 
-    def _add_to_window(self, unit: _Unit, rows: Ints, grouped: Counts) -> None:
-        """Add the intervals in the window; where all are, their groups, which are fewer."""
-        counts, inside = unit.counts, self._inside[rows]
-        if not inside.all():
-            chosen = np.repeat(inside, counts.sizes)
-            counts = grouped = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
-        self._window.setdefault(unit.client, Histogram()).add_sparse(grouped.index, grouped.count)
-        self._batches.add(self._batch[rows[inside]], counts)
+    if writer is not None:
+        writer.finish(timeline)
+    counted = counted_in(window, timeline, histograms.__getitem__, batches)
+    return counted, pyramid.columns if pyramid is not None else None
 
 
 def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
@@ -231,11 +201,12 @@ def _units_in_memory(part: _Part, log: IntervalLog, blocks: Sequence[int]) -> li
     mine = blocks[part.first : part.first + len(log)]
     borders = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist(), len(mine)]
     units = []
+    offsets = log.offsets
     for begin, end in pairwise(borders):
         for at in range(begin, end, BATCH):
             until = min(at + BATCH, end)
-            entries = slice(int(log.offsets[at]), int(log.offsets[until]))
-            counts = Counts(np.diff(log.offsets[at : until + 1]), log.index[entries], log.count[entries])
+            inside = slice(int(offsets[at]), int(offsets[until]))
+            counts = Counts(log.counts.sizes[at:until], log.index[inside], log.count[inside])
             units.append(_Unit(mine[at], part.client.number, part.first + at, counts))
     return sorted(units, key=lambda unit: unit.block)
 
@@ -291,7 +262,8 @@ def _scan_logs(client: ClientLogs) -> list[ScannedLog]:
     ]
 
 
-def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) -> ClientStatement:
+def _complete_client(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) -> ClientLogs:
+    """The client without the steps of its clock, which count from the beginning of its first interval."""
     parts = chain.from_iterable(measurements.values())
     logs = [part.log for part in parts if part.client.number == client.number]
     started_s = min((log.start_time_s + float(log.start_s.min()) for log in logs if log.start_s.size), default=0.0)
@@ -301,10 +273,12 @@ def _statement(client: ClientLogs, measurements: Mapping[str, Sequence[_Part]]) 
     if client.summary:
         summary = without_steps(client.summary, sum(step.by_s for step in steps))
 
-    return ClientStatement(
-        client.number, summary, client.threads, any(log.truncated for log in logs), client.response_only,
+    return replace(
+        client,
+        summary=summary,
+        truncated=any(log.truncated for log in logs),
         clock_steps=tuple(ClockStep(step.at_s - started_s, step.by_s) for step in steps),
-    )  # fmt: skip
+    )
 
 
 def reuse_memory() -> None:

@@ -4,9 +4,9 @@ It is cheap, and it is all that the common window of a run's clients and the gri
 """
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -18,10 +18,7 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hdrtext import LogText, Row
 from runs.ycsb.histogram import Floats
 
-# Empty histograms are encoded in less.
-_SHORT: Final = 200
-_FEW: Final = 2
-_REMEMBERED: Final = 1_000
+_MAX_EMPTY: Final = 400  # characters of an encoded histogram that counts nothing, even of one that writes every zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,52 +48,43 @@ class ScannedLog:
     steps: tuple[ClockStep, ...] = ()  # of the client's clock, which are taken out of the times
 
 
-def scan(
-    source: LogSource | IntervalLog, steps: Sequence[ClockStep] | None = None, *, thorough: bool = False
-) -> tuple[ScannedLog, ...]:
+def scan(source: LogSource | IntervalLog, steps: Sequence[ClockStep] | None = None) -> tuple[ScannedLog, ...]:
     """All measurements of one log. Raises HistogramError like the decoder, but for damage within histograms.
 
-    `steps` of the client's clock were measured; None: they are to be found. `thorough` decodes every histogram to see
-    whether it is empty.
+    `steps` of the client's clock were measured; None: they are to be found.
     """
     if isinstance(source, IntervalLog):
         times = without_steps(source.start_time_s, source.start_s, source.length_s, steps)
-        counting = np.flatnonzero(np.diff(source.offsets))
+        counting = np.flatnonzero(source.counts.sizes)
         middle_s = (times.start_s + times.length_s / 2)[counting]
         last_counted = -1
         if counting.size:
             last_counted = int(counting[middle_s.argmax()])
-        scanned = ScannedLog(
+        log = ScannedLog(
             source, source.operation, source.start_time_s, times.start_s, times.length_s, last_counted,
             source.truncated, times.steps,
         )  # fmt: skip
-        return (scanned,)
+        return (log,)
 
     text = LogText(source.operation)
-    seen: dict[str, _Seen] = {}
+    columns: dict[str, _Columns] = {}
     last: Row | None = None
     for last in source.rows(text):
-        intervals = seen.get(last.name)
-        if intervals is None:
-            intervals = seen[last.name] = _Seen(text.start_times[last.name])
-        intervals.add(last, thorough=thorough)
+        if last.name not in columns:
+            columns[last.name] = _Columns(text.start_times[last.name])
+        columns[last.name].add(last)
 
     truncated = text.damage is not None
     if last is not None and not truncated and _is_damaged(last.payload):
-        seen[last.name].drop()
+        columns[last.name].drop()
         truncated = True
-
-    counted: dict[str, int] = {}
-    for name, intervals in seen.items():
-        at = intervals.last_counted()
-        if at is None:
-            return scan(source, steps, thorough=True)
-        counted[name] = at
 
     logs = []
     for name, start_time_s in text.start_times.items():
-        times = without_steps(start_time_s, *seen.get(name, _Seen(start_time_s)).times(), steps)
-        last_counted = counted.get(name, -1)
+        intervals = columns.get(name, _Columns(start_time_s))
+        start_s, length_s = np.array(intervals.start_s), np.array(intervals.length_s)
+        times = without_steps(start_time_s, start_s, length_s, steps)
+        last_counted = int(np.flatnonzero(intervals.is_counting).max(initial=-1))
         logs.append(
             ScannedLog(source, name, start_time_s, times.start_s, times.length_s, last_counted, truncated, times.steps)
         )
@@ -104,50 +92,27 @@ def scan(
     return tuple(logs)
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Columns:
     """The intervals of one measurement so far."""
 
-    start_time_s: float
-    start_s: "array[float]" = field(default_factory=lambda: array("d"))
-    length_s: "array[float]" = field(default_factory=lambda: array("d"))
-    counting: int = -1  # the last interval that is known to count something
-    later: "deque[tuple[int, bytes]]" = field(default_factory=lambda: deque(maxlen=_FEW))  # that were not looked into
-    known: dict[bytes, bool] = field(default_factory=dict)  # short histograms repeat themselves
+    def __init__(self, start_time_s: float) -> None:
+        self.start_s = array("d")
+        self.length_s = array("d")
+        self.is_counting = array("b")
+        self._start_time_s = start_time_s
 
-    def add(self, row: Row, *, thorough: bool) -> None:
-        at = len(self.start_s)
-        self.start_s.append(row.start_s + (row.origin_s - self.start_time_s))
+    def add(self, row: Row) -> None:
+        self.start_s.append(row.start_s + (row.origin_s - self._start_time_s))
         self.length_s.append(row.length_s)
-        if len(row.payload) > _SHORT and not thorough:
-            self.later.append((at, row.payload))
-        elif self._counts(row.payload):
-            self.counting = at
-            self.later.clear()
-
-    def times(self) -> tuple[Floats, Floats]:
-        return np.array(self.start_s, dtype=np.float64), np.array(self.length_s, dtype=np.float64)
+        self.is_counting.append(len(row.payload) > _MAX_EMPTY or _counts(row.payload))
 
     def drop(self) -> None:
         """The last interval broke off."""
-        self.start_s.pop()
-        self.length_s.pop()
-
-    def last_counted(self) -> int | None:
-        """None where one may have been that is not remembered."""
-        last = next((at for at, payload in reversed(self.later) if _counts(payload)), None)
-        if last is None and len(self.later) < _FEW:
-            return self.counting
-        return last
-
-    def _counts(self, payload: bytes) -> bool:
-        if len(self.known) > _REMEMBERED:
-            self.known.clear()
-        if payload not in self.known:
-            self.known[payload] = _counts(payload)
-        return self.known[payload]
+        for column in (self.start_s, self.length_s, self.is_counting):
+            column.pop()
 
 
+@lru_cache(maxsize=1_000)  # short histograms repeat themselves
 def _counts(payload: bytes) -> bool:
     """Whether anything is counted; of damage nothing is."""
     try:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
-from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
+from runs.ycsb.merged import ClientLogs, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.numbers import add_known_parts, added
-from runs.ycsb.operation import LAGS, LatencyKind, MeasurementName, parse_name, rank_measurement
+from runs.ycsb.operation import LAGS, LatencyKind, MeasurementName, count_done, parse_name, rank_measurement
+from runs.ycsb.progress import cleanup_s
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary
 from runs.ycsb.summary_counts import verification_codes
@@ -45,25 +46,25 @@ def counted_in(
 ) -> Counted:
     """The counts of one measurement; `histogram` is that of one client in the window."""
     whole, in_window = {}, {}
-    for number in window.ranges:
-        rows = timeline.client == number
+    for span in window.spans:
+        rows = timeline.client == span.number
         if rows.any():
-            whole[number] = int(timeline.totals[rows].sum())
-            in_window[number] = histogram(number)
+            whole[span.number] = int(timeline.totals[rows].sum())
+            in_window[span.number] = histogram(span.number)
     return Counted(timeline.parsed, timeline.name, whole, in_window, batches)
 
 
 def assemble(
     window: Windowed,
     counted: Sequence[Counted],
-    statements: Sequence[ClientStatement],
+    statements: Sequence[ClientLogs],
     *,
     timelines: Sequence[Timeline],
 ) -> MergedRun:
     """Every number of the run from the counts in its window."""
     kind = workload_kind(timelines)
     by_number = {statement.number: statement for statement in statements}
-    clients = tuple(_merge_client(span, window, counted, by_number[span.number], kind) for span in window.spans)
+    clients = tuple(_merge_client(span, counted, by_number[span.number], kind) for span in window.spans)
     warmup_s = 0.0
     if window.cut.phase == "measure":
         warmup_s = window.cut.warmup_s
@@ -87,17 +88,15 @@ def assemble(
         overlap=overlap(window.spans),
         longest_us=_sum_longest_us(counted, clients),
         timelines=tuple(timelines),
-        lags={entry.printed_name: entry.histogram() for entry in counted if entry.printed_name in LAGS},
+        lags={measured.printed_name: measured.histogram() for measured in counted if measured.printed_name in LAGS},
     )
 
 
-def _merge_client(
-    span: Span, window: Windowed, counted: Sequence[Counted], statement: ClientStatement, kind: LatencyKind
-) -> MergedClient:
-    number, part = span.number, window.ranges[span.number]
-    histograms = {entry.printed_name: entry.window[number] for entry in counted if number in entry.window}
+def _merge_client(span: Span, counted: Sequence[Counted], statement: ClientLogs, kind: LatencyKind) -> MergedClient:
+    number = span.number
+    histograms = {measured.printed_name: measured.window[number] for measured in counted if number in measured.window}
     counts = {name: histogram.count for name, histogram in histograms.items()}
-    log_counts = {entry.printed_name: entry.whole[number] for entry in counted if number in entry.whole}
+    log_counts = {measured.printed_name: measured.whole[number] for measured in counted if number in measured.whole}
     operations = _count_operations(counts, kind)
     failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
@@ -105,24 +104,20 @@ def _merge_client(
 
     summary = statement.summary or Summary(None, None, {})
     runtime_ms = summary.runtime_ms
-    init_s = cleanup_s = None
+    init_s = None
     if runtime_ms is not None:
         init_s = max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0)
-    cleanup = summary.operations.get("CLEANUP")
-    if cleanup is not None and cleanup.max_us is not None:
-        cleanup_s = cleanup.max_us / 1e6
-
     return MergedClient(
         number=number,
         started_s=span.started_s,
         ended_s=span.ended_s,
-        covered_s=part.covered_s,
-        intervals=part.intervals,
+        covered_s=span.covered_s,
+        intervals=span.intervals,
         operations=operations,
         ok=ok,
         failed=failed,
         busy_us=busy_us,
-        throughput_ops_s=ok / part.covered_s,
+        throughput_ops_s=ok / span.covered_s,
         run_operations=_count_operations(log_counts, kind),
         log_counts=log_counts,
         runtime_ms=runtime_ms,
@@ -130,11 +125,11 @@ def _merge_client(
         printed_counts=statement.printed_counts,
         init_s=init_s,
         verified=verification_codes(summary.operations),
-        cleanup_s=cleanup_s,
+        cleanup_s=cleanup_s(summary.operations),
         truncated=statement.truncated,
         threads=statement.threads,
         evidence=statement.evidence,
-        clock_steps=statement.clock_steps,
+        clock_steps=tuple(statement.clock_steps or ()),
     )
 
 
@@ -146,22 +141,17 @@ def _is_plain(name: str, kind: LatencyKind) -> bool:
 
 def _count_operations(counts: Mapping[str, int], kind: LatencyKind) -> int:
     """Operations of the workload, failed ones included: a read-modify-write is counted once, not three times."""
-    total = 0
-    for name, count in counts.items():
-        parsed = parse_name(name)
-        if parsed.kind == kind and parsed.is_operation:
-            # The read and the update in it are counted by their own names.
-            total += -count if parsed.is_composite else count
-    return max(total, 0)
+    parsed = [(parse_name(name), count) for name, count in counts.items()]
+    return count_done((name, count) for name, count in parsed if name.kind == kind and name.is_operation)
 
 
 def _merge_operations(
-    counted: Sequence[Counted], statements: Sequence[ClientStatement], workload_kind: LatencyKind
+    counted: Sequence[Counted], statements: Sequence[ClientLogs], workload_kind: LatencyKind
 ) -> tuple[MergedOperation, ...]:
     parts: defaultdict[tuple[str, LatencyKind], list[Counted]] = defaultdict(list)
-    for entry in counted:
-        if entry.name.is_operation:
-            parts[entry.name.operation, entry.name.kind].append(entry)
+    for measured in counted:
+        if measured.name.is_operation:
+            parts[measured.name.operation, measured.name.kind].append(measured)
 
     operations = []
     for operation, kind in sorted(parts, key=rank_measurement):
@@ -171,10 +161,10 @@ def _merge_operations(
 
 
 def _merge_operation(
-    name: str, kind: LatencyKind, entries: Sequence[Counted], statements: Sequence[ClientStatement]
+    name: str, kind: LatencyKind, measurements: Sequence[Counted], statements: Sequence[ClientLogs]
 ) -> MergedOperation:
-    histograms = {entry.name.status: entry.histogram() for entry in entries}
-    batches = {entry.name.status: entry.batches for entry in entries}
+    histograms = {measured.name.status: measured.histogram() for measured in measurements}
+    batches = {measured.name.status: measured.batches for measured in measurements}
     printed = [statement.summary.operations.get(name) for statement in statements if statement.summary]
     failures = {status: histogram for status, histogram in histograms.items() if status}
 
@@ -186,7 +176,7 @@ def _merge_operation(
         failed_histogram=Histogram.merged(failures.values()),
         failures={status: histogram.count for status, histogram in sorted(failures.items()) if histogram.count},
         returns=added(operation.returns for operation in printed if operation),
-        is_composite=entries[0].name.is_composite,
+        is_composite=measurements[0].name.is_composite,
     )
 
 
@@ -199,27 +189,28 @@ def _sum_longest_us(counted: Iterable[Counted], clients: Sequence[MergedClient])
     threads = add_known_parts(client.threads for client in clients)
     if threads is None:
         return 0.0
-    everything = Histogram.merged(entry.histogram() for entry in counted if _is_plain(entry.printed_name, "service"))
+    plain = [measured for measured in counted if _is_plain(measured.printed_name, "service")]
+    everything = Histogram.merged(measured.histogram() for measured in plain)
     return everything.longest_total_us(threads)
 
 
-def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
+def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientLogs], cut: Cut) -> MergedRun:
     """Every number of the run over another window. Raises MergeError where nothing is left of it."""
     window = window_stored(stored, [client.number for client in clients], cut)
-    timelines = [entry.timeline for entry in stored]
-    return assemble(window, [_count_stored(entry, window) for entry in stored], clients, timelines=timelines)
+    timelines = [part.timeline for part in stored]
+    return assemble(window, [_count_stored(part, window) for part in stored], clients, timelines=timelines)
 
 
 def window_stored(stored: Sequence[StoredIntervals], numbers: Sequence[int], cut: Cut) -> Windowed:
     """The window of these clients; its edges are those of intervals that are kept together."""
-    window = windowed([entry.timeline for entry in stored], numbers, cut)
-    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
-        return regrouped(window, [entry.kept for entry in stored])
+    window = windowed([part.timeline for part in stored], numbers, cut)
+    if any(len(part.kept) != len(part.timeline) for part in stored):
+        return regrouped(window, [part.kept for part in stored])
     return window
 
 
-def _count_stored(entry: StoredIntervals, windows: Windowed) -> Counted:
-    inside = windows.inside(entry.kept)
+def _count_stored(part: StoredIntervals, windows: Windowed) -> Counted:
+    inside = windows.inside(part.kept)
     batches = Batches(windows.batches)
-    entry.add_to(batches, windows.batch(entry.kept), inside)
-    return counted_in(windows, entry.timeline, lambda number: entry.histogram(number, inside), batches)
+    part.add_to(batches, windows.batch(part.kept), inside)
+    return counted_in(windows, part.timeline, lambda number: part.histogram(number, inside), batches)

@@ -1,6 +1,6 @@
 """What goes into the merge of a run's clients, and what comes out of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -10,8 +10,10 @@ from runs.ycsb.arrivals import Arrivals
 from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Batches, Timeline
+from runs.ycsb.logscan import LogSource
 from runs.ycsb.operation import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 from runs.ycsb.upper_bounds import upper_bounds
@@ -20,16 +22,21 @@ Phase = Literal["load", "measure"]
 
 
 @dataclass(frozen=True, slots=True)
-class ClientStatement:
-    """A client's output beside its histograms."""
+class ClientLogs:
+    """One client's interval logs, unread or in memory, and what it states beside them.
+
+    Times are seconds since the epoch on its own clock. A run that is cut again has no logs any more.
+    """
 
     number: int
+    logs: Sequence[LogSource | IntervalLog] = ()
     summary: Summary | None = None
+    clock_offset_s: float = 0.0  # the reference clock minus this client's
+    clock_steps: Sequence[ClockStep] | None = None  # of its clock since it started, where they were measured
     threads: int | None = None
-    truncated: bool = False  # a log broke off in the middle of a line
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
+    truncated: bool = False  # a log broke off in the middle of a line
     evidence: ClientEvidence | None = None
-    clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its first interval began
 
     @property
     def printed_counts(self) -> dict[str, int] | None:

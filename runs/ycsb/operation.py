@@ -8,7 +8,7 @@ hyphens, so a name is never split at its first one.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
@@ -31,7 +31,8 @@ COMPOSITE: Final = "READ-MODIFY-WRITE"
 KNOWN_OPERATIONS: Final = (COMPOSITE, "UPDATE", "INSERT", "DELETE", "READ", "SCAN")
 
 _INTENDED: Final = "Intended-"
-_COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
+# What measurement types of two kinds put in front of their names.
+COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
 # How forks and ports name what failed: READ_ERROR, FAILED-READ, and ERROR for that of all operations.
 _FAILED: Final = re.compile(
     r"(?:(?P<operation>[A-Z]\w*(?:-\w+)*?)[-_])?(?:FAILED|FAILURES?|ERRORS?|EXCEPTIONS?)(?:[-_](?P<behind>[A-Z][\w-]*))?",
@@ -57,15 +58,19 @@ class MeasurementName:
         return self.operation == COMPOSITE
 
 
+def split_collector(name: str) -> tuple[str, str]:
+    """`HdrREAD` -> Hdr, READ. Names that only begin like that are left alone."""
+    for collector in COLLECTORS:
+        rest = name.removeprefix(collector)
+        if rest != name and (rest.startswith(_INTENDED) or (rest[:1].isupper() and rest[1:2].isupper())):
+            return collector, rest
+    return "", name
+
+
 @cache
 def parse_name(name: str) -> MeasurementName:
     """Take a measurement's name apart. Unknown operations (of forks) are kept as they are."""
-    for collector in _COLLECTORS:
-        rest = name.removeprefix(collector)
-        if rest != name and (rest.startswith(_INTENDED) or (rest[:1].isupper() and rest[1:2].isupper())):
-            name = rest
-            break
-
+    _, name = split_collector(name)
     kind: LatencyKind = "service"
     if name.startswith(_INTENDED):
         name, kind = name[len(_INTENDED) :], "response"
@@ -86,6 +91,11 @@ def parse_name(name: str) -> MeasurementName:
         return MeasurementName(operation, kind, "FAILED")
 
     return MeasurementName(name, kind, "")
+
+
+def count_done(counts: Iterable[tuple[MeasurementName, int]]) -> int:
+    """Operations of the workload: the read and the update in a read-modify-write have names of their own."""
+    return max(sum(-count if name.is_composite else count for name, count in counts), 0)
 
 
 def rank_measurement(measurement: tuple[str, LatencyKind]) -> tuple[str, bool]:
@@ -109,14 +119,6 @@ def printed_name(operation: str, kind: LatencyKind, status: str = "") -> str:
     if status:
         name += f"-{status}"
     return name
-
-
-@dataclass(frozen=True, slots=True)
-class OtherLine:
-    """A line that is no measurement of an operation: a fork's own metric, chatter, noise."""
-
-    line_number: int  # from 1
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

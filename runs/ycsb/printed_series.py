@@ -19,9 +19,9 @@ from runs.ycsb.intervals import Timeline
 from runs.ycsb.messages import NO_SERIES
 from runs.ycsb.operation import LatencyKind, MeasurementName, SeriesPoint, rank_measurement
 from runs.ycsb.progress import Columns, Progress
-from runs.ycsb.rollups import LEVELS
-from runs.ycsb.series import POINT, Points, Series, coarser
-from runs.ycsb.summary_counts import SummaryClient, interpret_name
+from runs.ycsb.series import POINT, Points, Series, split_levels
+from runs.ycsb.summary_client import SummaryClient
+from runs.ycsb.summary_counts import interpret_name
 
 # The name under which all operations together are shown where no line tells them apart.
 ALL_OPERATIONS: Final = "TOTAL"
@@ -42,22 +42,17 @@ class _Rows:
 Key = tuple[str, LatencyKind, bool]  # operation, kind, whether these are failed ones
 
 
-def series_of_clients(
-    clients: Sequence[SummaryClient], dated: Sequence[Progress]
-) -> tuple[tuple[Series, ...], tuple[str, ...]]:
-    """The series of every operation that any client's lines tell of, on one grid of seconds; and why there are none.
-
-    `dated` is the progress of those clients that have status lines.
-    """
-    base_s = min((progress.started_s for progress in dated), default=0.0)
-    progress_by_client = {progress.number: progress for progress in dated}
+def series_of_clients(clients: Sequence[SummaryClient]) -> tuple[tuple[Series, ...], tuple[str, ...]]:
+    """The series of every operation that any client's lines tell of, on one grid of seconds; and why there are none."""
+    progress = {client.number: client.progress for client in clients if client.progress is not None}
+    base_s = min((part.started_s for part in progress.values()), default=0.0)
     rows: defaultdict[Key, list[_Rows]] = defaultdict(list)
     for client in clients:
-        for key, part in _build_rows(client, progress_by_client.get(client.number)).items():
+        for key, part in _build_rows(client, client.progress).items():
             rows[key].append(part)
 
-    if dated and not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
-        rows[ALL_OPERATIONS, "service", False] = list(map(_build_rows_of_all, dated))
+    if progress and not any((part.count >= 0).any() for part in chain.from_iterable(rows.values())):
+        rows[ALL_OPERATIONS, "service", False] = [_build_rows_of_all(*numbered) for numbered in progress.items()]
     try:
         return tuple(_build_series(rows, base_s, len(clients))), ()
     except MergeError as error:
@@ -71,7 +66,8 @@ def _build_series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: i
     measurements = {(operation, kind) for operation, kind, _ in rows}
     for operation, kind in sorted(measurements, key=rank_measurement):
         plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
-        for level, points in _levels(plain, failed, grid):
+        for level, points in split_levels(_points(plain, failed, grid)):
+            _add_latencies(points, plain, grid, level)
             yield Series(operation, kind, base_s, level, clients, points)
 
 
@@ -93,7 +89,7 @@ def _build_rows(client: SummaryClient, progress: Progress | None) -> dict[Key, _
     for name in sorted(operations, key=lambda name: name.startswith(("Bucket", "Raw"))):
         key = _key(interpret_name(name, client.run))
         if key is not None:
-            rows.setdefault(key, _build_rows_of_lines(progress, operations[name]))
+            rows.setdefault(key, _build_rows_of_lines(client.number, progress, operations[name]))
 
     return rows
 
@@ -104,14 +100,14 @@ def _key(name: MeasurementName) -> Key | None:
     return name.operation, name.kind, bool(name.status)
 
 
-def _build_rows_of_lines(progress: Progress, columns: Columns) -> _Rows:
+def _build_rows_of_lines(number: int, progress: Progress, columns: Columns) -> _Rows:
     begin_s = min(progress.started_s, progress.at_s[0])
     # Lines of measurementtype=histogram and timeseries state a mean and no count; without a mean there was nothing.
     uncounted = np.where(np.isnan(columns["avg"]), 0, -1)
     counts = np.where(np.isnan(columns["count"]), uncounted, np.nan_to_num(columns["count"]))
     latencies = {name: columns[name.removesuffix("_us")] for name in _LATENCIES}
     return _Rows(
-        client=progress.number,
+        client=number,
         start_s=np.concatenate([[begin_s], progress.at_s[:-1]]),
         end_s=progress.at_s,
         count=counts.astype(np.int64),
@@ -142,11 +138,11 @@ def _build_rows_of_points(number: int, start_s: float, points: Sequence[SeriesPo
     )
 
 
-def _build_rows_of_all(progress: Progress) -> _Rows:
+def _build_rows_of_all(number: int, progress: Progress) -> _Rows:
     """All operations of a client together."""
     unknown = np.full(progress.at_s.size, np.nan)
     return _Rows(
-        client=progress.number,
+        client=number,
         start_s=np.concatenate([[progress.started_s], progress.at_s[:-1]]),
         end_s=progress.at_s,
         count=np.diff(progress.done, prepend=0.0).astype(np.int64),
@@ -184,19 +180,6 @@ def _build_grid(parts: Iterable[_Rows], base_s: float) -> Grid:
 
 def _compute_length_s(part: _Rows) -> float:
     return float(part.end_s[-1] - part.start_s[0])
-
-
-def _levels(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Iterable[tuple[int, Points]]:
-    """The points of one operation on every level that has at least two of them."""
-    seconds = _points(plain, failed, grid)
-    for level in LEVELS:
-        points = seconds
-        if level > 1:
-            points = coarser(seconds, level)
-        if level > 1 and points.size < 2:
-            return
-        _add_latencies(points, plain, grid, level)
-        yield level, points
 
 
 def _points(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Points:

@@ -5,6 +5,7 @@ A client of half a day leaves tens of thousands of lines, so they are looked at 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,6 @@ from runs.ycsb.numbers import are_moments
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.statuses import StatusTable
 from runs.ycsb.status import StatusLine
-from runs.ycsb.summary_counts import SummaryClient
 
 # The printed times have three decimals: nothing is shorter.
 _MIN_S: Final = 0.001
@@ -35,36 +35,21 @@ class Progress:
     client's start.
     """
 
-    number: int
     is_dated: bool
     started_s: float
     ended_s: float  # when its last operation was counted
     at_s: Floats
     done: Floats
-    lines: Sequence[StatusLine]
+    lines: StatusTable
     zone_change_s: float = 0.0  # by how much its dates jumped; `at_s` is without it
     clock_steps: tuple[ClockStep, ...] = ()  # in seconds since its start; `at_s` is without them
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of all measurements in the lines."""
-        if isinstance(self.lines, StatusTable):
-            return self.lines.names
-        return sorted(set().union(*(line.operations for line in self.lines)))
-
-    def operations(self) -> Mapping[str, Columns]:
+    def operations(self) -> dict[str, Columns]:
         """The columns of each measurement name."""
         columns: dict[str, Columns] = {}
-        for name in self.names:
-            columns[name] = {field: self.column(name, field) for field in FIELDS}
+        for name in self.lines.names:
+            columns[name] = {field: self.lines.column(name, field) for field in FIELDS}
         return columns
-
-    def column(self, name: str, field: str) -> Floats:
-        """One field of one measurement in every line; NaN where the line states none."""
-        if isinstance(self.lines, StatusTable):
-            return self.lines.column(name, field)
-        stated = [getattr(line.operations.get(name), field, None) for line in self.lines]
-        return np.array(stated, dtype=np.float64)  # None becomes NaN.
 
     @property
     def interval_s(self) -> float | None:
@@ -81,20 +66,22 @@ class Progress:
         return float(until - before)
 
 
-def get_progress(client: SummaryClient) -> Progress | None:
-    """None without status lines, or when they never count an operation."""
-    lines = client.run.status
+def get_progress(status: Sequence[StatusLine], clock_offset_s: float = 0.0) -> Progress | None:
+    """Of one client's status lines, whose clock is behind the reference clock by the offset.
+
+    None without lines, or when they never count an operation.
+    """
+    lines = StatusTable.of(status)
     if not lines or lines[-1].operations_done <= 0:
         return None
-
-    elapsed_s, done, dates = _build_columns(lines)
-    if (np.diff(done) < 0).any():
+    if (np.diff(lines.operations_done) < 0).any():
         # A client counts upwards: something put its lines out of order, and its clock was not set.
-        lines = [lines[position] for position in np.argsort(done, kind="stable")]
-        elapsed_s, done, dates = _build_columns(lines)
+        lines = StatusTable.of(sorted(lines, key=attrgetter("operations_done")))
 
-    zone_changes_s = _find_zone_changes(dates, elapsed_s)
-    dates = dates - zone_changes_s + client.clock_offset_s
+    elapsed_s = lines.elapsed_s.astype(np.float64)
+    done = lines.operations_done.astype(np.float64)
+    zone_changes_s = _find_zone_changes(lines.at_s, elapsed_s)
+    dates = lines.at_s - zone_changes_s + clock_offset_s
     first_s = max(float(elapsed_s[0]), 0.0)
     is_dated = are_moments(dates) and are_moments(dates[0] - first_s)
     times = dates if is_dated else elapsed_s
@@ -112,7 +99,6 @@ def get_progress(client: SummaryClient) -> Progress | None:
         started_s = float(at_s[0] - first_s)
 
     return Progress(
-        number=client.number,
         is_dated=is_dated,
         started_s=started_s,
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
@@ -126,10 +112,8 @@ def get_progress(client: SummaryClient) -> Progress | None:
 
 def may_change_zone(lines: Sequence[StatusLine]) -> bool:
     """Whether the dates move against the seconds by as much as time zones do; cheaper than finding where."""
-    if not lines:
-        return False
-    elapsed_s, _, dates = _build_columns(lines)
-    apart_s = dates - elapsed_s
+    table = StatusTable.of(lines)
+    apart_s = table.at_s - table.elapsed_s
     range_s = np.nanmax(apart_s, initial=-np.inf) - np.nanmin(apart_s, initial=np.inf)
     return bool(range_s >= ZONE_STEP_S - _MAX_DRIFT_S)
 
@@ -140,17 +124,6 @@ def _find_zone_changes(dates: Floats, elapsed_s: Floats) -> Floats:
     jumps = np.round(np.nan_to_num(drift) / ZONE_STEP_S) * ZONE_STEP_S
     is_jump = np.abs(drift - jumps) <= _MAX_DRIFT_S
     return np.asarray(np.cumsum(np.where(is_jump, jumps, 0.0)))
-
-
-def _build_columns(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
-    """Elapsed seconds, operations done, and when each line was written (NaN without a date)."""
-    if isinstance(lines, StatusTable):
-        return lines.elapsed_s.astype(np.float64), lines.operations_done.astype(np.float64), lines.at_s
-    return (
-        np.array([line.elapsed_s for line in lines], dtype=np.float64),
-        np.array([line.operations_done for line in lines], dtype=np.float64),
-        np.array([line.at_s for line in lines], dtype=np.float64),  # None becomes NaN.
-    )
 
 
 def overlap_windows(clients: Sequence[Progress]) -> tuple[Window | None, Window | None]:

@@ -4,8 +4,9 @@ A percentile of a longer time is the percentile of all its values: the histogram
 percentiles of the parts say little about the whole. Only the histograms of a minute or two are kept at a time.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,16 +16,14 @@ from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, Placed
 from runs.ycsb.histogram import Ints, changes, highest_values, median_values
-from runs.ycsb.intervals import widened
 
 LEVELS: Final = (1, 10, 60, 600)  # seconds; each divides the next
 PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}
 COLUMNS: Final = ("mean_us", *PERCENTILES, "max_us")
 BLOCK_S: Final = 60  # the seconds whose histograms are held together
 _LONG_S: Final = 600
-_GROWTH: Final = 1024  # indices by which a block gets wider
 _HAIR: Final = 1 - 1e-12
-_MAX_HELD: Final = 100_000  # counts, of 12 bytes each: beyond that a block with all indices is no larger
+_MAX_SIZE: Final = 1_000_000  # counts of a block, of 20 bytes each, before they are added up
 _MAX_OPEN: Final = 64  # blocks: so many minutes may a log be out of order
 
 Columns = Mapping[str, npt.NDArray[np.float32]]
@@ -45,9 +44,8 @@ class Pyramid:
         self._first = np.searchsorted(placed.interval, np.arange(number + 1))
         self._missing = _occurrences(self._second // BLOCK_S)  # seconds of intervals that are still to come, by block
         self._missing_long = _occurrences(np.array(list(self._missing), dtype=np.int64) * BLOCK_S // _LONG_S)
-        self._open: dict[int, _Block] = {}
-        self._free: list[_Block] = []
-        self._long: dict[int, Amounts] = {}
+        self._open: defaultdict[int, _Block] = defaultdict(_Block)
+        self._minutes: defaultdict[int, list[_Counted]] = defaultdict(list)  # by ten minutes
         self.seconds = levels_in(grid.seconds)
         # Of every level that the run is long enough for; whole when all intervals were added.
         self.columns: dict[int, dict[str, npt.NDArray[np.float32]]] = {}
@@ -56,14 +54,13 @@ class Pyramid:
 
     def add(self, intervals: Ints, counts: Counts) -> None:
         """Add the histograms of some intervals."""
-        first, spread = self._first[intervals], self._first[intervals + 1] - self._first[intervals]
-        if int(spread.max(initial=1)) == 1:
+        first, beyond = self._first[intervals], self._first[intervals + 1]
+        if (beyond - first == 1).all():
             second = self._second[first]
             self._add_short(second, counts)
         else:
-            within = np.arange(int(spread.sum()), dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
-            second = self._second[np.repeat(first, spread) + within]
-            self._add_one_by_one(first, spread, counts)
+            second = np.concatenate([self._second[begin:end] for begin, end in zip(first, beyond, strict=True)])
+            self._add_long(first, beyond, counts)
 
         for block, number in _occurrences(second // BLOCK_S).items():
             self._missing[block] -= number
@@ -74,67 +71,40 @@ class Pyramid:
         """Intervals that belong to one second each."""
         blocks = second // BLOCK_S
         for number in _occurrences(blocks):
-            mine = blocks == number
-            if mine.all():
-                self._dense(number).add(second - number * BLOCK_S, counts)
-                return
-            mask = np.repeat(mine, counts.sizes)
-            part = Counts(counts.sizes[mine], counts.index[mask], counts.count[mask])
-            self._dense(number).add(second[mine] - number * BLOCK_S, part)
+            mask = blocks == number
+            self._open[number].add(second[mask] - number * BLOCK_S, counts.select(mask))
 
-    def _add_one_by_one(self, first: Ints, spread: Ints, counts: Counts) -> None:
+        if sum(bool(block.parts) for block in self._open.values()) > _MAX_OPEN:
+            raise MergeError(
+                f"The intervals of a log are more than {_MAX_OPEN * BLOCK_S // 60} minutes out of order. Sort its "
+                "lines by their start."
+            )
+
+    def _add_long(self, first: Ints, beyond: Ints, counts: Counts) -> None:
         """Longer intervals wait, once for each block in which they have a part, until that is closed."""
         ends = np.cumsum(counts.sizes)
-        for i, (end, size) in enumerate(zip(ends.tolist(), counts.sizes.tolist(), strict=True)):
-            part = slice(end - size, end)
-            second = self._second[int(first[i]) : int(first[i] + spread[i])]
-            weight = float(self._weight[int(first[i])])
+        for begin, end, until, size in zip(first, beyond, ends, counts.sizes, strict=True):
+            second = self._second[begin:end]
+            index, count = counts.index[until - size : until], counts.count[until - size : until]
             for number in _occurrences(second // BLOCK_S):
-                local = second[second // BLOCK_S == number] - number * BLOCK_S
-                waiting = local.tolist(), counts.index[part], counts.count[part] * weight
-                self._open.setdefault(number, _Block()).waiting.append(waiting)
-
-    def _dense(self, number: int) -> "_Block":
-        """The block, with room for counts."""
-        block = self._open.get(number)
-        if block is None or not block.is_dense:
-            if sum(other.is_dense for other in self._open.values()) >= _MAX_OPEN:
-                raise MergeError(
-                    f"The intervals of a log are more than {_MAX_OPEN * BLOCK_S // 60} minutes out of order. Sort its "
-                    "lines by their start."
-                )
-            fresh = self._free.pop() if self._free else _Block()
-            fresh.waiting = []
-            if block:
-                fresh.waiting = block.waiting
-            self._open[number] = block = fresh
-
-        return block
+                row = second[second // BLOCK_S == number] - number * BLOCK_S
+                self._open[number].waiting.append(_Counted(row, index, count * self._weight[begin]))
 
     def _close(self, number: int) -> None:
         """All intervals of these seconds are here: merge them on every level."""
-        block = self._open.pop(number)
-        counted = block.merged()
+        counted = self._open.pop(number).merged()
         for level in self.seconds:
             if level <= BLOCK_S:
-                self._put(level, number * BLOCK_S, counted.coarser(level) if level > 1 else counted)
+                self._put(level, number * BLOCK_S, _add_up([counted], level) if level > 1 else counted)
         if _LONG_S in self.seconds:
             self._close_long(number * BLOCK_S // _LONG_S, counted)
-        if block.is_dense and any(self._missing.values()):
-            block.clear()
-            self._free.append(block)
 
     def _close_long(self, number: int, counted: "_Counted") -> None:
         """Another block of these ten minutes is closed."""
-        total = self._long.pop(number, np.zeros(0, dtype=np.int64))
-        grown: Amounts = np.zeros(max(total.size, counted.width), dtype=np.result_type(total, counted.count))
-        grown[: total.size] = total
-        np.add.at(grown, counted.index, counted.count)
+        self._minutes[number].append(_add_up([counted], BLOCK_S))
         self._missing_long[number] -= 1
-        if self._missing_long[number]:
-            self._long[number] = grown
-        else:
-            self._put(_LONG_S, number * _LONG_S, _Counted.of_dense(grown[None]))
+        if not self._missing_long[number]:
+            self._put(_LONG_S, number * _LONG_S, _add_up(self._minutes.pop(number)))
 
     def _put(self, level: int, from_s: int, counted: "_Counted") -> None:
         if not counted.index.size:
@@ -161,102 +131,54 @@ class _Counted:
     """The counts of some rows, each at its index: one row after the other, the indices of a row ascending."""
 
     row: Ints
-    index: Ints
-    count: Amounts
-
-    @classmethod
-    def of_dense(cls, values: npt.NDArray[Any]) -> "_Counted":
-        """From a table with a row for each row, and a column for each index."""
-        flat = values.reshape(-1)
-        used = np.flatnonzero(flat)
-        row = used // max(values.shape[1], 1)
-        return cls(row, used - row * values.shape[1], flat[used])
-
-    @property
-    def width(self) -> int:
-        return int(self.index.max(initial=-1)) + 1
-
-    def coarser(self, number: int) -> "_Counted":
-        """So many neighbouring rows added up; 1 only brings them into order."""
-        rows = int(self.row.max(initial=-1)) // number + 1
-        width = self.width
-        total = np.zeros_like(self.count, shape=rows * width)
-        np.add.at(total, self.row // number * width + self.index, self.count)
-        table: npt.NDArray[Any] = total.reshape(rows, width)
-        return _Counted.of_dense(table)
+    index: npt.NDArray[Any]
+    count: npt.NDArray[Any]
 
 
-# A part of a longer interval: some seconds of a block, and the counts of each at their indices.
-_Waiting = tuple[list[int], npt.NDArray[np.int32], npt.NDArray[Any]]
+def _add_up(parts: Sequence[_Counted], number: int = 1) -> _Counted:
+    """The parts added, and each so many neighbouring rows."""
+    row = np.concatenate([part.row for part in parts]) // number
+    index = np.concatenate([part.index for part in parts])
+    count = np.concatenate([part.count for part in parts])
+    width = int(index.max(initial=-1)) + 1
+    keys = row * width + index
+    if (keys[1:] > keys[:-1]).all():
+        return _Counted(row, index, count)
+
+    total = np.zeros_like(count, shape=int(keys.max()) + 1)
+    np.add.at(total, keys, count)
+    used = np.flatnonzero(total)
+    return _Counted(used // width, used % width, total[used])
 
 
-@dataclass(slots=True, eq=False)
 class _Block:
-    """The counts of a minute: a row for each second, a column for each index."""
+    """The counts of a minute, by second."""
 
-    values: Ints = field(default_factory=lambda: np.zeros((BLOCK_S, 0), dtype=np.int64))
-    waiting: list[_Waiting] = field(default_factory=list)
-    # The first intervals as they came: of a short run with few clients there is never more.
-    parts: list[tuple[Ints, Counts]] = field(default_factory=list)
-    held: int = 0  # counts in them
-
-    @property
-    def is_dense(self) -> bool:
-        return bool(self.values.shape[1] or self.parts)
+    def __init__(self) -> None:
+        self.parts: list[_Counted] = []
+        self.waiting: list[_Counted] = []  # of longer intervals: some seconds, each of which has all of the counts
+        self._size = 0  # of the parts
 
     def add(self, second: Ints, counts: Counts) -> None:
         """Add the histogram of one interval to each of the seconds."""
-        if not self.values.shape[1] and self.held + counts.index.size <= _MAX_HELD:
-            self.parts.append((second, counts))
-            self.held += counts.index.size
-        else:
-            self._spread()
-            self._add(second, counts)
-
-    def _spread(self) -> None:
-        """Give what is held its place among all indices."""
-        for second, counts in self.parts:
-            self._add(second, counts)
-        self.parts, self.held = [], 0
-
-    def _add(self, second: Ints, counts: Counts) -> None:
-        self._grow(int(counts.index.max(initial=0)))
-        at = np.repeat(second * self.values.shape[1], counts.sizes) + counts.index
-        np.add.at(self.values.reshape(-1), at, counts.count)
+        self.parts.append(_Counted(np.repeat(second, counts.sizes), counts.index, counts.count))
+        self._size += counts.index.size
+        if self._size > _MAX_SIZE:
+            self.parts = [_add_up(self.parts)]
+            self._size = self.parts[0].index.size
 
     def merged(self) -> _Counted:
         """The counts of each second; with long intervals they are fractions."""
-        if self.parts and not self.waiting:
-            return self._joined()
-        self._spread()
-        self._grow(max((int(index.max(initial=0)) for _, index, _ in self.waiting), default=0))
-        values: Amounts = self.values.astype(np.float64) if self.waiting else self.values
-        for seconds, index, count in self.waiting:
-            for second in seconds:
-                values[second, index] += count
-        return _Counted.of_dense(values)
-
-    def _joined(self) -> _Counted:
-        """The held counts alone; in order already where every second has one interval."""
-        row = np.concatenate([np.repeat(second, counts.sizes) for second, counts in self.parts])
-        index = np.concatenate([counts.index for _, counts in self.parts]).astype(np.int64)
-        count = np.concatenate([counts.count for _, counts in self.parts])
-        some = count > 0
-        counted = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
-        keys = counted.row * counted.width + counted.index
-        if (keys[1:] > keys[:-1]).all():
-            return counted
-        return counted.coarser(1)
-
-    def clear(self) -> None:
-        self.values.fill(0)
-        self.waiting, self.parts, self.held = [], [], 0
-
-    def _grow(self, most: int) -> None:
-        self.values = widened(self.values, (most // _GROWTH + 1) * _GROWTH)
+        spread = []
+        for long in self.waiting:
+            seconds, size = long.row.size, long.index.size
+            spread.append(
+                _Counted(np.repeat(long.row, size), np.tile(long.index, seconds), np.tile(long.count, seconds))
+            )
+        return _add_up([*self.parts, *spread])
 
 
-def _latencies(begins: Ints, index: Ints, count: Amounts) -> dict[str, npt.NDArray[Any]]:
+def _latencies(begins: Ints, index: npt.NDArray[Any], count: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     """Mean, percentiles and maximum of every row, none of which is empty; the rows begin at these places."""
     # One row after the other, so that one search finds the values of all.
     running = np.cumsum(count)

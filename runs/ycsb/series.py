@@ -8,7 +8,7 @@ beside the mean of the throughput stand its least and its greatest second.
 import json
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from runs.ycsb.grid import Grid, build_grid
 from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
-from runs.ycsb.messages import DATA_DAMAGED, HEADER_DAMAGED, NEWER_VERSION, WRONG_MARK
+from runs.ycsb.messages import DATA_DAMAGED, HEADER_DAMAGED, OTHER_VERSION, WRONG_MARK
 from runs.ycsb.operation import LatencyKind
 from runs.ycsb.rollups import COLUMNS as LATENCIES, LEVELS, Columns
 from runs.ycsb.window import workload_kind
@@ -56,14 +56,14 @@ def heading(magic: bytes, version: int, header: dict[str, Any]) -> bytes:
     return _PREFIX.pack(magic, version, len(text)) + text
 
 
-def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str, Any], int]:
-    """The version, the header, and where the body begins. Raises PackedDataError."""
+def read_heading(data: bytes, magic: bytes, known_version: int) -> tuple[dict[str, Any], int]:
+    """The header, and where the body begins. Raises PackedDataError."""
     try:
         mark, version, length = _PREFIX.unpack_from(data)
         if mark != magic:
             raise PackedDataError(WRONG_MARK.format(mark=mark, expected=magic))
-        if not 1 <= version <= newest:
-            raise PackedDataError(NEWER_VERSION.format(version=version, newest=newest))
+        if version != known_version:
+            raise PackedDataError(OTHER_VERSION.format(version=version, known=known_version))
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
     except (struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise PackedDataError(DATA_DAMAGED.format(error=error)) from error
@@ -71,7 +71,7 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
     if not isinstance(header, dict):
         raise PackedDataError(HEADER_DAMAGED)
 
-    return version, header, _PREFIX.size + length
+    return header, _PREFIX.size + length
 
 
 def compressed(body: bytes) -> bytes:
@@ -92,8 +92,6 @@ def decompressed(packed: bytes | memoryview, size: int) -> bytes:
     except zstandard.ZstdError as error:
         raise PackedDataError(f"the stored data is damaged: {error}") from error
 
-
-_SINCE_VERSION_2: Final = ("rate_min_ops_s", "rate_max_ops_s")
 
 Points = npt.NDArray[Any]
 
@@ -117,21 +115,25 @@ def build_levels(
     levels = []
     for operation in merged.operations:
         key = operation.operation, operation.kind
-        entries = [
+        timelines = [
             timeline for timeline in merged.timelines if (timeline.parsed.operation, timeline.parsed.kind) == key
         ]
-        seconds = _points(entries, grid)
-        for level in LEVELS:
-            points = seconds
-            if level > 1:
-                points = coarser(seconds, level)
-            if level > 1 and points.size < 2:
-                break
+        for level, points in split_levels(_points(timelines, grid)):
             for column, values in latencies.get(key, {}).get(level, {}).items():
                 points[column] = values
             levels.append(Series(*key, grid.base_s, level, len(merged.clients), points))
 
     return tuple(levels)
+
+
+def split_levels(seconds: Points) -> Iterator[tuple[int, Points]]:
+    """The points of every level that has at least two of them."""
+    yield 1, seconds
+    for level in LEVELS[1:]:
+        points = coarser(seconds, level)
+        if points.size < 2:
+            return
+        yield level, points
 
 
 def total_rate(merged: MergedRun) -> Floats:
@@ -142,10 +144,10 @@ def total_rate(merged: MergedRun) -> Floats:
     grid = run_grid(merged, merged.window.from_s)
     total = np.zeros(grid.seconds.size, dtype=np.float64)
     kind = workload_kind(merged.timelines)
-    for entry in merged.timelines:
-        parsed = entry.parsed
+    for timeline in merged.timelines:
+        parsed = timeline.parsed
         if parsed.kind == kind and parsed.is_operation and not parsed.status:
-            rate = np.nan_to_num(grid.rate_ops_s(grid.counts(entry)))
+            rate = np.nan_to_num(grid.rate_ops_s(grid.counts(timeline)))
             total += -rate if parsed.is_composite else rate
 
     rates = np.zeros(int(merged.window.length_s + 1e-6), dtype=np.float64)
@@ -161,7 +163,7 @@ def run_grid(merged: MergedRun, base_s: float | None = None) -> Grid:
     return build_grid(merged.timelines, ended_s, began_s if base_s is None else base_s)
 
 
-def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
+def _points(timelines: Sequence[Timeline], grid: Grid) -> Points:
     """Counts and rates per second; latencies are not known here."""
     points = np.zeros(grid.seconds.size, dtype=POINT)
     points["second"] = grid.seconds
@@ -174,11 +176,11 @@ def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
     # A client that lived and did nothing still makes the rate a number.
     idle = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
     points["rate_ops_s"] = grid.rate_ops_s(idle)
-    for entry in entries:
-        counts = grid.counts(entry)
+    for timeline in timelines:
+        counts = grid.counts(timeline)
         for part in counts.values():
-            points["failed" if entry.parsed.status else "count"] += part
-        if not entry.parsed.status:
+            points["failed" if timeline.parsed.status else "count"] += part
+        if not timeline.parsed.status:
             points["rate_ops_s"] = grid.rate_ops_s(counts)
 
     points["rate_min_ops_s"] = points["rate_max_ops_s"] = points["rate_ops_s"]
@@ -224,20 +226,15 @@ def pack(series: Series) -> bytes:
 
 def unpack(data: bytes) -> Series:
     """Raises PackedDataError when the bytes are not of a version known here."""
-    version, header, at = read_heading(data, MAGIC, FORMAT_VERSION)
-    names = [name for name in POINT.names or () if version > 1 or name not in _SINCE_VERSION_2]
+    header, at = read_heading(data, MAGIC, FORMAT_VERSION)
     try:
         number = int(header["points"])
-        body = decompressed(data[at:], number * sum(POINT[name].itemsize for name in names))
+        body = decompressed(data[at:], number * POINT.itemsize)
         points = np.zeros(number, dtype=POINT)
         at = 0
-        for name in names:
-            dtype = POINT[name]
-            points[name] = np.frombuffer(body, dtype=dtype, count=number, offset=at)
-            at += number * dtype.itemsize
-
-        for name in _SINCE_VERSION_2 if version == 1 else ():
-            points[name] = points["rate_ops_s"]  # That version had single seconds only.
+        for name in POINT.names or ():
+            points[name] = np.frombuffer(body, dtype=POINT[name], count=number, offset=at)
+            at += number * POINT[name].itemsize
 
         kind: LatencyKind = "service"
         if header["kind"] == "response":

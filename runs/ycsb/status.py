@@ -41,6 +41,7 @@ class StatusOperation:
     p50: float | None = None
 
 
+_MAX_COUNT: Final = 2**53  # of an interval: what a double holds to the last digit
 # The words of a summary in brackets, and the fields they fill.
 FIELDS: Final = {"Count": "count", "Max": "max", "Min": "min", "Avg": "avg", "50": "p50", "99": "p99"}
 
@@ -110,7 +111,7 @@ def of_numbers(numbers: Mapping[str, float | None]) -> StatusOperation:
 
     least = numbers.get("min")
     return StatusOperation(
-        count=None if count is None else int(count),
+        count=None if count is None or count > _MAX_COUNT else int(count),
         max=numbers.get("max"),
         min=None if least is not None and least >= NO_MINIMUM else least,
         avg=numbers.get("avg"),

@@ -9,9 +9,8 @@ the log's own intervals, from which the run's window and its rates are found to 
 """
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram, Ints
-from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
+from runs.ycsb.intervals import Batches, Timeline
 from runs.ycsb.series import compressed, decompressed, heading, read_heading
 
 MAGIC: Final = b"BSIV"
@@ -36,6 +35,7 @@ class IntervalWriter:
     """Writes the intervals of one measurement, of all clients, as they come."""
 
     def __init__(self, write: Write, name: str, resolution_s: int) -> None:
+        self.resolution_s = resolution_s
         self._write = write
         self._open: dict[int, list[tuple[Ints, Ints, Counts]]] = {}
         write(heading(MAGIC, FORMAT_VERSION, {"name": name, "resolution_s": resolution_s}))
@@ -130,9 +130,8 @@ class StoredIntervals:
             if mask.all():
                 merged.add_sparse(segment.index, segment.total)
             else:
-                counts = segment.parts.counts()
-                chosen = np.repeat(mask, counts.sizes)
-                merged.add_sparse(counts.index[chosen], counts.count[chosen])
+                counts = segment.parts.counts().select(mask)
+                merged.add_sparse(counts.index, counts.count)
 
         return merged
 
@@ -147,9 +146,7 @@ class StoredIntervals:
                 sizes = np.array([segment.index.size], dtype=np.int64)
                 batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
             elif mask.any():
-                counts = segment.parts.counts()
-                chosen = np.repeat(mask, counts.sizes)
-                batches.add(its_batch[mask], Counts(counts.sizes[mask], counts.index[chosen], counts.count[chosen]))
+                batches.add(its_batch[mask], segment.parts.counts().select(mask))
 
     def equals(self, other: "StoredIntervals") -> bool:
         """Whether all intervals and counts are the same; a segment at a time is unpacked."""
@@ -200,9 +197,7 @@ class _Frame(NamedTuple):
 
 
 def _read(data: bytes) -> tuple[str, list[_Frame]]:
-    version, header, at = read_heading(data, MAGIC, FORMAT_VERSION)
-    if version == 1:
-        return _read(_from_version_1(header, data[at:]))
+    header, at = read_heading(data, MAGIC, FORMAT_VERSION)
     frames = []
     view = memoryview(data)
     while at < len(data):
@@ -210,29 +205,6 @@ def _read(data: bytes) -> tuple[str, list[_Frame]]:
         at += _FRAME.size + size
         frames.append(_Frame(kind, client, intervals, number, width, view[at - size : at]))
     return str(header["name"]), frames
-
-
-def _from_version_1(header: Mapping[str, Any], packed: bytes) -> bytes:
-    """Version 1 had all intervals in one piece: their columns, then steps from index to index, then counts."""
-    number, counted = int(header["intervals"]), int(header["counts"])
-    body = decompressed(packed, number * 28 + counted * 12)
-    client, start_s, length_s, sizes = _columns(body, number, "<i4", "<f8", "<f8", "<i8")
-    at = number * 28
-    index = np.cumsum(np.frombuffer(body, dtype="<i4", count=counted, offset=at)).astype(np.int32)
-    count = np.frombuffer(body, dtype="<i8", count=counted, offset=at + counted * 4).astype(np.int64)
-    out = BytesIO()
-    ends = np.cumsum(sizes)
-    writer = IntervalWriter(out.write, str(header["name"]), 1)
-    for owner in np.unique(client).tolist():  # whose intervals are neighbours
-        rows = np.flatnonzero(client == owner)
-        for begin in range(0, rows.size, _SEGMENT):
-            some = rows[begin : begin + _SEGMENT]
-            part = slice(int(ends[some[0]] - sizes[some[0]]), int(ends[some[-1]]))
-            writer.add(owner, some, np.ones(some.size, dtype=np.int64), Counts(sizes[some], index[part], count[part]))
-
-    totals = sums_by_interval(sizes, count)
-    writer.finish(Timeline(str(header["name"]), client.astype(np.int32), start_s, length_s, totals))
-    return out.getvalue()
 
 
 def _columns(body: bytes, number: int, *dtypes: str) -> list[npt.NDArray[Any]]:

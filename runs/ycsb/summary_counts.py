@@ -6,29 +6,27 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runs.ycsb.numbers import added, finite
-from runs.ycsb.operation import OVERALL, VERIFY, LatencyKind, MeasurementName, ReadOperation, parse_name
+from runs.ycsb.operation import (
+    OVERALL,
+    VERIFY,
+    LatencyKind,
+    MeasurementName,
+    ReadOperation,
+    parse_name,
+    split_collector,
+)
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.stated_failures import count_failures
 
 # Return codes of success. 0 is that of YCSB up to 0.4.
 SUCCESSES: Final = frozenset({"OK", "BATCHED_OK", "0"})
 _BATCHED: Final = "BATCHED_OK"
-# What measurement types of two kinds print twice, the finer one first.
-_COLLECTORS: Final = ("Hdr", "Raw", "Bucket")
+# What measurement types of two kinds print twice, the finest one first.
+_FINEST_FIRST: Final = ("", "Hdr", "Raw", "Bucket")
 _GO_FAILED: Final = "_ERROR"
 _GO_COMPOSITE: Final = "READ_MODIFY_WRITE"
 _COMPOSITE: Final = "READ-MODIFY-WRITE"
 _TOTAL: Final = f"{OVERALL} "  # in front of the totals of forks among a run's numbers
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryClient:
-    """One client whose run is to be merged without histograms."""
-
-    number: int
-    run: ReadRun
-    clock_offset_s: float = 0.0  # the reference clock minus this client's
-    threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +97,16 @@ def _collect_other_failures(run: ReadRun, operations: Operations) -> Operations:
     kind: LatencyKind = "service"
     if is_response(run):
         kind = "response"
-    counted = [entry for entry in operations.values() if counts_operations(entry.name, run)]
+    counted = [operation for operation in operations.values() if counts_operations(operation.name, run)]
     totals = {key.removeprefix(_TOTAL): value for key, value in run.process.items() if key.startswith(_TOTAL)}
     # In all, by the totals; and by the operations themselves.
-    stated = count_failures(totals, sum(entry.ok or 0 for entry in counted))
+    stated = count_failures(totals, sum(operation.ok or 0 for operation in counted))
     failed_operations = 0
-    for entry in counted:
-        if entry.name.operation == OVERALL:
-            stated = max(stated, entry.failed or 0)
-        elif not entry.name.is_composite:
-            failed_operations += entry.failed or 0
+    for operation in counted:
+        if operation.name.operation == OVERALL:
+            stated = max(stated, operation.failed or 0)
+        elif not operation.name.is_composite:
+            failed_operations += operation.failed or 0
     failed = max(stated - failed_operations, 0)
     if not failed and (OVERALL, kind) not in operations:
         return {}
@@ -125,7 +123,7 @@ def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
 
 def printed_counts(run: ReadRun) -> dict[str, int]:
     """Counts by name, each measurement once."""
-    return {name: entry.count for name, entry in _once(run.operations) if entry.count is not None}
+    return {name: operation.count for name, operation in _once(run.operations) if operation.count is not None}
 
 
 def verification_codes(operations: Mapping[str, ReadOperation]) -> dict[str, int] | None:
@@ -152,11 +150,11 @@ def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOp
     """Each measurement once, by its finest collector; what only the others have is kept with it."""
     by_name: defaultdict[str, dict[str, ReadOperation]] = defaultdict(dict)
     for name, operation in operations.items():
-        collector, rest = _split_collector(name)
+        collector, rest = split_collector(name)
         by_name[rest][collector] = operation
 
     for name, collected in by_name.items():
-        finest, *others = (collected[collector] for collector in ("", *_COLLECTORS) if collector in collected)
+        finest, *others = (collected[collector] for collector in _FINEST_FIRST if collector in collected)
         for other in others:
             variance_us2 = finest.variance_us2
             if variance_us2 is None:
@@ -169,15 +167,6 @@ def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOp
                 variance_us2=variance_us2,
             )
         yield name, finest
-
-
-def _split_collector(name: str) -> tuple[str, str]:
-    """`HdrREAD` -> Hdr, READ. Names that only begin like that are left alone, as they are when they are parsed."""
-    for collector in _COLLECTORS:
-        rest = name.removeprefix(collector)
-        if rest != name and parse_name(name) == parse_name(rest):
-            return collector, rest
-    return "", name
 
 
 @dataclass

@@ -10,8 +10,7 @@ is always the successful ones.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Final, Literal
@@ -27,19 +26,11 @@ from runs.ycsb.messages import PERCENTILES_OVERRULED
 from runs.ycsb.numbers import add_known_parts, added
 from runs.ycsb.operation import VERIFY, Bucket, LatencyKind, ReadOperation, rank_measurement
 from runs.ycsb.printed_series import series_of_clients
-from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, get_progress, overlap_windows, weighted_mean
-from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.progress import Progress, cleanup_s, counted_so_far, overlap_windows, weighted_mean
+from runs.ycsb.readers.results import Format
 from runs.ycsb.series import Series
-from runs.ycsb.summary import without_steps
-from runs.ycsb.summary_counts import (
-    Operations,
-    StatedOperation,
-    SummaryClient,
-    collect_operations,
-    counts_operations,
-    printed_counts,
-    verification_codes,
-)
+from runs.ycsb.summary_client import SummaryClient
+from runs.ycsb.summary_counts import StatedOperation, printed_counts, verification_codes
 
 # From what the throughput was computed: the window that all clients have in common (by their status lines), the one
 # client's own statement, or the sum of several clients' statements with nothing known about their windows.
@@ -144,10 +135,10 @@ _NO_RESULT: Final = "it left neither a result nor a status line that counts an o
 
 def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) -> SummarisedRun:
     """Merge what the clients of one run state."""
-    parts = [_Part.of(client) for client in sorted(clients, key=attrgetter("number"))]
-    counted = [part for part in parts if part.says_something]
-    total = add_known_parts(part.total for part in counted)
-    progress = [part.progress for part in counted if part.progress is not None]
+    clients = sorted(clients, key=attrgetter("number"))
+    counted = [client for client in clients if client.says_something]
+    total = add_known_parts(client.total for client in counted)
+    progress = [client.progress for client in counted if client.progress is not None]
     window: Window | None = None
     whole: Window | None = None
     if len(progress) == len(counted):
@@ -159,22 +150,22 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
             throughput_wall_ops_s = total / whole.length_s
 
     throughput, basis = _compute_throughput(counted, window)
-    series, complaints = series_of_clients([part.source for part in counted], progress)
+    series, complaints = series_of_clients(counted)
     phase = None
-    if len({part.run.phase for part in counted}) == 1:
+    if len({client.run.phase for client in counted}) == 1:
         phase = counted[0].run.phase
 
     return SummarisedRun(
         phase=phase,
         operations=_summarise_operations(counted),
-        clients=tuple(part.client() for part in counted),
-        missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
+        clients=tuple(map(_describe_client, counted)),
+        missing=tuple(MissingClient(client.number, _NO_RESULT) for client in clients if not client.says_something),
         total_operations=total,
-        ok_operations=add_known_parts(part.ok for part in counted),
-        failed_operations=add_known_parts(part.failed for part in counted),
+        ok_operations=add_known_parts(client.ok for client in counted),
+        failed_operations=add_known_parts(client.failed for client in counted),
         throughput_ops_s=throughput,
         basis=basis,
-        throughput_sum_ops_s=add_known_parts(part.run.throughput_ops_s for part in counted),
+        throughput_sum_ops_s=add_known_parts(client.run.throughput_ops_s for client in counted),
         throughput_wall_ops_s=throughput_wall_ops_s,
         overlap=overlap,
         window=window,
@@ -183,174 +174,71 @@ def summarise(clients: Sequence[SummaryClient], *, notes: Iterable[str] = ()) ->
     )
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One client, with what follows from its statements."""
+def _describe_client(client: SummaryClient) -> SummarisedClient:
+    run, progress = client.run, client.progress
+    counts = None
+    if not any(operation.is_average for operation in run.operations.values()):
+        counts = printed_counts(run)
+    verified: Mapping[str, int] | None = verification_codes(run.operations)
+    started_s = ended_s = interval_s = done = coverage = None
+    clock_steps: tuple[ClockStep, ...] = ()
+    if progress is not None:
+        verified = verified or _read_verification(progress)
+        interval_s = progress.interval_s
+        coverage = status_coverage(progress, run.operations)
+        clock_steps = progress.clock_steps
+        if progress.is_dated:
+            started_s, ended_s = progress.started_s, progress.ended_s
+        if run.operations:
+            done = int(progress.done[-1])
 
-    source: SummaryClient
-    operations: Operations
-    progress: Progress | None
-
-    @classmethod
-    def of(cls, client: SummaryClient) -> "_Part":
-        progress = get_progress(client)
-        if progress is not None:
-            stepped_s = sum(step.by_s for step in progress.clock_steps)
-            client = replace(client, run=without_steps(client.run, stepped_s))
-        operations = collect_operations(client.run)
-        if not operations and client.run.throughput_ops_s is None and progress is not None:
-            # It was killed before its summary: its status lines still count and add.
-            operations = collect_operations(replace(client.run, operations=counted_so_far(progress)))
-        return cls(client, operations, progress)
-
-    @property
-    def run(self) -> ReadRun:
-        return self.source.run
-
-    @property
-    def number(self) -> int:
-        return self.source.number
-
-    @property
-    def says_something(self) -> bool:
-        return bool(self.operations) or self.run.throughput_ops_s is not None or self.progress is not None
-
-    @cached_property
-    def _counting(self) -> list[StatedOperation]:
-        """The operations that make up the workload, each seen from one moment only."""
-        return [entry for entry in self.operations.values() if counts_operations(entry.name, self.run)]
-
-    @cached_property
-    def total(self) -> int | None:
-        """Failed operations included, a read-modify-write once although its read and its update are counted too."""
-        if self._counting and all(entry.count is not None for entry in self._counting):
-            total = 0
-            for entry in self._counting:
-                count = entry.count or 0
-                total += -count if entry.name.is_composite else count
-            return max(total, 0)
-        if self.progress is not None:
-            return int(self.progress.done[-1])
-        return None
-
-    @cached_property
-    def failed(self) -> int | None:
-        if not self._counting:
-            return None
-        return add_known_parts(entry.failed for entry in self._plain)
-
-    @cached_property
-    def ok(self) -> int | None:
-        total, failed = self.total, self.failed
-        if total is None or failed is None:
-            return None
-        return max(total - failed, 0)
-
-    @cached_property
-    def _plain(self) -> list[StatedOperation]:
-        return [entry for entry in self._counting if not entry.name.is_composite]
-
-    @property
-    def ok_share(self) -> float:
-        """The share of successful operations of the workload among those that the client's own throughput counts."""
-        ok, total, failed = self.ok, self.total, self.failed
-        if ok is None or total is None or failed is None:
-            return 1.0
-
-        counted = total
-        if self.run.format.startswith("go-ycsb"):
-            # Its total has no failed operation in it, and both halves of a read-modify-write.
-            counted = add_known_parts(entry.ok for entry in self._plain) or 0
-        elif self.run.phase == "load":
-            counted = ok
-
-        return ok / counted if counted else 1.0
-
-    @property
-    def goodput_ops_s(self) -> float | None:
-        """Successful operations per second by the client's own clock."""
-        if self.run.throughput_ops_s is not None:
-            return self.run.throughput_ops_s * self.ok_share
-        if self.ok is not None and self.run.runtime_ms:
-            return self.ok * 1000.0 / self.run.runtime_ms
-        if self.progress is None or self.progress.ended_s <= self.progress.started_s:
-            return None
-        return float(self.progress.done[-1]) / (self.progress.ended_s - self.progress.started_s) * self.ok_share
-
-    @property
-    def busy_us(self) -> float | None:
-        """Only service times are time in which a thread waited for the database."""
-        plain = self._plain
-        if not plain or any(entry.name.kind != "service" for entry in plain):
-            return None
-        total = 0.0
-        for entry in plain:
-            for latency in (*entry.latencies, *entry.failed_latencies):
-                if latency.count is None or (latency.count and latency.mean_us is None):
-                    return None
-                total += latency.count * (latency.mean_us or 0.0)
-        return total
-
-    def client(self) -> SummarisedClient:
-        run, progress = self.run, self.progress
-        counts = None
-        if not any(entry.is_average for entry in run.operations.values()):
-            counts = printed_counts(run)
-        verified: Mapping[str, int] | None = verification_codes(run.operations)
-        started_s = ended_s = interval_s = done = coverage = None
-        clock_steps: tuple[ClockStep, ...] = ()
-        if progress is not None:
-            verified = verified or _read_verification(progress)
-            interval_s = progress.interval_s
-            coverage = status_coverage(progress, run.operations)
-            clock_steps = progress.clock_steps
-            if progress.is_dated:
-                started_s, ended_s = progress.started_s, progress.ended_s
-            if run.operations:
-                done = int(progress.done[-1])
-
-        return SummarisedClient(
-            number=self.number,
-            operations=self.total,
-            ok=self.ok,
-            failed=self.failed,
-            busy_us=self.busy_us,
-            throughput_ops_s=run.throughput_ops_s,
-            runtime_ms=run.runtime_ms,
-            threads=self.source.threads,
-            printed_counts=counts,
-            started_s=started_s,
-            ended_s=ended_s,
-            cleanup_s=cleanup_s(run.operations),
-            verified=verified,
-            complete=run.complete,
-            format=run.format,
-            status_interval_s=interval_s,
-            status_operations=done,
-            status_coverage=coverage,
-            status_clock_steps=clock_steps,
-        )
+    return SummarisedClient(
+        number=client.number,
+        operations=client.total,
+        ok=client.ok,
+        failed=client.failed,
+        busy_us=client.busy_us,
+        throughput_ops_s=run.throughput_ops_s,
+        runtime_ms=run.runtime_ms,
+        threads=client.threads,
+        printed_counts=counts,
+        started_s=started_s,
+        ended_s=ended_s,
+        cleanup_s=cleanup_s(run.operations),
+        verified=verified,
+        complete=run.complete,
+        format=run.format,
+        status_interval_s=interval_s,
+        status_operations=done,
+        status_coverage=coverage,
+        status_clock_steps=clock_steps,
+    )
 
 
 def _read_verification(progress: Progress) -> Mapping[str, int] | None:
     """By the status lines, where a client was killed before its summary, or that was cut."""
-    if not any(VERIFY in name for name in progress.names):
+    if not any(VERIFY in name for name in progress.lines.names):
         return None
     return verification_codes(counted_so_far(progress))
 
 
-def _compute_throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
-    if len(parts) == 1 and (parts[0].run.throughput_ops_s is not None or window is None):
-        return parts[0].goodput_ops_s, "stated"
+def _compute_throughput(
+    clients: Sequence[SummaryClient], window: Window | None
+) -> tuple[float | None, ThroughputBasis]:
+    if len(clients) == 1 and (clients[0].run.throughput_ops_s is not None or window is None):
+        return clients[0].goodput_ops_s, "stated"
     if window is None:
-        return add_known_parts(part.goodput_ops_s for part in parts), "sum"
-    done = sum(part.progress.done_in(window) * part.ok_share for part in parts if part.progress is not None)
+        return add_known_parts(client.goodput_ops_s for client in clients), "sum"
+    done = 0.0
+    for client in clients:
+        if client.progress is not None:
+            done += client.progress.done_in(window) * client.ok_share
     return done / window.length_s, "window"
 
 
-def _list_overruled(parts: Iterable[_Part]) -> Iterator[str]:
+def _list_overruled(clients: Iterable[SummaryClient]) -> Iterator[str]:
     """A sentence for each operation of a client whose stated percentiles are not those of its own counts by bucket."""
-    for stated in chain.from_iterable(part.operations.values() for part in parts):
+    for stated in chain.from_iterable(client.operations.values() for client in clients):
         for operation in stated.latencies:
             names = find_overruled_percentiles(operation)
             percentiles = [f"p{name} {formatting.latency(operation.percentiles_us[name])}" for name in names]
@@ -360,10 +248,10 @@ def _list_overruled(parts: Iterable[_Part]) -> Iterator[str]:
                 )
 
 
-def _summarise_operations(parts: Sequence[_Part]) -> tuple[SummarisedOperation, ...]:
+def _summarise_operations(clients: Sequence[SummaryClient]) -> tuple[SummarisedOperation, ...]:
     stated: defaultdict[tuple[str, LatencyKind], list[StatedOperation]] = defaultdict(list)
-    for part in parts:
-        for key, operation in part.operations.items():
+    for client in clients:
+        for key, operation in client.operations.items():
             stated[key].append(operation)
     return tuple(_summarise_operation(stated[key]) for key in sorted(stated, key=rank_measurement))
 
@@ -373,9 +261,9 @@ def _summarise_operation(stated: Sequence[StatedOperation]) -> SummarisedOperati
     values = _select_counting(statement.latencies for statement in stated)
     failed_values = _select_counting(statement.failed_latencies for statement in stated)
     buckets = added_buckets(values)
-    min_us = _choose([entry.min_us for entry in values], min)
-    max_us = _choose([entry.max_us for entry in values], max)
-    resolutions_us = [entry.resolution_us for entry in values if entry.resolution_us is not None]
+    min_us = _choose([operation.min_us for operation in values], min)
+    max_us = _choose([operation.max_us for operation in values], max)
+    resolutions_us = [operation.resolution_us for operation in values if operation.resolution_us is not None]
     contradictions = filter(None, map(find_contradiction, values))
     name = stated[0].name
     returns = {}
@@ -399,19 +287,19 @@ def _summarise_operation(stated: Sequence[StatedOperation]) -> SummarisedOperati
         buckets=buckets,
         mean_bounds_us=mean_bounds(buckets, min_us, max_us),
         failed_mean_us=_mean(failed_values),
-        is_average=any(entry.is_average for entry in (*values, *failed_values)),
+        is_average=any(operation.is_average for operation in (*values, *failed_values)),
         contradiction=next(contradictions, ""),
     )
 
 
 def _select_counting(latencies: Iterable[Iterable[ReadOperation]]) -> list[ReadOperation]:
-    return [entry for entry in chain.from_iterable(latencies) if entry.count != 0]
+    return [operation for operation in chain.from_iterable(latencies) if operation.count != 0]
 
 
 def _mean(values: Sequence[ReadOperation]) -> float | None:
     if not values:
         return None
-    return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values])
+    return weighted_mean([operation.mean_us for operation in values], [operation.count for operation in values])
 
 
 def _choose(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
@@ -432,10 +320,10 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
         return None
 
     squares = []
-    for entry in values:
+    for operation in values:
         square = None
-        if entry.variance_us2 is not None and entry.mean_us is not None:
-            square = entry.variance_us2 + entry.mean_us**2
+        if operation.variance_us2 is not None and operation.mean_us is not None:
+            square = operation.variance_us2 + operation.mean_us**2
         squares.append(square)
-    mean_square = weighted_mean(squares, [entry.count for entry in values])
+    mean_square = weighted_mean(squares, [operation.count for operation in values])
     return None if mean_square is None else max(mean_square - mean**2, 0.0)

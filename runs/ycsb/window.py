@@ -10,7 +10,7 @@ from the operation that was measured first, and only at status lines where the b
 from any other status line an edge moves inward to the next one where they do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -59,16 +59,11 @@ class Span:
     end_s: Floats
     is_start: Mask
     is_end: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The measured part of one client: the intervals whose middle lies in [from_s, to_s)."""
-
-    from_s: float
-    to_s: float
-    intervals: int
-    covered_s: float
+    # The measured part: the intervals whose middle lies in [from_s, to_s), how many they are, and how long.
+    from_s: float = -np.inf
+    to_s: float = np.inf
+    intervals: int = 0
+    covered_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,28 +74,27 @@ class Windowed:
     window: Window
     spans: tuple[Span, ...]  # of the clients that can be merged, by number
     missing: tuple[MissingClient, ...]
-    ranges: Mapping[int, Range]  # by client number
 
-    def inside(self, entry: Timeline) -> Mask:
-        """Which intervals of one measurement lie in their own client's range."""
-        middle = entry.midpoint_s
-        inside = np.zeros(len(entry), dtype=np.bool_)
-        for number, part in self.ranges.items():
-            inside |= (entry.client == number) & (middle >= part.from_s) & (middle < part.to_s)
+    def inside(self, timeline: Timeline) -> Mask:
+        """Which intervals of one measurement lie in the measured part of their own client."""
+        middle = timeline.midpoint_s
+        inside = np.zeros(len(timeline), dtype=np.bool_)
+        for span in self.spans:
+            inside |= (timeline.client == span.number) & (middle >= span.from_s) & (middle < span.to_s)
         return inside
 
     @property
     def batches(self) -> int:
         """Into how many parts of equal length the window is divided; 0 where it has too few intervals."""
-        number = min(MAX_BATCHES, *(part.intervals for part in self.ranges.values()))
+        number = min(MAX_BATCHES, *(span.intervals for span in self.spans))
         if number >= MIN_BATCHES:
             return number
         return 0
 
-    def batch(self, entry: Timeline) -> Ints:
+    def batch(self, timeline: Timeline) -> Ints:
         """In which of these parts each interval of one measurement lies, by its middle."""
         number = self.batches
-        at = (entry.midpoint_s - self.window.from_s) / max(self.window.length_s, MIN_S) * number
+        at = (timeline.midpoint_s - self.window.from_s) / max(self.window.length_s, MIN_S) * number
         return np.clip(at.astype(np.int64), 0, max(number - 1, 0))
 
     def ended_s(self) -> dict[int, float]:
@@ -116,24 +110,22 @@ def windowed(timelines: Sequence[Timeline], numbers: Sequence[int], cut: Cut) ->
     """Find every client's work and the common window. Raises MergeError where nothing can be merged."""
     spans, missing = _spans(timelines, numbers)
     window = _window(spans, cut) if cut.phase == "measure" else _whole(spans)
-    ranges = {span.number: _range(span, window, cut.phase) for span in spans}
-    return Windowed(cut, window, tuple(spans), missing, ranges)
+    return Windowed(cut, window, tuple(_measure(span, window, cut.phase) for span in spans), missing)
 
 
 def regrouped(window: Windowed, timelines: Sequence[Timeline]) -> Windowed:
     """The window with edges of intervals that were put together to longer ones."""
     reference = references(timelines)
-    spans = tuple(
-        _build_span(span.number, span.started_s, span.ended_s, timelines, reference[span.number])
-        for span in window.spans
-    )
-    ranges = {span.number: _range(span, window.window, window.cut.phase) for span in spans}
-    return replace(window, spans=spans, ranges=ranges)
+    spans = []
+    for span in window.spans:
+        longer = _build_span(span.number, span.started_s, span.ended_s, timelines, reference[span.number])
+        spans.append(_measure(longer, window.window, window.cut.phase))
+    return replace(window, spans=tuple(spans))
 
 
 def workload_kind(timelines: Sequence[Timeline]) -> LatencyKind:
     """The kind of latency by which operations are counted: response times only where nothing else was measured."""
-    kinds = {entry.parsed.kind for entry in timelines if entry.parsed.is_operation}
+    kinds = {timeline.parsed.kind for timeline in timelines if timeline.parsed.is_operation}
     if kinds == {"response"}:
         return "response"
     return "service"
@@ -158,7 +150,7 @@ def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[
     mergeable = [span for span in spans if isinstance(span, Span)]
     missing = tuple(span for span in spans if isinstance(span, MissingClient))
     if not mergeable:
-        reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
+        reasons = "; ".join(f"client {client.number}: {client.reason}" for client in missing) or "there is no client"
         raise MergeError(f"Nothing can be merged: {reasons}.")
     return mergeable, missing
 
@@ -169,8 +161,8 @@ def _span(
     """The client's own start and end; a client without an operation in its logs is missing, with the reason."""
     if reference is None:
         return MissingClient(number, "it left no log of any operation")
-    counting = [entry for entry in timelines if entry.parsed.is_operation and entry.parsed.kind == kind]
-    ended_s = max((_last_tick(entry, number, reference) for entry in counting), default=-np.inf)
+    counting = [timeline for timeline in timelines if timeline.parsed.is_operation and timeline.parsed.kind == kind]
+    ended_s = max((_last_tick(timeline, number, reference) for timeline in counting), default=-np.inf)
     if not np.isfinite(ended_s):
         return MissingClient(number, "its logs do not count a single operation")
     if not (np.minimum(reference.end_s, ended_s) > reference.start_s).any():
@@ -185,10 +177,10 @@ def _build_span(
     start_s, end_s = reference.start_s, reference.end_s
     gaps = np.zeros(start_s.size + end_s.size)
     at = np.concatenate([start_s, end_s])
-    for entry in timelines:
-        mine = entry.client == reference.client[0]
-        if entry.parsed.is_operation and entry.name != reference.name and mine.any():
-            gaps = np.maximum(gaps, _gaps(at, np.concatenate([entry.start_s[mine], entry.end_s[mine]])))
+    for timeline in timelines:
+        mine = timeline.client == reference.client[0]
+        if timeline.parsed.is_operation and timeline.name != reference.name and mine.any():
+            gaps = np.maximum(gaps, _gaps(at, np.concatenate([timeline.start_s[mine], timeline.end_s[mine]])))
     # Before its first operation and after its last one a client counts nothing that could be cut in two.
     gaps[(at <= start_s.min()) | (at >= ended_s)] = 0.0
     together = gaps <= max(BORDER_TOLERANCE_S, 2 * float(np.median(gaps)))
@@ -205,13 +197,13 @@ def _gaps(at: Floats, borders: Floats) -> Floats:
     return np.where(outside, 0.0, nearest)
 
 
-def _last_tick(entry: Timeline, number: int, reference: Timeline) -> float:
+def _last_tick(timeline: Timeline, number: int, reference: Timeline) -> float:
     """When the client's last interval with any of these operations ended, on the clock of its reference.
 
     The borders of the last intervals lie tens of milliseconds apart while a client stops, and the one with the latest
     border must not pull an idle interval of the reference into the window. -inf without any operation.
     """
-    middles = entry.midpoint_s[(entry.client == number) & (entry.totals > 0)]
+    middles = timeline.midpoint_s[(timeline.client == number) & (timeline.totals > 0)]
     if not middles.size:
         return -np.inf
     starts = reference.start_s
@@ -242,11 +234,11 @@ def _whole(spans: Sequence[Span]) -> Window:
     return Window(min(span.started_s for span in spans), max(span.ended_s for span in spans))
 
 
-def _range(span: Span, window: Window, phase: Phase) -> Range:
+def _measure(span: Span, window: Window, phase: Phase) -> Span:
     if phase == "load":
         # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
         covered_s = max(round(span.ended_s - span.started_s, 6), MIN_S)
-        return Range(-np.inf, np.inf, span.start_s.size, covered_s)
+        return replace(span, intervals=span.start_s.size, covered_s=covered_s)
 
     middle = (span.start_s + span.end_s) / 2
     inside = (middle >= window.from_s) & (middle < window.to_s)
@@ -259,7 +251,8 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
 
     from_s, to_s = _find_ends(span, inside)
     taken = (middle >= from_s) & (middle < to_s)
-    return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), MIN_S))
+    covered_s = max(round(to_s - from_s, 6), MIN_S)
+    return replace(span, from_s=from_s, to_s=to_s, intervals=int(taken.sum()), covered_s=covered_s)
 
 
 def _find_ends(span: Span, inside: Mask) -> tuple[float, float]:

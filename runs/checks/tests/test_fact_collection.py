@@ -11,8 +11,7 @@ from runs.checks.facts import RunContext
 from runs.results.measures.host import HostSamples
 from runs.ycsb.bounds import Bounds
 from runs.ycsb.evidence import ClientEvidence
-from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.merged import MissingClient, Window
+from runs.ycsb.merged import ClientLogs, MissingClient, Window
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.series import POINT, Series
 from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun

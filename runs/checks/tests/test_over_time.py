@@ -7,8 +7,7 @@ import pytest
 
 from runs.checks import OverTime
 from runs.checks.over_time import over_time
-from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.merged import Window
+from runs.ycsb.merged import ClientLogs, Window
 from runs.ycsb.operation import LatencyKind
 from runs.ycsb.series import POINT, Series
 from runs.ycsb.tests.samples import build_series, made_log, merge, steady_log

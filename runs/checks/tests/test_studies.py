@@ -15,7 +15,7 @@ from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.summary_client import SummaryClient
 from runs.ycsb.summary_run import SummarisedRun, summarise
 from runs.ycsb.tests.samples import client, corpus, merge
 

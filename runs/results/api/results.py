@@ -65,7 +65,7 @@ def merged_histogram(
     window = window_stored(stored, numbers, cut)
 
     return Histogram.merged(
-        entry.histogram(number, window.inside(entry.kept)) for entry in entries for number in window.ranges
+        entry.histogram(span.number, window.inside(entry.kept)) for entry in entries for span in window.spans
     )
 
 

@@ -13,8 +13,8 @@ from runs.results.recording.intervals import FreshIntervals, gather
 from runs.uploads.judgement import Merged, merge_files
 from runs.uploads.reads import Reads
 from runs.ycsb.file_grouping import RunFiles
-from runs.ycsb.ingest import ClientLogs, ingest
-from runs.ycsb.merged import MergedRun
+from runs.ycsb.ingest import ingest
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.series import Series
 from runs.ycsb.window import Cut
 

@@ -27,7 +27,7 @@ from runs.ycsb.clock_steps import ClockStep
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merge import recut as merge_stored
-from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.operation import VERIFY, ReadOperation
 from runs.ycsb.series import Series, unpack
 from runs.ycsb.stored import StoredIntervals
@@ -220,13 +220,13 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> MeasurementSet:
     return first
 
 
-def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
+def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientLogs:
     evidence = stated.get("evidence")  # An earlier release stored none.
     summary = None
     if stated.get("printed_counts") is not None:
         summary = _summary(stated)
 
-    return ClientStatement(
+    return ClientLogs(
         number=row.number,
         summary=summary,
         threads=stated.get("threads"),

@@ -38,9 +38,9 @@ from runs.ycsb.clients import summarised_run
 from runs.ycsb.command import TAIL_S
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.file_grouping import ClientFiles, RunFiles
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merged import MergedRun, Phase as YcsbPhase
+from runs.ycsb.merged import ClientLogs, MergedRun, Phase as YcsbPhase
 from runs.ycsb.readers.file_reader import read_file
 from runs.ycsb.series import Series
 from runs.ycsb.window import Cut

@@ -17,10 +17,17 @@ from runs.ycsb.messages import (
     RETURNS_BREAK_OFF,
 )
 from runs.ycsb.metric import MetricDraft
-from runs.ycsb.operation import COMPOSITE, KNOWN_OPERATIONS, OVERALL, ReadOperation, parse_name
+from runs.ycsb.operation import (
+    COLLECTORS,
+    COMPOSITE,
+    KNOWN_OPERATIONS,
+    OVERALL,
+    ReadOperation,
+    parse_name,
+    split_collector,
+)
 
 _TOLERANCE: Final = 1e-6  # of a throughput that somebody rounded
-_COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
 # What every metric states, whatever the measurement type; histograms may lack percentiles.
 _ALWAYS: Final = frozenset({"count", "Average", "Min", "Max"})
 _COUNTED: Final = frozenset({"count"})
@@ -48,7 +55,7 @@ def what_breaks_off(
     if operations[last].count == 0:
         return None  # of no values some exporters state less
 
-    alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
+    alike = [metrics[name] for name in operations if split_collector(name)[0] == split_collector(last)[0]]
     if _is_unknown(last):
         return None
     expected_keys: frozenset[str] = frozenset()
@@ -72,9 +79,9 @@ def _find_missing_twin(names: Iterable[str]) -> str:
     """The first name that lacks, where measurement types of two kinds print each operation under two."""
     operations: defaultdict[str, set[str]] = defaultdict(set)
     for name in names:
-        collector = _collector(name)
-        operations[collector].add(name.removeprefix(collector))
-    collectors = [collector for collector in _COLLECTORS if collector in operations]
+        collector, operation = split_collector(name)
+        operations[collector].add(operation)
+    collectors = [collector for collector in COLLECTORS if collector in operations]
     for other in collectors[1:]:
         missing = operations[collectors[0]] - operations[other]
         if missing:
@@ -92,15 +99,15 @@ def _list_constant_keys(drafts: Sequence[MetricDraft]) -> frozenset[str]:
 def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untouched: bool) -> bool:
     """Whether the last metric has all its return codes, where the output has any."""
     parsed = parse_name(last)
-    entry = operations[last]
+    operation = operations[last]
     if parsed.status or parsed.kind == "response" or parsed.operation in _NEVER_RETURNED:
         return True
-    if _collector(last) in ("Bucket", "Raw") or parsed.operation not in KNOWN_OPERATIONS or not entry.count:
+    if split_collector(last)[0] in ("Bucket", "Raw") or parsed.operation not in KNOWN_OPERATIONS or not operation.count:
         return True
-    if entry.is_average:
+    if operation.is_average:
         return True
     has_any = any(operation.returns for operation in operations.values())
-    return not (has_any or is_untouched) or sum(entry.returns.values()) >= entry.count
+    return not (has_any or is_untouched) or sum(operation.returns.values()) >= operation.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +172,7 @@ def compare_sums(
     failed_inserts = 0
     for name, operation in operations.items():
         parsed = parse_name(name)
-        if parsed.kind == "response" or not parsed.is_operation or _collector(name) in ("Bucket", "Raw"):
+        if parsed.kind == "response" or not parsed.is_operation or split_collector(name)[0] in ("Bucket", "Raw"):
             continue
         if parsed.operation == OVERALL:
             continue  # failures that other metrics may count too
@@ -185,10 +192,6 @@ def compare_sums(
         failed_inserts=failed_inserts,
         unexplained_updates=unexplained_updates,
     )
-
-
-def _collector(name: str) -> str:
-    return next((prefix for prefix in _COLLECTORS if name.startswith(prefix)), "")
 
 
 def _is_unknown(name: str) -> bool:

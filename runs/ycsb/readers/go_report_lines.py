@@ -12,7 +12,7 @@ from runs.ycsb.operation import ReadOperation
 # `READ   - Takes(s): 10.0, Count: 216563, ...`, from February 2018 on; `Count` came first then.
 _PLAIN: Final = re.compile(
     r"(?:^|[\s|>`])(?P<operation>[A-Za-z][\w-]{0,60}) {1,40}- "
-    r"(?P<stated>(?:Takes\(s\): (?P<takes_s>\d{1,15}(?:\.\d{1,9})?), )?Count: (?P<count>\d{1,18})(?:,.*|\s*$))",
+    r"(?P<stated>(?:Takes\(s\): \d{1,15}(?:\.\d{1,9})?, )?Count: \d{1,18}(?:,.*|\s*$))",
     re.ASCII,
 )
 _PAIR: Final = re.compile(r"([\w.]{1,20}(?:\([a-z]{1,2}\))?): {0,4}([^\s,]{1,40})", re.ASCII)
@@ -30,19 +30,12 @@ _FINE: Final = ("50th(us)", "90th(us)")
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One operation of one report. Most are never looked at further, so their columns are told apart when asked for."""
+    """One operation of one report."""
 
     operation: str
     count: int
     takes_s: float  # since the operation was first done
-    stated: str | Mapping[str, str]
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """Printed values by names in lower case."""
-        if isinstance(self.stated, str):
-            return {name.lower(): value for name, value in _PAIR.findall(self.stated)}
-        return self.stated
+    columns: Mapping[str, str]  # printed values by names in lower case
 
     @classmethod
     def of(cls, operation: str, columns: Mapping[str, str]) -> "ReportLine | None":
@@ -57,8 +50,7 @@ class ReportLine:
         latencies: dict[str, float] = {}
         percentiles: dict[str, float] = {}
         extra: dict[str, str] = {}
-        columns = self.columns
-        for name, text in columns.items():
+        for name, text in self.columns.items():
             number = finite(text)
             latency, percentile = _LATENCY.fullmatch(name), _PERCENTILE.fullmatch(name)
             if latency and number is not None:
@@ -70,9 +62,8 @@ class ReportLine:
             elif name not in ("count", "ops", "qps"):
                 extra[name] = text
 
-        least = latencies.get("min")
-        min_us = least
-        if least is not None and least >= NO_MINIMUM:
+        min_us = latencies.get("min")
+        if min_us is not None and min_us >= NO_MINIMUM:
             min_us = None
 
         return ReadOperation(
@@ -81,7 +72,7 @@ class ReportLine:
             min_us=min_us,
             max_us=latencies.get("max"),
             percentiles_us=percentiles,
-            rate_ops_s=finite(columns.get("ops", columns.get("qps", ""))),
+            rate_ops_s=finite(self.columns.get("ops", self.columns.get("qps", ""))),
             extra=extra,
         )
 
@@ -95,10 +86,10 @@ def plain_line(text: str, *, may_be_cut: bool = False) -> ReportLine | None:
     match = _PLAIN.search(text)
     if match is None:
         return None
+    pairs = _PAIR.findall(match["stated"])
     if may_be_cut:
-        pairs = _PAIR.findall(match["stated"])
-        return ReportLine.of(match["operation"], {name.lower(): value for name, value in pairs[:-1]})
-    return ReportLine(match["operation"], int(match["count"]), float(match["takes_s"] or 0.0), match["stated"])
+        pairs.pop()
+    return ReportLine.of(match["operation"], {name.lower(): value for name, value in pairs})
 
 
 def json_lines(text: str) -> tuple[ReportLine, ...]:

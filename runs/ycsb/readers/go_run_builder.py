@@ -12,7 +12,7 @@ from runs.ycsb.block import Note
 from runs.ycsb.merged import Phase
 from runs.ycsb.messages import BEYOND_LAST_BUCKET
 from runs.ycsb.numbers import whole
-from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.go_report_lines import ReportLine
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
@@ -52,7 +52,7 @@ class GoDraft:
     def __init__(self, first_line: int) -> None:
         self.command = ""
         self.points = Points(per_second=1_000_000, times_are_starts=True)
-        self.unparsed: list[OtherLine] = []  # the first lines
+        self.unparsed: list[Note] = []  # the first lines
         self.is_finished = False  # the client said so
         self._is_load = False  # it said that a load finished
         self.is_cut = False  # the file ends in the middle of a line
@@ -293,10 +293,10 @@ def _read_operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation
     operations = {name: line.read() for name, line in lines.items()}
     if not _are_buckets(lines):
         return operations
-    for name, entry in operations.items():
+    for name, operation in operations.items():
         # A percentile beyond the last bucket was printed as 0.
-        percentiles_us = {rank: value for rank, value in entry.percentiles_us.items() if value}
-        operations[name] = replace(entry, percentiles_us=percentiles_us, resolution_us=_BUCKET_US, rounds_up=True)
+        percentiles_us = {rank: value for rank, value in operation.percentiles_us.items() if value}
+        operations[name] = replace(operation, percentiles_us=percentiles_us, resolution_us=_BUCKET_US, rounds_up=True)
     return operations
 
 

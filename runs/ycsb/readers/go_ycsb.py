@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from runs.ycsb.block import Block
-from runs.ycsb.operation import OtherLine
+from runs.ycsb.block import Block, Note
 from runs.ycsb.readers.go_report_lines import (
     BlockLines,
     ReportLine,
@@ -53,7 +52,7 @@ class GoYcsbReader:
         self._last_line = 0
 
     @property
-    def closest(self) -> tuple[OtherLine, ...]:
+    def closest(self) -> tuple[Note, ...]:
         """The lines that looked most like a result."""
         return tuple(self._draft.unparsed)
 

@@ -1,9 +1,7 @@
 """Interval histogram logs among the files of a run; `runs.ycsb.hdr` decodes them."""
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,9 +9,7 @@ import numpy as np
 from runs.ycsb.block import Block, Note
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.hdr import Batch, IntervalLog, LogDecoder, collect_logs
-from runs.ycsb.histogram import Histogram
-from runs.ycsb.operation import OtherLine
+from runs.ycsb.hdr import IntervalLog, LogDecoder, collect_logs, sum_up
 from runs.ycsb.readers.results import ReadRun
 
 # Of 12 bytes each, of one file: twelve hours at 1 s of one operation. Of more, longer intervals are kept.
@@ -67,13 +63,13 @@ class HdrReader:
         return (run,)
 
     @property
-    def closest(self) -> tuple[OtherLine, ...]:
+    def closest(self) -> tuple[Note, ...]:
         """Why there is no run."""
         if self._damage is not None:
-            return (OtherLine(self._damage.line_number or 1, str(self._damage)),)
+            return (Note(str(self._damage), self._damage.line_number or 1),)
         return ()
 
-    def _take(self, batches: Iterator[Batch]) -> None:
+    def _take(self, batches: Iterator[IntervalLog]) -> None:
         try:
             for batch in batches:
                 self._intervals.add(batch)
@@ -98,65 +94,34 @@ class _Intervals:
     """Decoded batches, with intervals long enough for all of them to stay in memory."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[IntervalLog] = []
         self.length_s = 0
         self._size = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: IntervalLog) -> None:
         if self.length_s:
-            batch = joined([batch], self.length_s)
+            batch = coarsen(batch, self.length_s)
         self.batches.append(batch)
-        self._size += batch.counts.index.size
+        self._size += batch.index.size
         longer_s = [length_s for length_s in _LENGTHS_S if length_s > self.length_s]
         if self._size > MAX_COUNTS and longer_s:
             self.length_s = longer_s[0]
-            by_name: defaultdict[str, list[Batch]] = defaultdict(list)
-            for part in self.batches:
-                by_name[part.operation].append(part)
-            self.batches = [joined(batches, self.length_s) for batches in by_name.values()]
-            self._size = sum(part.counts.index.size for part in self.batches)
-
-
-@dataclass(slots=True)
-class _Sum:
-    """All intervals of one measurement so far."""
-
-    start_time_s: float
-    start_s: float = math.inf
-    end_s: float = -math.inf
-    max_us: float = 0.0
-    histogram: Histogram = field(default_factory=Histogram)
-
-    def batch(self, operation: str) -> Batch:
-        """One interval, or none where there was none."""
-        index, count = self.histogram.sparse()
-        intervals = 1 if self.start_s < math.inf else 0
-        sizes = np.full(intervals, index.size, dtype=np.int64)
-        return Batch(
-            operation=operation,
-            start_time_s=self.start_time_s,
-            start_s=np.full(intervals, self.start_s),
-            length_s=np.full(intervals, self.end_s - self.start_s),
-            max_us=np.full(intervals, self.max_us),
-            counts=Counts(sizes, index.astype(np.int32), count),
-        )
+            self.batches = [coarsen(log, self.length_s) for log in collect_logs(self.batches)]
+            self._size = sum(log.index.size for log in self.batches)
 
 
 class _Sums:
     """One interval for each measurement."""
 
     def __init__(self) -> None:
-        self._sums: dict[str, _Sum] = {}
+        self._sums: dict[str, IntervalLog] = {}
         self._size = 0  # of what was decoded
 
-    def add(self, batch: Batch) -> None:
-        self._size += batch.counts.index.size
-        total = self._sums.setdefault(batch.operation, _Sum(batch.start_time_s))
-        if batch.start_s.size:
-            total.start_s = min(total.start_s, float(batch.start_s.min()))
-            total.end_s = max(total.end_s, float((batch.start_s + batch.length_s).max()))
-            total.max_us = max(total.max_us, float(batch.max_us.max()))
-            total.histogram.add_sparse(batch.counts.index, batch.counts.count)
+    def add(self, batch: IntervalLog) -> None:
+        self._size += batch.index.size
+        earlier = self._sums.get(batch.operation)
+        (whole,) = collect_logs([earlier, batch] if earlier else [batch])
+        self._sums[batch.operation] = sum_up(whole)
 
     @property
     def length_s(self) -> int:
@@ -164,39 +129,26 @@ class _Sums:
         return _LENGTHS_S[0] if self._size > MAX_COUNTS else 0
 
     @property
-    def batches(self) -> list[Batch]:
-        return [total.batch(operation) for operation, total in self._sums.items()]
+    def batches(self) -> list[IntervalLog]:
+        return list(self._sums.values())
 
 
-def joined(batches: Sequence[Batch], length_s: int) -> Batch:
-    """One batch of them all, in which the intervals that began within the same `length_s` are one."""
-    first = batches[0]
-    start = np.concatenate([batch.start_s + (batch.start_time_s - first.start_time_s) for batch in batches])
-    end = start + np.concatenate([batch.length_s for batch in batches])
-    max_us = np.concatenate([batch.max_us for batch in batches])
-    _, group = np.unique(start // length_s, return_inverse=True)
+def coarsen(log: IntervalLog, length_s: int) -> IntervalLog:
+    """The log with the intervals that began within the same `length_s` as one."""
+    _, group = np.unique(log.start_s // length_s, return_inverse=True)
     groups = int(group.max(initial=-1)) + 1
-    group_start = np.full(groups, np.inf)
-    group_end = np.full(groups, -np.inf)
-    group_max_us = np.zeros(groups)
-    np.minimum.at(group_start, group, start)
-    np.maximum.at(group_end, group, end)
-    np.maximum.at(group_max_us, group, max_us)
+    start_s = np.full(groups, np.inf)
+    end_s = np.full(groups, -np.inf)
+    max_us = np.zeros(groups)
+    np.minimum.at(start_s, group, log.start_s)
+    np.maximum.at(end_s, group, log.start_s + log.length_s)
+    np.maximum.at(max_us, group, log.max_us)
 
     # A group and an index as one number, so that equal ones are added up.
-    sizes = np.concatenate([batch.counts.sizes for batch in batches])
-    index = np.concatenate([batch.counts.index for batch in batches]).astype(np.int64)
-    count = np.concatenate([batch.counts.count for batch in batches])
-    keys, order = np.unique((np.repeat(group, sizes) << _INDEX_BITS) | index, return_inverse=True)
-    counts = np.zeros(keys.size, dtype=np.int64)
-    np.add.at(counts, order, count)
-    group_sizes = np.bincount(keys >> _INDEX_BITS, minlength=groups)
-
-    return Batch(
-        operation=first.operation,
-        start_time_s=first.start_time_s,
-        start_s=group_start,
-        length_s=group_end - group_start,
-        max_us=group_max_us,
-        counts=Counts(group_sizes, (keys & _INDEX_MASK).astype(np.int32), counts),
-    )
+    keys = (np.repeat(group, log.counts.sizes) << _INDEX_BITS) | log.index.astype(np.int64)
+    keys, order = np.unique(keys, return_inverse=True)
+    count = np.zeros(keys.size, dtype=np.int64)
+    np.add.at(count, order, log.count)
+    sizes = np.bincount(keys >> _INDEX_BITS, minlength=groups)
+    counts = Counts(sizes, (keys & _INDEX_MASK).astype(np.int32), count)
+    return replace(log, start_s=start_s, length_s=end_s - start_s, max_us=max_us, counts=counts)

@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, starmap
 from typing import Final
@@ -11,6 +12,8 @@ from runs.ycsb.operation import PROCESS
 from runs.ycsb.status import AVERAGE, FIELDS, HEAD, OPERATION, RAW, read_head
 
 NOWHERE: Final = -1
+Column = tuple[str, str]  # the name of an operation, and a field of `StatusOperation`
+NAMED: Final = ""  # the field of a column that is 1 where a line names the operation
 _RUN: Final = re.compile(r"[0-9]+")
 _NUMBER: Final = re.compile(r"([0-9]{1,19})?(?:[.,]([0-9]{1,17}))?")
 
@@ -22,8 +25,6 @@ class Place:
     whole: int
     part: int = NOWHERE
     sign: int = 1
-    operation: str = ""
-    field: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,8 +36,8 @@ class Kind:
     elapsed: Place
     done: int
     rate: Place | None
-    operations: tuple[str, ...]  # all that are named, also those without a single number
-    fields: tuple[Place, ...]
+    names: tuple[str, ...]  # of all operations, also those without a single number
+    fields: Mapping[Column, Place]
     fixed: tuple[tuple[int, str], ...]  # runs that are part of a name or a word, and what they read
 
 
@@ -59,17 +60,20 @@ def detect_kind(sample: bytes) -> Kind | None:
     except _NotByPlace:
         return None
 
+    date: Sequence[int] = ()
     if match.start(1) < 0:
         # What stands in front may be a date that lacks a digit, which other lines of this look have.
         line.named.append((0, match.start()))
+    else:
+        date = line.runs_in(match.start(1), max(match.end(2), match.end(3)))
 
     return Kind(
         gaps=line.gaps,
-        date=() if match.start(1) < 0 else tuple(line.runs_in(match.start(1), max(match.end(2), match.end(3)))),
+        date=tuple(date),
         elapsed=elapsed,
         done=done.whole,
         rate=rate,
-        operations=tuple(name for name in dict.fromkeys(line.operations) if name not in PROCESS),
+        names=tuple(name for name in dict.fromkeys(line.operations) if name not in PROCESS),
         fields=fields,
         fixed=line.fixed(),
     )
@@ -111,7 +115,7 @@ class _Line:
             whole = runs[0]
         return Place(whole, runs[-1] if match[2] is not None else NOWHERE, sign)
 
-    def fields(self, start: int) -> tuple[Place, ...]:
+    def fields(self, start: int) -> dict[Column, Place]:
         """The numbers of every operation; of one that is named twice the last counts, as in `read_operations`."""
         by_operation: dict[str, dict[str, Place]] = {}
         for match in OPERATION.finditer(self.text, start):
@@ -123,12 +127,12 @@ class _Line:
         for match in RAW.finditer(self.text, start) if " count: " in self.text else ():
             by_operation[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
 
-        fields: list[Place] = []
+        fields = {}
         for operation, places in by_operation.items():
-            if operation not in PROCESS:
-                fields += (Place(place.whole, place.part, 1, operation, name) for name, place in places.items())
-
-        return tuple(fields)
+            for field, place in places.items():
+                if operation not in PROCESS:
+                    fields[operation, field] = place
+        return fields
 
     def _name(self, span: tuple[int, int]) -> str:
         self.named.append(span)

@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, changes, get_bucket_indices, highest_values
 from runs.ycsb.operation import parse_name
@@ -187,7 +188,5 @@ class _Counts:
             start_s=start_s,
             length_s=length_s,
             max_us=longest,
-            offsets=np.concatenate([[0], ends]).astype(np.int64),
-            index=index.astype(np.int32),
-            count=self._counts,
+            counts=Counts(np.diff(ends, prepend=0), index.astype(np.int32), self._counts),
         )

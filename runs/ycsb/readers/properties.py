@@ -3,8 +3,7 @@
 import re
 from typing import Final
 
-from runs.ycsb.block import Block
-from runs.ycsb.operation import OtherLine
+from runs.ycsb.block import Block, Note
 from runs.ycsb.properties import CLIENT_PROPERTIES, REFUSED_PROPERTIES, WORKLOAD_PROPERTIES, parse_properties
 from runs.ycsb.property_names import NAMES
 from runs.ycsb.readers.preamble import redacted
@@ -62,7 +61,7 @@ class PropertiesReader:
 
     def __init__(self) -> None:
         self._properties: dict[str, str] = {}
-        self.closest: tuple[OtherLine, ...] = ()  # the first lines, which say why the file alone makes no run
+        self.closest: tuple[Note, ...] = ()  # the first lines, which say why the file alone makes no run
 
     def feed(self, block: Block) -> None:
         self.closest = self.closest or closest_lines(block)

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.block import Block, Note
+from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.readers.results import ReadRun
@@ -82,7 +83,7 @@ def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:
 
 def _pauses(logs: Sequence[IntervalLog]) -> tuple[Floats, Ints]:
     """When intervals with operations began, and after which of them a pause follows."""
-    busy = np.unique(np.concatenate([log.start_time_s + log.start_s[np.diff(log.offsets) > 0] for log in logs]))
+    busy = np.unique(np.concatenate([log.start_time_s + log.start_s[log.counts.sizes > 0] for log in logs]))
     return busy, np.flatnonzero(np.diff(busy) > PAUSE_S)
 
 
@@ -97,14 +98,13 @@ def _parts(log: IntervalLog, firsts: Floats, lasts: Floats) -> list[IntervalLog]
 
 def _between(log: IntervalLog, starts: Floats, begin: int, end: int) -> IntervalLog:
     """Some neighbouring intervals, which are the same for every operation."""
-    counts = slice(int(log.offsets[begin]), int(log.offsets[end]))
+    offsets = log.offsets
+    inside = slice(int(offsets[begin]), int(offsets[end]))
     return replace(
         log,
         start_time_s=float(starts[begin]),
         start_s=starts[begin:end] - starts[begin],
         length_s=log.length_s[begin:end],
         max_us=log.max_us[begin:end],
-        offsets=log.offsets[begin : end + 1] - log.offsets[begin],
-        index=log.index[counts],
-        count=log.count[counts],
+        counts=Counts(log.counts.sizes[begin:end], log.index[inside], log.count[inside]),
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from runs.ycsb.block import Block
+from runs.ycsb.block import Block, Note
 from runs.ycsb.messages import (
     BINARY_FILE,
     CLIENT_PROPERTIES,
@@ -18,7 +18,6 @@ from runs.ycsb.messages import (
     TPC_C,
     USAGE,
 )
-from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import Format
 from runs.ycsb.redact import redact
 
@@ -77,7 +76,7 @@ def kind_of_binary(head: bytes) -> str | None:
     return None
 
 
-def closest_lines(block: Block) -> tuple[OtherLine, ...]:
+def closest_lines(block: Block) -> tuple[Note, ...]:
     """The lines of the beginning of a file that have most of a result, in their order."""
     lines = block.data.decode(errors="replace").split("\n")[:_LOOKED_AT]
     others = [
@@ -92,22 +91,22 @@ def closest_lines(block: Block) -> tuple[OtherLine, ...]:
         others = [entry for entry in others if entry not in closest]
 
     best = sorted([*closest, *others][:_SHOWN])
-    return tuple(OtherLine(number, redact(line)) for number, line, _ in best)
+    return tuple(Note(redact(line), number) for number, line, _ in best)
 
 
-def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> tuple[str, str, tuple[str, ...]]:
+def refusal(lines: int, closest: Sequence[Note], name: Format | None) -> tuple[str, str, tuple[str, ...]]:
     """A sentence for the reason, what the lines are that looked closest, and these with their numbers."""
     if not closest and name is None:
         return EMPTY_FILE, "", ()
 
     quotation = CLOSEST
-    if any(_SCRIPTED.search(entry.text) for entry in closest):
+    if any(_SCRIPTED.search(line.text) for line in closest):
         reason = TABLE_OF_OUTPUTS
-    elif any(_TPC.search(entry.text) for entry in closest):
+    elif any(_TPC.search(line.text) for line in closest):
         reason = TPC_C
-    elif any(_USAGE.match(entry.text) for entry in closest):
+    elif any(_USAGE.match(line.text) for line in closest):
         reason = USAGE
-    elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
+    elif closest and all(_PROPERTY.match(line.text) for line in closest):
         reason = CLIENT_PROPERTIES
     elif name is None:
         number = "its only line"
@@ -116,8 +115,8 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> tu
         reason = NO_YCSB_OUTPUT.format(lines=number)
     else:
         reason = NO_RESULT_PRINTED
-        if not any(entry.text.lstrip().startswith("[") for entry in closest):
+        if not any(line.text.lstrip().startswith("[") for line in closest):
             quotation = PRINTED_INSTEAD
 
-    quoted = [f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]]
+    quoted = [f"line {line.line}: {line.text.strip()[:_MAX_LINE_LENGTH]}" for line in closest[:_SHOWN]]
     return reason, quotation, tuple(quoted)

@@ -14,7 +14,7 @@ from runs.ycsb.block import Block, Note
 from runs.ycsb.failure_symptoms import Symptom
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
-from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.operation import ReadOperation
 from runs.ycsb.status import StatusLine
 
 Format = Literal[
@@ -38,7 +38,7 @@ class Reader(Protocol):
     """One format's reader. It is fed the blocks of one file in order and keeps no more than its result."""
 
     @property
-    def closest(self) -> tuple[OtherLine, ...]:
+    def closest(self) -> tuple[Note, ...]:
         """Without a run: the first lines that looked most like a result, redacted."""
         ...
 

@@ -17,7 +17,7 @@ from runs.ycsb.readers.completeness import Sums, compare_sums, counted, find_spa
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, ReadRun
-from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
+from runs.ycsb.readers.statuses import MAX_LINES, StatusTable
 from runs.ycsb.readers.versions import Layout, corrected, detect_version, find_contradiction
 from runs.ycsb.summary import is_process
 
@@ -45,7 +45,7 @@ class RunDraft:
         self.is_cut = False  # its last line was
         self.is_doubled = False  # every line stands there twice
         self.has_overall_last = False
-        self._statuses: list[Statuses] = []
+        self._statuses: list[StatusTable] = []
         self._status_count = 0
         self._is_thinned = False  # of the last status lines only one is kept
         self._notes: list[Note] = []
@@ -76,7 +76,7 @@ class RunDraft:
         """Whether this is nothing but the status lines of another one, as printed on the other stream."""
         if self.has_summary or self._status_count != earlier._status_count or self._status_count < _TELLING:
             return False
-        table, earlier_table = StatusTable(self._statuses), StatusTable(earlier._statuses)
+        table, earlier_table = StatusTable.joined(self._statuses), StatusTable.joined(earlier._statuses)
         if not np.array_equal(table.operations_done, earlier_table.operations_done):
             return False
         return np.array_equal(table.at_s, earlier_table.at_s, equal_nan=True)
@@ -161,7 +161,7 @@ class RunDraft:
                 failed += other.count or 0
         return sum(draft.returns.values()) in (draft.count, draft.count + failed)
 
-    def take_statuses(self, statuses: Statuses, last_line: int) -> None:
+    def take_statuses(self, statuses: StatusTable, last_line: int) -> None:
         self.last_line = last_line
         if self._status_count >= MAX_LINES:
             # Only how far it came is kept from here on.
@@ -207,7 +207,7 @@ class RunDraft:
         if is_thumbtack and run_format == "ycsb-text":
             run_format = "thumbtack"
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
-        status = StatusTable(self._statuses)
+        status = StatusTable.joined(self._statuses)
         runtime = None
         if RUNTIME in self.overall:
             runtime = ungrouped(self.overall[RUNTIME], is_whole=True)
@@ -230,8 +230,8 @@ class RunDraft:
         spans = find_spans(operations, runtime_ms, throughput_ops_s)
         if spans:
             sentences.append(f"{', '.join(spans)} contain other operations, and the throughput counts those alone.")
-            operations = {name: entry for name, entry in operations.items() if name not in spans}
-            counts = {name: entry for name, entry in counts.items() if name not in spans}
+            operations = {name: operation for name, operation in operations.items() if name not in spans}
+            counts = {name: operation for name, operation in counts.items() if name not in spans}
 
         sums = compare_sums(counts, runtime_ms, throughput_ops_s)
         is_complete = self._is_complete(measured, sums)

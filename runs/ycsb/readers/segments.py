@@ -15,7 +15,7 @@ from runs.ycsb.operation import OVERALL
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.readers.run_builder import RUNTIME, RunDraft
-from runs.ycsb.readers.statuses import Statuses, StatusReader, strip_digits
+from runs.ycsb.readers.statuses import StatusReader, StatusTable, strip_digits
 from runs.ycsb.stated_failures import read_sentence
 
 MAX_RUNS: Final = 1_000
@@ -203,7 +203,7 @@ class Segments:
         for start, end in pairwise(edges if len(statuses) else []):
             self._take_statuses(statuses.select(slice(start, end)), numbers[start], numbers[end - 1])
 
-    def _take_statuses(self, statuses: Statuses, first_line: int, last_line: int) -> None:
+    def _take_statuses(self, statuses: StatusTable, first_line: int, last_line: int) -> None:
         elapsed_s, operations, written_s = self._run.last_status
         is_later = int(statuses.operations_done[0]) >= operations or float(statuses.at_s[0]) < written_s
         goes_on = is_later and (
@@ -250,7 +250,7 @@ class Segments:
         return _without_repeated([run.done(run_format, self.source) for run in drafts])
 
 
-def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
+def _written_at_once(statuses: StatusTable, is_start: np.ndarray) -> int:
     """The first status line that goes on from none before it, where several clients wrote them; 0 where one did.
 
     A client that starts anew starts after the last line of the one before, and counts its seconds from 0.
@@ -273,7 +273,7 @@ def _written_at_once(statuses: Statuses, is_start: np.ndarray) -> int:
     return 0
 
 
-def _repeated(statuses: Statuses, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:
+def _repeated(statuses: StatusTable, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:
     """The status lines that stand there a second time, because they were printed on both streams."""
     positions = {at for at, line in enumerate(lines[:_REMEMBERED]) if line in before[at:]}
     for distance in range(1, min(_REMEMBERED + 1, len(lines))):

@@ -8,11 +8,10 @@ import re
 from itertools import chain, pairwise
 from typing import Final
 
-from runs.ycsb.block import Block
+from runs.ycsb.block import Block, Note
 from runs.ycsb.failure_symptoms import WORDS
 from runs.ycsb.metric import is_row, split_line
 from runs.ycsb.numbers import finite
-from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.mixed_clients import MARKS as HEADLINE_MARKS, Writers, has_front
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, CONNECTED, is_echo
 from runs.ycsb.readers.results import Format, ReadRun
@@ -77,12 +76,12 @@ class TextReader:
         self._shapes: dict[bytes, int] = {}
         self._writers = Writers()
         self._main = self._segments("")  # of the lines that have nothing in front
-        self._bracketed: list[OtherLine] = []
-        self._first: list[OtherLine] = []
+        self._bracketed: list[Note] = []
+        self._first: list[Note] = []
         self._looked_at = 0
 
     @property
-    def closest(self) -> tuple[OtherLine, ...]:
+    def closest(self) -> tuple[Note, ...]:
         """The first lines in brackets, or else the first lines."""
         return tuple(self._bracketed or self._first)
 
@@ -266,7 +265,7 @@ class TextReader:
         closest = self._bracketed if line.lstrip().startswith(b"[") else self._first
         if len(closest) < _SHOWN:
             text = redact_beginning(line.decode(errors="replace").strip(), _MAX_SHOWN)
-            closest.append(OtherLine(number, text))
+            closest.append(Note(text, number))
 
     # --- writers -------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Final
 
-from runs.ycsb.block import Block
-from runs.ycsb.operation import OtherLine
+from runs.ycsb.block import Block, Note
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import redact_beginning
 
@@ -12,10 +11,10 @@ _MAX_LINE_LENGTH: Final = 1_000  # characters of one
 _SHOWN: Final = 3
 
 
-def keep_first(lines: list[OtherLine], line: bytes, number: int) -> None:
+def keep_first(lines: list[Note], line: bytes, number: int) -> None:
     """Keep the line, redacted, where it is one of the first."""
     if len(lines) < _SHOWN and not line.isspace():
-        lines.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
+        lines.append(Note(redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH), number))
 
 
 class LineReader(ABC):
@@ -23,11 +22,11 @@ class LineReader(ABC):
 
     def __init__(self) -> None:
         self._runs: list[ReadRun] = []
-        self._unparsed: list[OtherLine] = []  # of the run at hand
+        self._unparsed: list[Note] = []  # of the run at hand
         self._last_line = 0
 
     @property
-    def closest(self) -> tuple[OtherLine, ...]:
+    def closest(self) -> tuple[Note, ...]:
         """The lines that looked most like a result."""
         return tuple(self._unparsed)
 

@@ -207,10 +207,10 @@ def _say_intended(properties: Mapping[str, str]) -> Iterable[str]:
 def _say_counts(operations: Mapping[str, ReadOperation], version: Range | None) -> Iterable[str]:
     if version is None:
         return
-    failures = set().union(*(entry.returns for entry in operations.values())) - {"OK", "0", "BATCHED_OK"}
+    failures = set().union(*(operation.returns for operation in operations.values())) - {"OK", "0", "BATCHED_OK"}
     if failures and version.high < (0, 6, 0):
         yield FAILED_COUNTED
-    batched = any("BATCHED_OK" in entry.returns for entry in operations.values())
+    batched = any("BATCHED_OK" in operation.returns for operation in operations.values())
     if batched and version.low >= (0, 10, 0) and version.high < (0, 12, 0):
         yield BATCHED_COUNTED
 

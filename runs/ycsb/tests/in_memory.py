@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 
 import numpy as np
@@ -11,10 +11,9 @@ import numpy.typing as npt
 from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram, Ints
-from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.intervals import Batches, Timeline, sums_by_interval
 from runs.ycsb.merge import Counted, assemble
-from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.operation import as_response, parse_name
 from runs.ycsb.rollups import BLOCK_S, Pyramid
 from runs.ycsb.series import Series, build_levels, run_grid
@@ -139,17 +138,8 @@ def collected(clients: Sequence[ClientLogs]) -> tuple[Intervals, ...]:
     return collect(parts, response_only=[client.number for client in clients if client.response_only])
 
 
-def statements(clients: Sequence[ClientLogs]) -> list[ClientStatement]:
-    return [
-        ClientStatement(
-            client.number,
-            client.summary,
-            client.threads,
-            any(log.truncated for log in collect_logs(client)),
-            client.response_only,
-        )
-        for client in clients
-    ]
+def statements(clients: Sequence[ClientLogs]) -> list[ClientLogs]:
+    return [replace(client, truncated=any(log.truncated for log in collect_logs(client))) for client in clients]
 
 
 def merged_in_memory(clients: Sequence[ClientLogs], cut: Cut) -> tuple[MergedRun, tuple[Intervals, ...]]:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from runs.ycsb.clients import merge_run
+from runs.ycsb.encoded import Counts
 from runs.ycsb.file_grouping import group
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.ingest import ClientLogs, ingest
-from runs.ycsb.merged import MergedRun, Phase
+from runs.ycsb.ingest import ingest
+from runs.ycsb.merged import ClientLogs, MergedRun, Phase
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile
 from runs.ycsb.series import Series
@@ -92,9 +93,11 @@ def made_log(
         start_s=np.array([start for start, _, _ in intervals], dtype=np.float64),
         length_s=np.array([length for _, length, _ in intervals], dtype=np.float64),
         max_us=np.array([max(values, default=0) for _, _, values in intervals], dtype=np.float64),
-        offsets=np.concatenate([[0], np.cumsum([part[0].size for part in parts])]).astype(np.int64),
-        index=np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)]).astype(np.int32),
-        count=np.concatenate([np.zeros(0, dtype=np.int64), *(part[1] for part in parts)]).astype(np.int64),
+        counts=Counts(
+            np.array([part[0].size for part in parts], dtype=np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)]).astype(np.int32),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part[1] for part in parts)]).astype(np.int64),
+        ),
     )
 
 

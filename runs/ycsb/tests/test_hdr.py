@@ -102,7 +102,7 @@ def test_it_reads_both_encodings_in_one_log():
     assert log.histogram().counts.tolist() == [0, 7]
 
 
-@pytest.mark.parametrize("count", [1, 63, 64, 8191, 8192, 2**31, 2**55 - 1, 2**55, 2**56, 2**62])
+@pytest.mark.parametrize("count", [1, 63, 64, 8191, 8192, 2**31, 2**55 - 1])
 def test_it_reads_counts_of_every_length(count):
     body = zigzag(-5) + zigzag(count) + zigzag(-3) + zigzag(2)
     index, counts = read_log([*HEAD, f"0,1,0,{v2(body)}"]).index, read_log([*HEAD, f"0,1,0,{v2(body)}"]).count
@@ -171,8 +171,10 @@ def test_it_reads_the_logs_of_a_killed_client():
         (f"0,1,0,{v1([0] * 300 + [1], digits=2)}", "too coarse: 2 significant digits"),
         (f"0,1,0,{v2(b'')[:-8]}AAAA", "cut off|cannot be decoded"),
         (f"0,1,0,{v2(zigzag(-60_000) + zigzag(1))}", "past the end"),
-        (f"0,1,0,{v2(zigzag(-(2**62)) * 4 + zigzag(1))}", "past the end"),
-        (f"0,1,0,{v2(zigzag(-(2**63)) + zigzag(1))}", "past the end"),
+        (f"0,1,0,{v2(zigzag(-(2**54)) * 4 + zigzag(1))}", "past the end"),
+        (f"0,1,0,{v2(zigzag(2**55))}", "impossible counts"),
+        (f"0,1,0,{v2(zigzag(-(2**62)) * 4 + zigzag(1))}", "impossible counts"),
+        (f"0,1,0,{v2(zigzag(-(2**63)) + zigzag(1))}", "impossible counts"),
         (f"0,1,0,{v2(bytes([0x81]))}", "last count is cut off"),
         (f"0,1,0,{v1([1]).replace('HISTgg', 'HISTgA')}", "unknown encoding"),
     ],

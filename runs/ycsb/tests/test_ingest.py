@@ -13,10 +13,10 @@ from hypothesis import given, settings, strategies as st
 from runs.ycsb import ingest as ingesting
 from runs.ycsb.errors import HistogramError, MergeError
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import recut
-from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.stored import Write
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import build_file, each_interval, get_lines

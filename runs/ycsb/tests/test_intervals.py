@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.errors import PackedDataError
-from runs.ycsb.series import compressed, heading
-from runs.ycsb.stored import MAGIC, StoredIntervals
+from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.in_memory import Intervals, collect, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log
@@ -42,6 +41,7 @@ def test_it_stores_real_logs_small():
     [
         (lambda data: b"", "damaged"),
         (lambda data: b"NOPE" + data[4:], "begins with"),
+        (lambda data: data[:4] + b"\x00\x01" + data[6:], "version 1; this Benchsite reads version 2"),
         (lambda data: data[:4] + b"\x00\x09" + data[6:], "version 9"),
         (lambda data: data[:-5], "damaged"),
         (lambda data: data[:20], "damaged"),
@@ -51,29 +51,6 @@ def test_it_names_damage(damage, message):
     (packed,) = collect([(0, 0.0, [made_log("READ", [(0, 1, [5])])])])
     with pytest.raises(PackedDataError, match=message):
         unpack_intervals(damage(pack_intervals(packed)))
-
-
-def version_1(entry: Intervals) -> bytes:
-    """As the first version stored them: in one piece."""
-    columns = [
-        entry.client.astype("<i4"),
-        entry.start_s.astype("<f8"),
-        entry.length_s.astype("<f8"),
-        np.diff(entry.offsets).astype("<i8"),
-        np.diff(entry.index, prepend=0).astype("<i4"),
-        entry.count.astype("<i8"),
-    ]
-    header = {"name": entry.name, "intervals": len(entry), "counts": int(entry.index.size)}
-    return heading(MAGIC, 1, header) + compressed(b"".join(column.tobytes() for column in columns))
-
-
-def test_it_reads_what_the_first_version_stored():
-    for one in collect([(0, 0.0, logs("two_clients/0")), (3, 0.5, logs("two_clients/1"))]):
-        stored = version_1(one)
-        assert same(unpack_intervals(stored), one)
-        for damaged in (stored[:-1], stored[:30], stored.replace(b'"counts": ', b'"counts": 1')):
-            with pytest.raises(PackedDataError):
-                unpack_intervals(damaged)
 
 
 @pytest.mark.slow

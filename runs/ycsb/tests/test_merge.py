@@ -9,8 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.ingest import ingest
 from runs.ycsb.merge import recut
+from runs.ycsb.merged import ClientLogs
 from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.tests.in_memory import Kept, collected, pack_intervals, statements
 from runs.ycsb.tests.samples import client, get_operation, made_log, made_summary, merge, steady_log

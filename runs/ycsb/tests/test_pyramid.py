@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.errors import MergeError
-from runs.ycsb.ingest import ClientLogs
+from runs.ycsb.merged import ClientLogs
 from runs.ycsb.series import Series
 from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.samples import build_series, made_log, merge

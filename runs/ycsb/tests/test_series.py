@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runs.ycsb.errors import PackedDataError
-from runs.ycsb.ingest import ClientLogs
-from runs.ycsb.series import MAGIC, POINT, Series, compressed, heading, pack, total_rate, unpack
+from runs.ycsb.merged import ClientLogs
+from runs.ycsb.series import POINT, Series, pack, total_rate, unpack
 from runs.ycsb.tests.hdrlogs import build_histogram
 from runs.ycsb.tests.samples import build_series, client, get_operation, made_log, merge, steady_log
 
@@ -150,19 +150,8 @@ def test_it_comes_back_as_it_was(rows, kind):
     assert back.points.tobytes() == points.tobytes()
 
 
-def test_it_reads_what_the_first_version_stored():
-    series = only([ClientLogs(0, [steady_log("READ", 5, 3)])])
-    old = [name for name in POINT.names if name not in ("rate_min_ops_s", "rate_max_ops_s")]
-    body = b"".join(series.points[name].tobytes() for name in old)
-    header = {"operation": "READ", "kind": "service", "base_s": EPOCH, "interval_s": 1, "clients": 1, "points": 5}
-    back = unpack(heading(MAGIC, 1, header) + compressed(body))
-    assert back.points.tobytes() == series.points.tobytes()
-    with pytest.raises(PackedDataError, match="version 3; this Benchsite reads up to 2"):
-        unpack(heading(MAGIC, 3, header) + compressed(body))
-
-
 def test_it_names_damage():
     data = pack(only([ClientLogs(0, [steady_log("READ", 3, 1)])]))
-    for damaged in (b"", data[:-3], b"XXXX" + data[4:]):
+    for damaged in (b"", data[:-3], b"XXXX" + data[4:], data[:4] + b"\x00\x03" + data[6:]):
         with pytest.raises(PackedDataError):
             unpack(damaged)

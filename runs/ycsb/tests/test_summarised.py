@@ -8,7 +8,7 @@ from runs.ycsb.merged import Window
 from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.status import StatusLine, StatusOperation
-from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.summary_client import SummaryClient
 from runs.ycsb.summary_run import summarise
 from runs.ycsb.tests.samples import get_operation
 

@@ -6,8 +6,8 @@ import time
 import pytest
 import redis
 
-from runs.ycsb.ingest import ClientLogs, ingest
-from runs.ycsb.merged import MergedRun
+from runs.ycsb.ingest import ingest
+from runs.ycsb.merged import ClientLogs, MergedRun
 from runs.ycsb.window import Cut
 from workers.tests.bindings.clients import StartedClient
 from workers.tests.bindings.conftest import Target

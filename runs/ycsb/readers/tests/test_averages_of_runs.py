@@ -5,7 +5,7 @@ import re
 from runs.checks import Surroundings, collect_facts, judge_run, profile
 from runs.ycsb.readers.tests.samples import read_text
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.summary_client import SummaryClient
 from runs.ycsb.summary_run import summarise
 from runs.ycsb.tests.samples import DATA
 

@@ -65,7 +65,7 @@ def test_it_reads_many_as_it_reads_each(made, seeds):
     every = [line.encode() for line in [*made, *(digits_changed(line, seed) for line in made for seed in seeds)]]
     every = [line for line in every if HEAD.search(line)]
     reader = StatusReader()
-    table = StatusTable([reader.read(every[:3]), reader.read(every[3:])])
+    table = StatusTable.joined([reader.read(every[:3]), reader.read(every[3:])])
     assert list(table) == [read_status(line) for line in every]
 
 
@@ -82,7 +82,7 @@ def test_it_reads_damaged_lines_as_it_reads_each(data):
             line = line[:at] + data.draw(st.sampled_from(["", "7", "77", ".", ",", "-", " "])) + line[at + 1 :]
         if HEAD.search(line.encode()):
             every.append(line.encode())
-    assert list(StatusTable([StatusReader().read(every)] if every else [])) == [read_status(line) for line in every]
+    assert list(StatusReader().read(every)) == [read_status(line) for line in every]
 
 
 @pytest.mark.slow
@@ -165,6 +165,13 @@ def test_only_so_many_lines_are_kept(monkeypatch):
     assert len(run.status) == 58
     assert (run.status[-1].elapsed_s, run.complete) == (199, True)
     assert "Only the first" in run.warnings[-1].text
+
+
+def test_names_beyond_the_room_for_columns_are_left_out(monkeypatch):
+    monkeypatch.setattr("runs.ycsb.readers.statuses._MAX_RARE", 1)
+    monkeypatch.setattr("runs.ycsb.readers.statuses._CHARACTERS", 10_000)
+    status = one(statuses(9, "READ", "UPDATE")).status
+    assert (len(status), status.names) == (10, ("READ",))
 
 
 def test_the_date_is_read_as_utc():
