@@ -99,7 +99,7 @@ def _break_reader(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
             TextReader, "done", lambda self: [run for run in read_sources(self) if run.source in ("", _first(self))]
         )
     elif fault == "merges all runs":
-        monkeypatch.setattr(file_grouping, "_is_one_run", lambda run, key, members, together: True)
+        monkeypatch.setattr(file_grouping, "_is_one_run", lambda run, members, together: True)
 
 
 def _first(reader: TextReader) -> str:
