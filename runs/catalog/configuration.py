@@ -58,9 +58,7 @@ class RenderedServer:
 
 def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) -> dict[str, str]:
     """The settings of recipe, database and mode together, canonical. Raises PropertyError."""
-    recipe = {}
-    if system.process:
-        recipe = system.process.settings
+    recipe = system.process.settings if system.process else {}
     return {**recipe, **system.check_settings(settings), **mode.server_settings}
 
 
@@ -86,16 +84,12 @@ def count_copies(system: System | None, servers: int, stated: int) -> int:
 
 def start_problem(system: System, mode: Mode, nodes: int) -> str:
     """Why servers that Benchsite starts cannot be in the mode; empty where they can. `nodes`: how many of them."""
-    facts = {}
-    if system.process:
-        facts = system.process.facts
+    facts = system.process.facts if system.process else {}
     for name, value in facts.items():
         if mode.server_settings.get(name, value) != value:
             return MODE_NEEDS_SETTING.format(name=name, needed=mode.server_settings[name], value=value)
     if mode.replicas_needed >= nodes:
-        started = "a single node starts"
-        if nodes != 1:
-            started = f"{nodes} nodes start"
+        started = "a single node starts" if nodes == 1 else f"{nodes} nodes start"
         return MODE_NEEDS_REPLICAS.format(replicas=counted(mode.replicas_needed, "replica"), started=started)
     return ""
 
@@ -244,13 +238,10 @@ def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
     """The nodes as the client takes them. Raises PropertyError."""
     if problem := ports_problem(endpoint, [port for _, port in nodes]):
         raise PropertyError({endpoint.host: problem})
-    used = nodes
-    if endpoint.nodes == "first":
-        used = nodes[:1]
-    with_ports = endpoint.nodes == "addresses" or endpoint.url
-    if not with_ports:
-        return ",".join(host for host, _ in used)
-    return ",".join(join_address(host, port) for host, port in used)
+    used = nodes[:1] if endpoint.nodes == "first" else nodes
+    if endpoint.nodes == "addresses" or endpoint.url:
+        return ",".join(join_address(host, port) for host, port in used)
+    return ",".join(host for host, _ in used)
 
 
 def ports_problem(endpoint: Endpoint, ports: Sequence[int]) -> str:
@@ -269,18 +260,13 @@ def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:
 
     user, password = quote(value(endpoint.user), safe=""), quote(value(endpoint.password), safe="")
     options = {name.removeprefix(URL_OPTION): properties[name] for name in endpoint.options if name in properties}
-    credentials = ""
-    if user:
-        credentials = f"{user}:{password}@"
-    return _fill(
-        endpoint.template,
-        {
-            "nodes": hosts,
-            "database": value(endpoint.database),
-            "credentials": credentials,
-            "options": f"?{urlencode(options, quote_via=quote)}" if options else "",
-        },
-    )
+    parts = {
+        "nodes": hosts,
+        "database": value(endpoint.database),
+        "credentials": f"{user}:{password}@" if user else "",
+        "options": f"?{urlencode(options, quote_via=quote)}" if options else "",
+    }
+    return _fill(endpoint.template, parts)
 
 
 def site_files(system: System, properties: Mapping[str, str]) -> dict[str, str]:

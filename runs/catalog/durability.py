@@ -135,14 +135,14 @@ class Durability(BaseModel):
             case 0:
                 return ""
             case 1:
-                return f" and one other copy {_REPLICA_DONE[self.replica_ack]}"
-            case "quorum" | "all" as which:
-                subject = "every copy"
-                if which == "quorum":
-                    subject = "a quorum of the copies"
-                return f" and {subject} {_REPLICA_DONE[self.replica_ack]}"
+                copies = "one other copy"
+            case "quorum":
+                copies = "a quorum of the copies"
+            case "all":
+                copies = "every copy"
             case number:
-                return f" and each of {number} other copies {_REPLICA_DONE[self.replica_ack]}"
+                copies = f"each of {number} other copies"
+        return f" and {copies} {_REPLICA_DONE[self.replica_ack]}"
 
     def _loss(self) -> str:
         if self.loss_window_s is None:

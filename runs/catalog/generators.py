@@ -66,19 +66,17 @@ def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
     for restriction in (of_generator, of_machine):
         forbidden |= Q(Exists(restriction), ~Exists(restriction.filter(team=OuterRef("run__team"))))
     links = Run.load_generators.through.objects.filter(Q(loadgenerator__in=unusable()) | forbidden, run__in=list(runs))
-    found: dict[UUID, list[str]] = {}
+    names: dict[UUID, list[str]] = {}
     for run, name in links.order_by("loadgenerator__name").values_list("run_id", "loadgenerator__name"):
-        found.setdefault(run, []).append(name)
-    return found
+        names.setdefault(run, []).append(name)
+    return names
 
 
 def quarantine(client_run: ClientRun) -> None:
     """The load generator of this client run could not carry it out, or fell silent with it: it gets no run for now."""
     client = f"Client {client_run.number} of {client_run.run.name}"
     if client_run.state == ClientRun.State.FAILED:
-        verb = "finished"
-        if client_run.reason == Reason.CLIENT_NOT_STARTED:
-            verb = "started"
+        verb = "started" if client_run.reason == Reason.CLIENT_NOT_STARTED else "finished"
         reason = f"{client} could not be {verb}: {client_run.reason_detail}"
     elif client_run.state == ClientRun.State.WAITING:
         reason = f"{client} was not started within {CLIENT_UNCLAIMED_AFTER.seconds} s."
@@ -155,10 +153,8 @@ def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> Non
 
 def get_capacity(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
     """The calibrated capacity of this build of the binding; empty where it is unknown."""
-    known: Capacity = capacities.get(binding, {})
-    if known.get("digest") != digest:
-        return {}
-    return known
+    capacity: Capacity = capacities.get(binding, {})
+    return capacity if capacity.get("digest") == digest else {}
 
 
 def _update(generator: LoadGenerator, binding: str, fields: Capacity) -> None:

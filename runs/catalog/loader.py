@@ -6,18 +6,14 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from runs.catalog.configuration import render_config
 from runs.catalog.messages import (
     CONFIGURATION_FILE,
-    DOES_NOT_MATCH,
     FIXED_AND_DECLARED,
     IMAGE_WITHOUT_PROCESS,
     NAME_WITHOUT_FORMAT,
@@ -44,7 +40,7 @@ from runs.catalog.records import (
     StockClient,
     System,
 )
-from runs.ycsb.property_schema import Property, PropertyError, check_properties, unknown_name
+from runs.ycsb.property_schema import Property, PropertyError, check_properties
 
 # One folder per system: its description, binding, servers and verifications. Only the description is read here.
 SYSTEMS = Path(__file__).resolve().parents[2] / "workers" / "systems"
@@ -79,9 +75,7 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
     """The catalog of these files (name to text). Raises CatalogError."""
     systems: dict[str, System] = {}
     digest = hashlib.sha256()
-    shared = {}
-    if SHARED in files:
-        shared = _read_shared(files[SHARED])
+    shared = _read_shared(files[SHARED]) if SHARED in files else {}
     for name, text in sorted(files.items()):
         digest.update(f"{name}\0{len(text)}\0{text}".encode())
         if name == SHARED:
@@ -99,7 +93,7 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
     try:
         system = System.model_validate_json(_toml_as_json(text, file))
     except ValidationError as error:
-        raise CatalogError(f"{file}{_explain(error.errors()[0], System)}") from None
+        raise CatalogError(f"{file}{_explain(error)}") from None
 
     if system.own_client:  # YCSB's own client knows nothing of Benchsite's properties.
         binding = system.binding
@@ -117,7 +111,7 @@ def _read_shared(text: str) -> dict[str, Property]:
     try:
         tables = TypeAdapter(dict[str, Properties]).validate_json(_toml_as_json(text, SHARED))
     except ValidationError as error:
-        raise CatalogError(f"{SHARED}{_explain(error.errors()[0], dict[str, Properties])}") from None
+        raise CatalogError(f"{SHARED}{_explain(error)}") from None
     if list(tables) != ["properties"]:
         raise CatalogError(PROPERTIES_ONLY.format(file=SHARED))
     return {**tables["properties"]}
@@ -131,36 +125,12 @@ def _toml_as_json(text: str, file: str) -> str:
         raise CatalogError(f"{file}: {error}") from None
 
 
-def _explain(fault: ErrorDetails, table: Any) -> str:
-    """The place in the file, and what would be right there."""
-    places = [str(part) for part in fault["loc"] if part != "[key]"]
-    *tables, key = places
-    match fault["type"]:
-        case "extra_forbidden" | "unexpected_keyword_argument":
-            message = unknown_name(key, _find_keys(table, tables))
-        case "missing":
-            message = f"{key} is missing"
-        case "value_error":
-            tables = places
-            message = str(fault["ctx"]["error"])
-        case "string_pattern_mismatch":
-            message = DOES_NOT_MATCH.format(key=key, value=fault["input"], pattern=fault["ctx"]["pattern"])
-        case _:
-            message = f"{key} is {fault['input']!r}; {fault['msg'].replace('Input should', 'it must')}"
-
-    return "".join(f", {table}" for table in tables) + f": {message}"
-
-
-def _find_keys(table: Any, places: Iterable[str]) -> Iterable[str]:
-    """The keys that a table of the file may have."""
-    for place in places:
-        parameter = signature(table).parameters.get(place)
-        if parameter is None:
-            continue  # A name that the file chose.
-        table = parameter.annotation
-        while arguments := get_args(table):
-            table = arguments[-1] if get_origin(table) is dict else arguments[0]
-    return signature(table).parameters
+def _explain(error: ValidationError) -> str:
+    """The place in the file, and what is wrong there first."""
+    fault = error.errors()[0]
+    places = [f", {part}" for part in fault["loc"] if part != "[key]"]
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{''.join(places)}: {message}"
 
 
 def _find_problems(system: System) -> Iterator[str]:
@@ -169,14 +139,14 @@ def _find_problems(system: System) -> Iterator[str]:
         yield RESERVED_SLUG.format(slug=OTHER_SYSTEM)
     yield from _find_binding_problems(system.binding, "binding")
     for slug, mode in system.modes.items():
-        place = f"modes, {slug}"
+        location = f"modes, {slug}"
         if slug == UNKNOWN_MODE:
-            yield RESERVED_MODE.format(place=place, slug=slug)
+            yield RESERVED_MODE.format(location=location, slug=slug)
         if slug.endswith(STATED_SUFFIX):
-            yield RESERVED_SUFFIX.format(place=place, suffix=STATED_SUFFIX)
-        yield from _check_values(system.settings, mode.server_settings, f"{place}: server")
-        yield from _check_values(system.settings, mode.readback, f"{place}: readback")
-        yield from _check_values(system.binding.properties, mode.client_properties, f"{place}: client")
+            yield RESERVED_SUFFIX.format(location=location, suffix=STATED_SUFFIX)
+        yield from _check_values(system.settings, mode.server_settings, f"{location}: server")
+        yield from _check_values(system.settings, mode.readback, f"{location}: readback")
+        yield from _check_values(system.binding.properties, mode.client_properties, f"{location}: client")
 
     for name, client in (("stock", system.stock), ("go", system.go)):
         if client is not None:
@@ -188,25 +158,25 @@ def _find_problems(system: System) -> Iterator[str]:
         yield from _find_image_problems(system, system.image)
 
 
-def _find_binding_problems(binding: Binding, place: str) -> Iterator[str]:
+def _find_binding_problems(binding: Binding, location: str) -> Iterator[str]:
     endpoint = binding.endpoint
-    yield from _check_placeholders([binding.target], {"database", "table"}, f"{place}, target")
+    yield from _check_placeholders([binding.target], {"database", "table"}, f"{location}, target")
     template_words = {"nodes", "database", "credentials", "options"}
-    yield from _check_placeholders([endpoint.template], template_words, f"{place}, endpoint")
+    yield from _check_placeholders([endpoint.template], template_words, f"{location}, endpoint")
     for name in (*(getattr(endpoint, key) for key in ADDRESS_PROPERTIES), *endpoint.options, *endpoint.more):
         if name and name not in binding.properties:
-            yield NO_PROPERTY_OF_BINDING.format(place=place, name=name)
-    yield from _check_values(binding.properties, binding.when_scanning, f"{place}: when_scanning")
-    yield from _check_values(binding.properties, binding.fixed, f"{place}: fixed")
+            yield NO_PROPERTY_OF_BINDING.format(location=location, name=name)
+    yield from _check_values(binding.properties, binding.when_scanning, f"{location}: when_scanning")
+    yield from _check_values(binding.properties, binding.fixed, f"{location}: fixed")
 
 
-def _find_client_problems(system: System, client: StockClient, place: str) -> Iterator[str]:
-    yield from _find_binding_problems(client.binding, f"{place}, binding")
+def _find_client_problems(system: System, client: StockClient, location: str) -> Iterator[str]:
+    yield from _find_binding_problems(client.binding, f"{location}, binding")
     for slug in (*client.modes, *client.no_modes):
         if slug not in system.modes:
-            yield NO_MODE_OF_SYSTEM.format(place=place, slug=slug)
+            yield NO_MODE_OF_SYSTEM.format(location=location, slug=slug)
     for slug, properties in client.modes.items():
-        yield from _check_values(client.binding.properties, properties, f"{place}, modes: {slug}")
+        yield from _check_values(client.binding.properties, properties, f"{location}, modes: {slug}")
 
 
 def _find_process_problems(system: System, process: ProcessRecipe) -> Iterator[str]:
@@ -234,37 +204,37 @@ def _find_image_problems(system: System, image: ImageRecipe) -> Iterator[str]:
 def _find_node_problems(
     system: System, process: ProcessRecipe, nodes: Mapping[str, NodeRecipe | None], words: frozenset[str]
 ) -> Iterator[str]:
-    for place, node in nodes.items():
+    for location, node in nodes.items():
         if node is None:
             continue
 
         if process.config_name in node.files:
-            yield CONFIGURATION_FILE.format(place=place, name=process.config_name)
+            yield CONFIGURATION_FILE.format(location=location, name=process.config_name)
         for name in node.fixed:
             if name in system.settings:
-                yield FIXED_AND_DECLARED.format(place=place, name=name)
+                yield FIXED_AND_DECLARED.format(location=location, name=name)
 
         try:
             render_config(process.config_format, node.fixed)
         except PropertyError as error:
-            yield f"{place}: fixed: {error}"
+            yield f"{location}: fixed: {error}"
 
         texts = (*node.argv, *node.init_argv, *node.fixed.values(), node.config_head)
-        yield from _check_placeholders(texts, words, place)
+        yield from _check_placeholders(texts, words, location)
 
 
-def _check_placeholders(texts: Iterable[str], words: Iterable[str], place: str) -> Iterator[str]:
+def _check_placeholders(texts: Iterable[str], words: Iterable[str], location: str) -> Iterator[str]:
     for word in re.findall(r"\{([^{}]*)\}", "\n".join(texts)):
         if word not in words:
-            yield NO_PLACEHOLDER.format(place=place, word=word, words=", ".join(sorted(words)))
+            yield NO_PLACEHOLDER.format(location=location, word=word, words=", ".join(sorted(words)))
 
 
-def _check_values(declared: Mapping[str, Property], values: Mapping[str, str], place: str) -> Iterator[str]:
+def _check_values(declared: Mapping[str, Property], values: Mapping[str, str], location: str) -> Iterator[str]:
     """Values must be in the form in which servers and clients get them."""
     try:
         canonical = check_properties(declared, values)
     except PropertyError as error:
-        yield f"{place}: {error}"
+        yield f"{location}: {error}"
         return
     if canonical != values:
-        yield f"{place}: write it as {canonical}"
+        yield f"{location}: write it as {canonical}"

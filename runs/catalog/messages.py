@@ -86,18 +86,17 @@ NO_SECRET_STORED = "{name}: no secret is stored that could be kept. Write it."
 # --- loader.py ---
 
 PROPERTIES_ONLY = "{file}: it has the table properties only"
-DOES_NOT_MATCH = "{key} is {value!r}; it must match {pattern}"
 RESERVED_SLUG = "slug: {slug} stands for what the catalog does not know; choose another name"
-RESERVED_MODE = "{place}: {slug} stands for what the catalog does not know; choose another name"
-RESERVED_SUFFIX = "{place}: names that end with {suffix} are those of databases' own modes"
-NO_PROPERTY_OF_BINDING = "{place}, endpoint: it names {name!r}, which is no property of the binding"
-NO_MODE_OF_SYSTEM = "{place}: {slug} is no durability mode of this system"
+RESERVED_MODE = "{location}: {slug} stands for what the catalog does not know; choose another name"
+RESERVED_SUFFIX = "{location}: names that end with {suffix} are those of databases' own modes"
+NO_PROPERTY_OF_BINDING = "{location}, endpoint: it names {name!r}, which is no property of the binding"
+NO_MODE_OF_SYSTEM = "{location}: {slug} is no durability mode of this system"
 NO_SUCH_SETTINGS = "process: not_in_config: no such settings: {names}"
 NAME_WITHOUT_FORMAT = "process: config_name goes with a config_format: write both or none"
 IMAGE_WITHOUT_PROCESS = "image: an image needs a part [process] too, whose configuration it shares"
-CONFIGURATION_FILE = "{place}: files: {name} is the configuration, which is written by itself"
-FIXED_AND_DECLARED = "{place}: {name} is fixed, so it must not be declared as a setting too"
-NO_PLACEHOLDER = "{place}: {{{word}}} stands for nothing; write one of {words}"
+CONFIGURATION_FILE = "{location}: files: {name} is the configuration, which is written by itself"
+FIXED_AND_DECLARED = "{location}: {name} is fixed, so it must not be declared as a setting too"
+NO_PLACEHOLDER = "{location}: {{{word}}} stands for nothing; write one of {words}"
 
 # --- measured_losses.py ---
 

@@ -58,6 +58,4 @@ def _find_named_systems(text: str) -> Iterator[str]:
 
 def _only(slugs: Iterable[str]) -> str | None:
     distinct = set(slugs)
-    if len(distinct) != 1:
-        return None
-    return distinct.pop()
+    return distinct.pop() if len(distinct) == 1 else None

@@ -66,9 +66,9 @@ class UnknownName(LookupError):
 
     kind = "name"
 
-    def __init__(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
-        near = nearest(name, known)
-        hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(known)}."
+    def __init__(self, name: str, names: Mapping[str, object] | tuple[str, ...]) -> None:
+        near = nearest(name, names)
+        hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(names)}."
         super().__init__(f"There is no {self.kind} {name[:60]!r} here. {hint}")
 
 
@@ -508,8 +508,8 @@ class System(Record):
             problems |= error.problems
         binding, endpoint = self.binding, self.binding.endpoint
         secret = {name for name, declared in binding.properties.items() if declared.secret}
-        kept = {*endpoint.addresses, *endpoint.parts, *binding.fixed, *secret}
-        refused = [name for name in own["client_properties"] if name in kept]
+        reserved = {*endpoint.addresses, *endpoint.parts, *binding.fixed, *secret}
+        refused = [name for name in own["client_properties"] if name in reserved]
         for key, declared in (("server_settings", self.settings), ("client_properties", binding.properties)):
             values = cast(dict[str, dict[str, str]], checked)
             try:

@@ -1,7 +1,6 @@
 """A drawing of the servers of a database: where they stand, whom clients ask, and which copies which."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from runs.catalog import System
 from runs.models import Database, Provisioner
@@ -11,31 +10,8 @@ GAP_PX: Final = 20
 MAX_BOXES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A server; `left` is where its box begins, in pixels."""
-
-    name: str
-    machine: str
-    role: str  # "primary", "replica", or empty: all are equal
-    left: int
-
-    @property
-    def right(self) -> int:
-        return self.left + BOX_PX
-
-    @property
-    def middle(self) -> int:
-        return self.left + BOX_PX // 2
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether clients connect to it."""
-        return self.role != "replica"
-
-
-def draw_servers(database: Database, system: System | None) -> list[Box]:
-    """The boxes of at most `MAX_BOXES` servers; none where nothing is known to stand anywhere.
+def draw_servers(database: Database, system: System | None) -> list[dict[str, Any]]:
+    """The boxes of at most `MAX_BOXES` servers, in pixels; none where nothing is known to stand anywhere.
 
     No query where its nodes with machines were fetched before.
     """
@@ -52,6 +28,15 @@ def draw_servers(database: Database, system: System | None) -> list[Box]:
         role = ""
         if has_primary:
             role = "replica" if number else "primary"
-        name = node.address or f"node {number + 1}"
-        boxes.append(Box(name, node.machine.name, role, number * (BOX_PX + GAP_PX)))
+        left = number * (BOX_PX + GAP_PX)
+        box = {
+            "name": node.address or f"node {number + 1}",
+            "machine": node.machine.name,
+            "role": role,  # empty: all are equal
+            "is_asked": role != "replica",  # whether clients connect to it
+            "left": left,
+            "middle": left + BOX_PX // 2,
+            "right": left + BOX_PX,
+        }
+        boxes.append(box)
     return boxes

@@ -22,22 +22,22 @@ def draw(team, system="redis", machines=1, provisioner=Provisioner.PROCESS, **fi
 def test_replicas_are_copied_from_the_primary(team):
     boxes = draw(team, settings={"nodes": "3"}, replication_factor=3)
 
-    assert [box.role for box in boxes] == ["primary", "replica", "replica"]
-    assert [box.is_asked for box in boxes] == [True, False, False]
+    assert [box["role"] for box in boxes] == ["primary", "replica", "replica"]
+    assert [box["is_asked"] for box in boxes] == [True, False, False]
 
 
 def test_equal_nodes_are_all_asked(team):
     boxes = draw(team, "cassandra", settings={"nodes": "3"}, replication_factor=2)
 
-    assert {box.role for box in boxes} == {""} and all(box.is_asked for box in boxes)
-    assert {box.machine for box in boxes} == {"m0"}
+    assert {box["role"] for box in boxes} == {""} and all(box["is_asked"] for box in boxes)
+    assert {box["machine"] for box in boxes} == {"m0"}
 
 
 def test_external_servers_stand_on_their_machines(team):
     boxes = draw(team, machines=3, provisioner=Provisioner.EXTERNAL)
 
-    assert [box.machine for box in boxes] == ["m0", "m1", "m2"]
-    assert [box.left for box in boxes] == [0, 170, 340]
+    assert [box["machine"] for box in boxes] == ["m0", "m1", "m2"]
+    assert [box["left"] for box in boxes] == [0, 170, 340]
 
 
 def test_many_servers_are_not_all_drawn(team):

@@ -104,8 +104,8 @@ def confirm_data(request: HttpRequest, cluster_id: UUID, confirmation: Confirmat
         raise Problem("insufficient-scope", "Only admins of the team and operators confirm what may be deleted.")
     targets = [row.target for row in target_rows(cluster) if row.system is not None]
     if confirmation.target not in targets:
-        known = "; ".join(targets) or "none: describe its database first"
-        raise Problem("not-found", f"{cluster.name} has no such target. Its targets: {known}.")
+        names = "; ".join(targets) or "none: describe its database first"
+        raise Problem("not-found", f"{cluster.name} has no such target. Its targets: {names}.")
     confirm(cluster, confirmation.target, user)
     return cluster.data_confirmations.select_related("confirmed_by").get(target=confirmation.target)
 

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 from django import forms
@@ -36,6 +35,7 @@ from runs.models import (
     Status,
 )
 from runs.queue.spec_corrections import rename_queued_runs
+from runs.ycsb.property_schema import nearest
 
 MAX_NODES = 64
 MAX_EXPORTERS = 32
@@ -84,11 +84,9 @@ class MachineByName(forms.CharField):
         if not name:
             return None
         if name not in self.machines:
-            near = get_close_matches(name, self.machines, n=1)
-            hint = " The page of machines lists them."
-            if near:
-                hint = f" Did you mean {near[0]}?"
-            raise ValidationError(f"No machine that your team may use is called “{name}”.{hint}")
+            near = nearest(name, self.machines)
+            hint = f"Did you mean {near}?" if near else "The page of machines lists them."
+            raise ValidationError(f"No machine that your team may use is called “{name}”. {hint}")
         return self.machines[name]
 
 
@@ -177,30 +175,22 @@ class ClusterForm(NamedForm):
         **kwargs: Any,
     ) -> None:
         self.operator, self.by_name = operator, by_name
-        allowed = [Provisioner.EXTERNAL]
-        if operator:
-            allowed = list(EXPLAINED)
+        allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
         super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
         self.offer("provisioner", [(kind.value, EXPLAINED[kind]) for kind in allowed])
         cast(UrlsField, self.fields["exporters"]).networks = team.external_networks
-        nodes = []
-        if instance:
-            nodes = list(instance.nodes.all())
+        initial: list[Any] = list(instance.nodes.values("machine", "address")) if instance else []
         machines = list(machines_for(team))
-        posted = 0
-        if self.is_bound:
-            while f"node-{posted}-machine" in self.data and posted < MAX_NODES:
-                posted += 1
-        count = min(MAX_NODES, max(posted, len(nodes), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
+        posted = sum(f"node-{number}-machine" in self.data for number in range(MAX_NODES))
+        count = min(MAX_NODES, max(posted, len(initial), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
+        initial += [{}] * (count - len(initial))
         self.rows = [
             NodeForm(
                 self.data if self.is_bound else None,
                 prefix=f"node-{number}",
                 machines=machines,
                 by_name=by_name,
-                initial={"machine": nodes[number].machine_id, "address": nodes[number].address}
-                if number < len(nodes)
-                else {},
+                initial=initial[number],
             )
             for number in range(count)
         ]
@@ -219,9 +209,11 @@ class ClusterForm(NamedForm):
                 row.add_error("machine", CHOOSE_MACHINE_OF_ADDRESS.format(address=address[:60]))
             if machine is None:
                 continue
-            if kind == Provisioner.EXTERNAL:
+            if kind != Provisioner.EXTERNAL:
+                address = ""
+            else:
                 self._check_address(row, address, max(0.0, lookups_until - time.monotonic()))
-            self.nodes.append((machine, address if kind == Provisioner.EXTERNAL else ""))
+            self.nodes.append((machine, address))
         if kind == Provisioner.PROCESS:
             self._find_addresses()
         self._check_nodes(kind)

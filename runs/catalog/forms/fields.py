@@ -42,9 +42,7 @@ class PropertiesField(forms.CharField):
         super().__init__(widget=forms.Textarea(attrs=attributes), max_length=50_000, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return as_lines(value)
-        return value
+        return as_lines(value) if isinstance(value, Mapping) else value
 
     def clean(self, value: Any) -> dict[str, str]:
         if not isinstance(value, Mapping):
@@ -88,9 +86,7 @@ class NumbersField(forms.CharField):
     """Whole numbers separated by commas or blanks, kept in the order they were written in."""
 
     def prepare_value(self, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return ", ".join(str(number) for number in value)
-        return value
+        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
     def clean(self, value: Any) -> list[int]:
         words = re.split(r"[\s,;]+", (super().clean(value) or "").strip())
@@ -110,9 +106,7 @@ class TagsField(forms.CharField):
     """Comma-separated tags; each at most 40 characters, doubles dropped."""
 
     def prepare_value(self, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return ", ".join(value)
-        return value
+        return ", ".join(value) if isinstance(value, list | tuple) else value
 
     def clean(self, value: Any) -> list[str]:
         tags = [tag.strip() for tag in (super().clean(value) or "").split(",")]

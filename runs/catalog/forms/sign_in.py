@@ -55,9 +55,9 @@ class SignInForm(DescribedForm):
         stated = {name: self.cleaned_data.get(field, "") for name, field in fields.items()}
         defaults = {name: binding.properties[name].default for name in fields}
         properties = {**lines, **{name: text for name, text in stated.items() if text and text != defaults[name]}}
-        kept = [name for name, text in properties.items() if text == KEPT]
-        properties |= {name: secrets[name] for name in kept if name in secrets}
-        for name in kept:
+        unchanged = [name for name, text in properties.items() if text == KEPT]
+        properties |= {name: secrets[name] for name in unchanged if name in secrets}
+        for name in unchanged:
             if name not in secrets:
                 self.add_error(fields.get(name, self.lines), NO_SECRET_STORED.format(name=name))
 

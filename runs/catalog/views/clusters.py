@@ -122,9 +122,7 @@ def _target_or_404(request: HttpRequest, pk: uuid.UUID) -> tuple[Cluster, Target
 
 
 def may_edit(request: HttpRequest, cluster: Cluster | None) -> bool:
-    provisioner: str = Provisioner.EXTERNAL
-    if cluster:
-        provisioner = cluster.provisioner
+    provisioner = cluster.provisioner if cluster else Provisioner.EXTERNAL
     return may_edit_cluster(provisioner, operator=is_operator(request), admin=has_role(request, Role.ADMIN))
 
 

@@ -44,10 +44,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         Database.objects.select_related("cluster").prefetch_related("cluster__nodes__machine"), pk=pk
     )
     system = load_catalog().get(row.system, row.flavour, row.own_modes)
-    modes = []
-    if system:
-        modes = mode_rows(system, row.settings, row.binding_properties)
-
+    modes = mode_rows(system, row.settings, row.binding_properties) if system else []
     waiting = [mode["mode"] for mode in modes if not row.has_copies_for(mode["mode"])]
     servers, copies = draw_servers(row, system), row.count_copies()
     matrices = Matrix.objects.filter(entries__database=row).order_by("-created_at")
@@ -60,7 +57,7 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "system": system,
             "modes": modes,
             "servers": servers,
-            "on_one_machine": copies > 1 and len({box.machine for box in servers}) == 1,
+            "on_one_machine": copies > 1 and len({box["machine"] for box in servers}) == 1,
             "copies": copies,
             "unmeasurable": [mode.slug for mode in waiting],
             "needed_copies": 1 + max((mode.replicas_needed for mode in waiting), default=0),
@@ -75,21 +72,15 @@ def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResp
     """A new one, or with its key one that is there."""
     # The form as it was typed, with the fields of the system that was chosen.
     is_filled = "fill" in request.POST
-    typed = {}
-    if is_filled:
-        typed = request.POST.dict()
     form = DatabaseForm(
         None if is_filled else get_posted(request),
         team=get_team(request),
         instance=find_row(Database, pk),
         initial={"system": request.GET.get("system", "redis"), "cluster": request.GET.get("cluster", "")},
-        typed=typed,
+        typed=request.POST.dict() if is_filled else {},
     )
     system = load_catalog().get(form["system"].value() or "", "ycsb" if form["client"].value() else "")
-    modes = []
-    if system:
-        modes = mode_rows(system, {}, {})
-
+    modes = mode_rows(system, {}, {}) if system else []
     return edit_page(
         request,
         "runs/databases/form.html",

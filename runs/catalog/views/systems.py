@@ -67,7 +67,7 @@ def _cell(loss: MeasuredLoss, mode: Mode) -> dict[str, str]:
 def systems(request: HttpRequest) -> HttpResponse:
     rows = []
     for system in sorted(load_catalog().systems.values(), key=lambda system: system.name.lower()):
-        labels = dict.fromkeys(entry["label"] for entry in load_verifications(system.slug))
+        labels = dict.fromkeys(verification["label"] for verification in load_verifications(system.slug))
         rows.append((system, list(labels)))
     context = {"systems": rows, "digest": load_catalog().digest}
     return render(request, "runs/systems/list.html", context)
