@@ -27,7 +27,7 @@ from benchmarks.calibration.open_load import (
 )
 from benchmarks.speed.report import Report
 from runs.checks import profile
-from runs.checks.arrivals import compute_shift, judge_lag
+from runs.checks.arrivals import compute_shift, find_crossed_limit
 from runs.ycsb.command import make_seed
 from workers.systems.manifests import Manifest, verify
 
@@ -200,7 +200,7 @@ def _measure_off(manifest: Manifest, servers: int, load: float, seed: str) -> li
     p99_off = warm_p99_us / (1e6 * float(np.percentile(warm_ideal_s, 99)) + added_us) - 1
     median_us, p99_us = run.client_lag.percentiles([50, 99])
     shift = compute_shift(run.client_lag, [run.response])
-    severity = judge_lag(run.client_lag, [run.response], profile("measured"))
+    severity, _ = find_crossed_limit(run.client_lag, [run.response], profile("measured"))
     return [
         servers, load, writes, 100 * mean_off, 100 * p99_off, median_us, p99_us, 100 * shift, added_us, severity, ""
     ]  # fmt: skip

@@ -50,20 +50,22 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
     """
     measured = f"distributions: {len(facts.operations)}"
     contradictions = []
-    for entry in facts.operations:
-        contradiction = _disorder(entry) or entry.contradiction
+    for operation in facts.operations:
+        contradiction = _disorder(operation) or operation.contradiction
         if contradiction:
-            contradictions.append(f"{entry.operation}: {contradiction}")
+            contradictions.append(f"{operation.operation}: {contradiction}")
     if contradictions:
         return Outcome(
             "reject", measured,
             f"Latencies contradict each other ({'; '.join(contradictions)}).",
             "The output is damaged or was edited: read the raw files.",
         )  # fmt: skip
-    if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
+    if not any(operation.mean_us is not None or operation.percentiles_us for operation in facts.operations):
         return not_assessed("No latencies are known.", measured)
 
-    without_percentiles = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
+    without_percentiles = sorted(
+        {operation.operation for operation in facts.operations if not operation.percentiles_us}
+    )
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
     if without_percentiles and not doubts:
         return not_assessed(
@@ -79,14 +81,14 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
 
 
 def _averaged(facts: RunFacts) -> tuple[str, str] | None:
-    names = sorted({entry.operation for entry in facts.operations if entry.averaged})
+    names = sorted({operation.operation for operation in facts.operations if operation.averaged})
     if not names:
         return None
     return FRACTIONS_PRINTED.format(operations=", ".join(names)), UPLOAD_AS_PRINTED
 
 
 def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
-    widths = [entry.resolution_us for entry in facts.operations if entry.resolution_us is not None]
+    widths = [operation.resolution_us for operation in facts.operations if operation.resolution_us is not None]
     if not widths or max(widths) < profile.resolution_warn_s * 1e6:
         return None
     return COARSE_PERCENTILES.format(resolution=latency(max(widths))), MEASURE_HDR
@@ -94,12 +96,13 @@ def _coarse(facts: RunFacts, profile: Profile) -> tuple[str, str] | None:
 
 def _service_only(facts: RunFacts) -> tuple[str, str] | None:
     """A target, but nothing that counts from when an operation was due."""
-    if not facts.target_ops_s or not facts.operations or any(entry.kind == "response" for entry in facts.operations):
+    kinds = {operation.kind for operation in facts.operations}
+    if not facts.target_ops_s or not kinds or "response" in kinds:
         return None
     estimates_us = {
-        entry.operation: entry.response_estimated_us
-        for entry in facts.service
-        if entry.response_estimated_us is not None
+        operation.operation: operation.response_estimated_us
+        for operation in facts.service
+        if operation.response_estimated_us is not None
     }
     message = SERVICE_TIMES_ONLY
     if estimates_us:
@@ -108,8 +111,14 @@ def _service_only(facts: RunFacts) -> tuple[str, str] | None:
     return message, MEASURE_BOTH
 
 
-def _disorder(entry: OperationFacts) -> str:
-    return disorder(entry.percentiles_us or {}, entry.min_us, entry.mean_us, entry.max_us, entry.resolution_us or 0.0)
+def _disorder(operation: OperationFacts) -> str:
+    return disorder(
+        operation.percentiles_us or {},
+        operation.min_us,
+        operation.mean_us,
+        operation.max_us,
+        operation.resolution_us or 0.0,
+    )
 
 
 @check("V23", "Arithmetic", "throughput within {arithmetic_reject}, counts equal", loads=True, untrusted=True)

@@ -68,11 +68,6 @@ def _get_main_p99_us(responses: Sequence[Histogram]) -> int:
     return max(responses, key=lambda histogram: histogram.count).percentile(99.0) or 0
 
 
-def judge_lag(lag: Histogram, responses: Sequence[Histogram], profile: Profile) -> Severity:
-    """The severity alone."""
-    return find_crossed_limit(lag, responses, profile)[0]
-
-
 def find_crossed_limit(lag: Histogram, responses: Sequence[Histogram], profile: Profile) -> tuple[Severity, str]:
     """By how the client's own lateness shifts the mean, and by its 99th percentile.
 

@@ -8,7 +8,7 @@ from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import OperationFacts, RunFacts
 from runs.checks.messages import THREADS_UNKNOWN, TIMES_MISSING, TIMES_UNKNOWN
-from runs.checks.results import Severity, at_most
+from runs.checks.results import at_most, graded
 from runs.results.measures.little import edge_allowance, explained_share
 
 REFERENCE_RUNG: Final = ", lowest rung "  # in what V02 measured, before the latency that it referred to
@@ -66,12 +66,8 @@ def little(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.target_ops_s:
         return Outcome("pass", measured, "The threads had time to spare, as a target wants it.")
 
-    severity: Severity = "pass"
-    if share < profile.little_warn_below:
-        severity = "warn"
-        if share < profile.little_reject_below:
-            severity = "reject"
-
+    # The share should be large.
+    severity = graded(-share, -profile.little_warn_below, -profile.little_reject_below)
     if facts.phase == "load":
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
@@ -153,13 +149,15 @@ def beside_lowest_rung(
 
 def _advise_threads(service: Sequence[OperationFacts], threads: int, target_ops_s: float) -> str:
     """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
-    p99_us = [(entry.percentiles_us or {}).get(99.0) or 0.0 for entry in service]
+    p99_us = [(operation.percentiles_us or {}).get(99.0) or 0.0 for operation in service]
     return grouped(1.5 * max(target_ops_s * max(p99_us, default=0.0) / 1e6, threads))
 
 
 def mean_service_us(service: Sequence[OperationFacts]) -> float | None:
     """The mean service time of all operations together, of which a read-modify-write's parts are two."""
-    timed = [(entry.ok, entry.mean_us) for entry in service if entry.ok and entry.mean_us is not None]
+    timed = [
+        (operation.ok, operation.mean_us) for operation in service if operation.ok and operation.mean_us is not None
+    ]
     done = sum(ok for ok, _ in timed)
     if done:
         return sum(ok * mean for ok, mean in timed) / done

@@ -3,6 +3,7 @@
 A value that equals a limit is still good. Where a value is a judgement and no law, `says` tells what it judges.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from runs.checks.results import CheckResult, Severity, at_most
 TEAM_THRESHOLD: Final = "(team threshold)"
 # Shares are fractions (0.02 is 2 %) and are shown in per cent; the rest is shown as it is.
 Unit = Literal["share", "s", "count", "factor", "ops/s", "MiB"]
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
 def _threshold(check_id: str, unit: Unit, default: float, says: str, least: float = 0.0, most: float = 1e9) -> float:
@@ -120,10 +122,14 @@ class Profile:
         return self.duration_reject_s
 
     def filled(self, text: str) -> str:
-        """The text with its thresholds, which stand in it by their names in braces."""
+        """The text with its thresholds, which stand in it by their names in braces, perhaps with another unit."""
         if text not in self._filled:  # A comparison of sixty sides has 1,770 pairs with the same limits.
-            self._filled[text] = text.format_map(_Values(self))
+            self._filled[text] = _PLACEHOLDER.sub(self._format, text)
         return self._filled[text]
+
+    def _format(self, placeholder: re.Match[str]) -> str:
+        name, unit = placeholder.groups()
+        return _format_value(getattr(self, name), unit or THRESHOLDS[name].unit)
 
     def applied(self, result: CheckResult) -> CheckResult:
         """The finding, no more severe than the purpose allows, and marked where the team's threshold decided it."""
@@ -135,39 +141,24 @@ class Profile:
         return replace(result, severity=at_most(result.severity, limit))
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A threshold in a text, as its unit wants it, or as its format says: in points, as a latency, in ms."""
-
-    value: float
-    unit: Unit
-
-    def __format__(self, spec: str) -> str:
-        match spec or self.unit:
-            case "share":
-                return percent(self.value)
-            case "s":
-                return duration(self.value)
-            case "count":
-                return grouped(self.value)
-            case "ops/s":
-                return throughput(self.value)
-            case "points":
-                return exact(self.value * 100)
-            case "latency":
-                return latency(self.value * 1e6)
-            case "ms":
-                return f"{grouped(self.value * 1000)} ms"
-        return exact(self.value)
-
-
-class _Values(dict[str, _Value]):
-    def __init__(self, profile: Profile) -> None:
-        super().__init__()
-        self._profile = profile
-
-    def __missing__(self, name: str) -> _Value:
-        return _Value(getattr(self._profile, name), THRESHOLDS[name].unit)
+def _format_value(value: float, unit: str) -> str:
+    """A threshold in a text."""
+    match unit:
+        case "share":
+            return percent(value)
+        case "s":
+            return duration(value)
+        case "count":
+            return grouped(value)
+        case "ops/s":
+            return throughput(value)
+        case "points":
+            return exact(value * 100)
+        case "latency":
+            return latency(value * 1e6)
+        case "ms":
+            return f"{grouped(value * 1000)} ms"
+    return exact(value)
 
 
 @dataclass(frozen=True, slots=True)

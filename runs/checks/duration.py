@@ -6,7 +6,7 @@ from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
 from runs.checks.messages import NO_UPPER_BOUND, OPERATIONS_NOT_DONE
-from runs.checks.results import Severity, graded
+from runs.checks.results import graded, warn_if
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.upper_bounds import CONFIDENCE, min_values
 
@@ -26,11 +26,10 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: T < {duration_reject_s}
     Not assessed without: how long it lasted, how much was done
     """
-    if facts.window_s is None or facts.total_operations is None:
-        missing = "How many operations were done is not known."
-        if facts.window_s is None:
-            missing = "How long it lasted is not known."
-        return not_assessed(missing)
+    if facts.window_s is None:
+        return not_assessed("How long it lasted is not known.")
+    if facts.total_operations is None:
+        return not_assessed("How many operations were done is not known.")
 
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
@@ -40,11 +39,9 @@ def duration(facts: RunFacts, profile: Profile) -> Outcome:
     if facts.total_operations < facts.operations_asked:
         complaints.append(OPERATIONS_NOT_DONE.format(operations=grouped(facts.operations_asked)))
     complaints += _unsure_percentiles(facts, profile)
-    severity: Severity = "pass"
-    if complaints:
-        severity = "warn"
-        if facts.window_s < profile.duration_reject_s:
-            severity = "reject"
+    severity = warn_if(complaints)
+    if facts.window_s < profile.duration_reject_s:
+        severity = "reject"
 
     measured = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return Outcome(
@@ -59,14 +56,14 @@ def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
     """The operations whose percentile that is shown has no upper bound, or one far above it."""
     percentile = min((p for p in PERCENTILES if p >= profile.percentile_shown), default=PERCENTILES[-1])
     complaints = []
-    for entry in facts.service:
-        if not entry.ok:
+    for operation in facts.service:
+        if not operation.ok:
             continue
-        name = f"p{exact(percentile)} of {entry.operation}"
-        value = (entry.percentiles_us or {}).get(percentile)
-        bound = (entry.upper_bounds_us or {}).get(percentile)
-        if entry.ok < min_values(percentile) or (entry.upper_bounds_us is not None and bound is None):
-            complaints.append(NO_UPPER_BOUND.format(percentile=name, values=grouped(entry.ok)))
+        name = f"p{exact(percentile)} of {operation.operation}"
+        value = (operation.percentiles_us or {}).get(percentile)
+        bound = (operation.upper_bounds_us or {}).get(percentile)
+        if operation.ok < min_values(percentile) or (operation.upper_bounds_us is not None and bound is None):
+            complaints.append(NO_UPPER_BOUND.format(percentile=name, values=grouped(operation.ok)))
         elif value and bound and bound > value * (1 + profile.percentile_margin):
             complaints.append(
                 f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"

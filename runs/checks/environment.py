@@ -240,7 +240,7 @@ def _nodes(facts: RunFacts) -> list[HostSamples]:
 
 def _per_second(facts: RunFacts, operation: str) -> float | None:
     """Successful operations of this name; where operations are not told apart in time, by their share."""
-    done = next((entry.ok for entry in facts.service if entry.operation == operation), 0)
+    done = next((service.ok for service in facts.service if service.operation == operation), 0)
     if facts.throughput_ops_s is None or not facts.ok_operations or done is None:
         return None
     return facts.throughput_ops_s * done / facts.ok_operations

@@ -118,11 +118,10 @@ def errors(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: > {errors_reject}
     Not assessed without: counts
     """
+    if facts.total_operations is None:
+        return not_assessed("No count is known.")
     if not facts.total_operations:
-        reason = "No count is known."
-        if facts.total_operations == 0:
-            reason = "There are no operations to have failed."
-        return not_assessed(reason)
+        return not_assessed("There are no operations to have failed.")
     if facts.failed_operations is None:
         return not_assessed("How many operations failed is not known.")
 
@@ -165,11 +164,10 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
     Rejects: different
     Not assessed without: the rows, the workload
     """
-    if facts.rows_loaded is None or facts.recordcount is None:
-        missing = "recordcount is not known"
-        if facts.rows_loaded is None:
-            missing = "rows were not counted"
-        return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
+    if facts.rows_loaded is None:
+        return not_assessed("The rows were not counted, so it is unknown whether the keys exist.")
+    if facts.recordcount is None:
+        return not_assessed("The recordcount is not known, so it is unknown whether the keys exist.")
 
     limits = ""
     fits = facts.rows_loaded == facts.recordcount

@@ -38,14 +38,13 @@ def collect_facts(
     rate_ops_s: Sequence[float] | None = None,
     series: Sequence[Series] = (),
     phase: Phase | None = None,
-    known: Surroundings | None = None,
+    context: Surroundings = Surroundings(),
 ) -> RunFacts:
     """The facts of a merged run; `workload` is checked.
 
     `series` (of the whole run) and `rate_ops_s` are used of clients with histograms: summaries bring their own. `phase`
     is said where summaries do not show it.
     """
-    known = known or Surroundings()
     phase = merged.phase or phase
     if isinstance(merged, SummarisedRun):
         measured = _collect_summarised(merged)
@@ -59,7 +58,7 @@ def collect_facts(
             "measured_by_client": {client.number: client.run_operations for client in merged.clients},
             "rate_ops_s": rate_ops_s,
             "over_time": over_time(series, merged.window, merged.warmup_s),
-            "hosts": tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),
+            "hosts": tuple(host.within(merged.window.from_s, merged.window.to_s) for host in context.hosts),
         }
 
     return RunFacts(
@@ -67,19 +66,19 @@ def collect_facts(
         threads=threads,
         target_ops_s=target_ops_s,
         clients_expected=merged.clients_expected,
-        clients=tuple(_client(client, known) for client in merged.clients),
-        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in merged.missing),
+        clients=tuple(_client(client, context) for client in merged.clients),
+        missing=tuple(f"client {client.number}: {client.reason}" for client in merged.missing),
         window_asked_s=measure_s,
         total_operations=merged.total_operations,
         ok_operations=merged.ok_operations,
         failed_operations=merged.failed_operations,
         throughput_ops_s=merged.throughput_ops_s,
         overlap=merged.overlap,
-        returns=added(entry.returns for entry in merged.operations if not entry.is_composite) or None,
+        returns=added(operation.returns for operation in merged.operations if not operation.is_composite) or None,
         rows_loaded=rows_loaded,
         **measured,
         **_read_task(workload, phase),
-        **{entry.name: getattr(known, entry.name) for entry in fields(RunContext)},
+        **{column.name: getattr(context, column.name) for column in fields(RunContext)},
     )
 
 
@@ -119,19 +118,19 @@ def _compute_resolution_s(merged: SummarisedRun) -> float | None:
     return max(intervals_s, default=None)
 
 
-def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> ClientFacts:
+def _client(client: MergedClient | SummarisedClient, context: Surroundings) -> ClientFacts:
     number = client.number
-    gc_share = known.gc_shares.get(number)
+    gc_share = context.gc_shares.get(number)
     if gc_share is None and client.evidence is not None:
         gc_share = client.evidence.gc_share
     measured = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
     return ClientFacts(
         **measured,
-        machine=known.machines.get(number, ""),
-        cpu_percent=known.cpu_percent.get(number),
-        cores=known.cores.get(number),
+        machine=context.machines.get(number, ""),
+        cpu_percent=context.cpu_percent.get(number),
+        cores=context.cores.get(number),
         gc_share=gc_share,
-        clock_offset_s=known.clock_offsets_s.get(number),
+        clock_offset_s=context.clock_offsets_s.get(number),
     )
 
 

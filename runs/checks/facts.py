@@ -4,9 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
-from runs.checks.results import Severity
 from runs.queue.spec import OpenLoadSpec
 from runs.results.fact_validation import NUMBERS, fact_problem
 from runs.results.measures.host import HostSamples
@@ -160,18 +159,6 @@ class InsertedRecords:
     present: int  # counted on the server, key by key
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFacts:
-    """A client group beside the ladder."""
-
-    name: str
-    is_measured: bool  # its findings count for the run
-    problem: str  # why nothing of it could be merged
-    share: float  # of its planned time that its window is
-    succeeded: int  # operations
-    findings: tuple[tuple[Severity, str, str], ...]  # warnings and rejections: severity, id and title of the check
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
     """What is known of a run as a whole beside its output."""
@@ -191,7 +178,7 @@ class RunContext:
     inserted_records: InsertedRecords | None = None  # None: they were not counted, or there are none
     operations_asked: int = 0  # until so many were done the window was to last
     groups_insert: bool = False  # a group beside the ladder does
-    groups: tuple[GroupFacts, ...] = ()
+    groups: Sequence[Mapping[str, Any]] = ()  # results of those beside the ladder, as a measurement set stores them
     open_load: OpenLoadSpec | None = None  # None: each thread waited for its answer
     other_system: str = ""  # whose binding the command lines of an upload name, where it states another system
 
@@ -240,7 +227,9 @@ class RunFacts(RunContext):
     @property
     def service(self) -> tuple[OperationFacts, ...]:
         """The service times of the operations that add up: without what is made of others."""
-        return tuple(entry for entry in self.operations if entry.kind == "service" and not entry.is_composite)
+        return tuple(
+            operation for operation in self.operations if operation.kind == "service" and not operation.is_composite
+        )
 
 
 def fact(machine: Mapping[str, object], name: str) -> object:

@@ -1,9 +1,12 @@
 """V40: did the client groups stand beside the ladder as planned?"""
 
+from collections.abc import Mapping
+from typing import Any
+
 from benchsite.core.formatting import counted, percent
 from runs.checks.check import Outcome, check, sentence
 from runs.checks.default_thresholds import Profile
-from runs.checks.facts import GroupFacts, RunFacts
+from runs.checks.facts import RunFacts
 from runs.checks.messages import GROUP_STOOD, NO_SUCCESSFUL_OPERATION, NOTHING_TO_MERGE
 from runs.checks.results import Severity, find_worst
 
@@ -21,7 +24,7 @@ def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
         return None
 
     judged = [_judge(group, profile) for group in facts.groups]
-    complaints = [f"{group.name} {text}" for group, (_, text) in zip(facts.groups, judged, strict=True) if text]
+    complaints = [f"{group['name']} {text}" for group, (_, text) in zip(facts.groups, judged, strict=True) if text]
     measured = counted(len(facts.groups), "group")
     if not complaints:
         return Outcome("pass", measured, "Every group stood beside the ladder as planned.")
@@ -34,20 +37,23 @@ def client_groups(facts: RunFacts, profile: Profile) -> Outcome | None:
     )  # fmt: skip
 
 
-def _judge(group: GroupFacts, profile: Profile) -> tuple[Severity, str]:
+def _judge(group: Mapping[str, Any], profile: Profile) -> tuple[Severity, str]:
     """The severity, and the end of a sentence that begins with the group's name."""
-    if group.problem:
-        return "reject", NOTHING_TO_MERGE.format(problem=group.problem.rstrip("."))
-    if not group.succeeded:
+    if group["problem"]:
+        return "reject", NOTHING_TO_MERGE.format(problem=group["problem"].rstrip("."))
+    numbers = group["numbers"]
+    if numbers["operations"] == numbers["failed"]:
         return "reject", NO_SUCCESSFUL_OPERATION
-    if group.share < profile.group_reject:
-        return "reject", GROUP_STOOD.format(share=percent(group.share))
-    if group.is_measured and group.findings:
-        worst = find_worst(severity for severity, _, _ in group.findings)
-        checks = ", ".join(f"{check_id} {title}" for severity, check_id, title in group.findings if severity == worst)
+    share = numbers["window_s"] / (group["planned_s"] or 1.0)
+    if share < profile.group_reject:
+        return "reject", GROUP_STOOD.format(share=percent(share))
+    worst = find_worst(finding["severity"] for finding in group["findings"])
+    if group["measured"] and worst in ("warn", "reject"):
+        findings = [finding for finding in group["findings"] if finding["severity"] == worst]
+        checks = ", ".join(f"{finding['check_id']} {finding['title']}" for finding in findings)
         verb = "is rejected by" if worst == "reject" else "has warnings of"
         return worst, f"{verb} {checks}"
-    if group.share < profile.group_warn:
-        return "warn", GROUP_STOOD.format(share=percent(group.share))
+    if share < profile.group_warn:
+        return "warn", GROUP_STOOD.format(share=percent(share))
 
     return "pass", ""

@@ -8,7 +8,7 @@ from runs.checks.check import ROUNDING, Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts, parse_number
 from runs.checks.messages import MEASURE_MIX_AGAIN, MIX_EDGES, MIX_LIMITS, OTHER_MIX, STATE_WORKLOAD
-from runs.checks.results import Severity, find_worst
+from runs.checks.results import Severity, find_worst, graded
 from runs.ycsb.arrivals import Count
 from runs.ycsb.properties import YCSB_PROPORTIONS, proportions
 
@@ -40,31 +40,19 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
 
     total = facts.total_operations
     done = _count_operations(facts)
-    if not total or done is None:
-        missing = "There are no operations."
-        if total or done is None:
-            missing = "The counts of its operations are not known."
-        return not_assessed(missing)
+    if done is None:
+        return not_assessed("The counts of its operations are not known.")
+    if not total:
+        return not_assessed("There are no operations.")
 
-    at_edges = 0.0
-    if not facts.whole_runs:
-        at_edges = (facts.threads or 0) / total
+    shares = {operation: number / total for operation, number in sorted(done.items())}
     complaints: list[str] = []
     severities: list[Severity] = []
-    shares = {operation: number / total for operation, number in sorted(done.items())}
     for operation in sorted({*facts.proportions, *shares}):
-        expected, share = facts.proportions.get(operation, 0.0), shares.get(operation, 0.0)
-        deviation = abs(share - expected)
-        by_chance = profile.mix_sigmas * math.sqrt(expected * (1 - expected) / total)
-        allowed = max(profile.mix_points, by_chance) + at_edges
-        if not share and expected * total >= profile.mix_expected_least:
-            complaints.append(f"{operation} is missing")
-        elif deviation > allowed + ROUNDING:
-            complaints.append(f"{operation} has {percent(share)} instead of {percent(expected)}")
-        else:
-            continue
-        is_wrong = facts.whole_runs or deviation > max(allowed, profile.mix_reject) + ROUNDING
-        severities.append("reject" if is_wrong else "warn")
+        severity, complaint = _judge_share(operation, shares, facts, profile)
+        if complaint:
+            severities.append(severity)
+            complaints.append(complaint)
 
     other_mix = _find_other_mix(facts, shares, profile)
     if other_mix:
@@ -77,6 +65,28 @@ def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
         STATE_WORKLOAD if facts.made_elsewhere else MEASURE_MIX_AGAIN,
         good="The operations have the shares that the workload asks for.",
     )  # fmt: skip
+
+
+def _judge_share(
+    operation: str, shares: Mapping[str, float], facts: RunFacts, profile: Profile
+) -> tuple[Severity, str]:
+    """How far an operation's share is off its proportion; no complaint where it is not."""
+    assert facts.proportions is not None and facts.total_operations
+    total = facts.total_operations
+    expected, share = facts.proportions.get(operation, 0.0), shares.get(operation, 0.0)
+    deviation = abs(share - expected)
+    at_edges = 0.0 if facts.whole_runs else (facts.threads or 0) / total
+    by_chance = profile.mix_sigmas * math.sqrt(expected * (1 - expected) / total)
+    allowed = max(profile.mix_points, by_chance) + at_edges
+
+    severity: Severity = "warn"
+    if facts.whole_runs or deviation > max(allowed, profile.mix_reject) + ROUNDING:
+        severity = "reject"
+    if not share and expected * total >= profile.mix_expected_least:
+        return severity, f"{operation} is missing"
+    if deviation > allowed + ROUNDING:
+        return severity, f"{operation} has {percent(share)} instead of {percent(expected)}"
+    return "pass", ""
 
 
 def _list_shares(shares: Mapping[str, float]) -> str:
@@ -105,20 +115,20 @@ def _count_operations(facts: RunFacts) -> dict[str, int] | None:
     """Operations as the workload names them: what a read-modify-write read and updated is no READ and no UPDATE."""
     counts: dict[str, int] = {}
     inner = 0
-    for entry in facts.operations:
-        if entry.kind != "service":
+    for operation in facts.operations:
+        if operation.kind != "service":
             continue
-        if entry.count is None:
+        if operation.count is None:
             return None
-        counts[entry.operation] = entry.count
-        if entry.is_composite:
-            inner += entry.count
+        counts[operation.operation] = operation.count
+        if operation.is_composite:
+            inner += operation.count
 
-    for operation in ("READ", "UPDATE"):
-        if inner and operation in counts:
-            counts[operation] = max(counts[operation] - inner, 0)
+    for name in ("READ", "UPDATE"):
+        if inner and name in counts:
+            counts[name] = max(counts[name] - inner, 0)
 
-    return {operation: number for operation, number in counts.items() if number}
+    return {name: number for name, number in counts.items() if number}
 
 
 @check("V09", "Target", "under {target_info} marginal, under {target_warn} not sustained")
@@ -180,14 +190,9 @@ def exceeded(facts: RunFacts, profile: Profile) -> Outcome | None:
         return not_assessed("The throughput is not known.")
 
     ratio = facts.throughput_ops_s / facts.target_ops_s
-    severity: Severity = "pass"
-    if ratio > profile.exceeded_warn:
-        severity = "warn"
-        if ratio > profile.exceeded_reject:
-            severity = "reject"
-
     return Outcome(
-        severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
+        graded(ratio, profile.exceeded_warn, profile.exceeded_reject),
+        f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"{percent(ratio)} of the target was done in the window: clients made up for operations due before it. "
         "Load and latencies are not those of the target.",
         "Run it again with a longer warm-up, and check the stated target.",

@@ -15,7 +15,7 @@ def collect_findings(
     thresholds: Profile,
     merged: MergedRun | SummarisedRun,
     series: Sequence[Series],
-    known: Surroundings,
+    context: Surroundings,
     *,
     workload: Mapping[str, str] | None,
     rows: int | None = None,
@@ -40,6 +40,6 @@ def collect_findings(
         rate_ops_s=rate_ops_s,
         series=series if is_measured else (),
         phase=cast(Phase, spec["phase"]),
-        known=known,
+        context=context,
     )
     return judge_run(facts, thresholds)

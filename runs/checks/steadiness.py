@@ -151,7 +151,7 @@ def stalls(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: seconds, at {stall_rate_least} or more (below, empty seconds come by chance)
     """
     series = facts.rate_ops_s or ()
-    longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
+    longest_us = max((operation.max_us for operation in facts.service if operation.max_us is not None), default=None)
     is_slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
     empty_s = None
     if series and sum(series) / len(series) >= profile.stall_rate_least:

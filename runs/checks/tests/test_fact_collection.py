@@ -78,14 +78,14 @@ def test_a_client_of_a_summary_keeps_what_it_printed():
     beside = Surroundings(
         machines={3: "lab"}, cores={3: 8}, cpu_percent={3: 250.0}, clock_offsets_s={3: 0.001}, gc_shares={4: 0.5}
     )
-    (known,) = collect_facts(summarised(stated), threads=4, known=beside).clients
+    (known,) = collect_facts(summarised(stated), threads=4, context=beside).clients
     assert known == ClientFacts(
         number=3, started_s=1.0, ended_s=3.0, covered_s=2.0, operations=100, busy_us=500.0, throughput_ops_s=45.0,
         threads=4, runtime_ms=2000.0, printed_throughput_ops_s=45.0, printed_counts={"READ": 100},
         status_operations=99, status_coverage=0.98, status_interval_s=10.0, cleanup_s=0.5, truncated=True,
         machine="lab", cpu_percent=250.0, cores=8, gc_share=0.03, clock_offset_s=0.001, evidence=evidence,
     )  # fmt: skip
-    measured = collect_facts(summarised(stated), threads=4, known=replace(beside, gc_shares={3: 0.01}))
+    measured = collect_facts(summarised(stated), threads=4, context=replace(beside, gc_shares={3: 0.01}))
     assert measured.clients[0].gc_share == 0.01
     unknown = collect_facts(summarised(lasting(5, None), lasting(6, -3.0)), threads=4).clients
     assert [(entry.covered_s, entry.machine, entry.gc_share) for entry in unknown] == [(0.0, "", None)] * 2
@@ -178,7 +178,7 @@ def test_what_is_known_of_the_run_is_passed_on():
         mode_properties={"w": "1"}, mode_stated=True, made_elsewhere=True, without_codes=True, has_faults=True,
         other_system="redis",
     )  # fmt: skip
-    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, known=beside)
+    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, context=beside)
     for entry in fields(RunContext):
         assert getattr(known, entry.name) == getattr(beside, entry.name), entry.name
 
@@ -196,7 +196,7 @@ def test_facts_of_histograms_are_those_of_the_window():
     beside = Surroundings(hosts=(HostSamples(machine="lab", columns=columns),), machines={0: "lab"})
     rates = [9.0, 9.0, 9.0]
     known = collect_facts(
-        merged, threads=1, target_ops_s=10.0, measure_s=3, rate_ops_s=rates, series=build_series(merged), known=beside
+        merged, threads=1, target_ops_s=10.0, measure_s=3, rate_ops_s=rates, series=build_series(merged), context=beside
     )
     assert (known.window_s, known.window_asked_s, known.whole_runs, known.overlap) == (3.0, 3, False, merged.overlap)
     assert (known.rate_ops_s, known.longest_us) == (rates, merged.longest_us)

@@ -27,7 +27,7 @@ def test_a_short_run_of_two_clients_is_a_good_demo():
         measure_s=3,
         rate_ops_s=total_rate(merged).tolist(),
         series=build_series(merged),
-        known=Surroundings(
+        context=Surroundings(
             client_on_database_host=True,
             machines={0: "here", 1: "here"},
             cpu_percent={0: 60.0, 1: 60.0},

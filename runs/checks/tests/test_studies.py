@@ -26,7 +26,7 @@ def judged(run: ReadRun, *, threads: int | None = None, known: Surroundings | No
     facts = collect_facts(
         summarise([SummaryClient(0, run)]),
         threads=threads,
-        known=known or Surroundings(made_elsewhere=True),
+        context=known or Surroundings(made_elsewhere=True),
         **more,
     )
     return {finding.check_id: finding for finding in judge_run(facts, MEASURED)}
@@ -144,7 +144,7 @@ def couchbase(properties: dict[str, str], links: int = 1) -> RunFacts:
     run = study_run({"READ": reads, "UPDATE": updates}, 100e6 / 903_430 * 1000, 903_430.0, phase="measure")
     nodes = ClusterFacts(nodes=4, replication_factor=2, machines=({"nic_bits_per_s": links * 10**9},) * 4)
     known = Surroundings(client_on_database_host=False, cluster=nodes, made_elsewhere=True)
-    return collect_facts(summarise([SummaryClient(0, run)]), threads=None, workload=workload, known=known)
+    return collect_facts(summarise([SummaryClient(0, run)]), threads=None, workload=workload, context=known)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_public_files_are_rejected_for_their_known_faults():
         for run in group(files):
             merged = merge_run(run)
             assert isinstance(merged, SummarisedRun)
-            facts = collect_facts(merged, threads=None, known=Surroundings(made_elsewhere=True))
+            facts = collect_facts(merged, threads=None, context=Surroundings(made_elsewhere=True))
             findings = judge_run(facts, MEASURED)
             rejected |= {finding.check_id for finding in findings if finding.severity == "reject"}
             assert all(len(finding.measured) <= 120 and len(finding.threshold) <= 120 for finding in findings), (
@@ -229,7 +229,7 @@ def test_percentiles_of_a_client_that_averaged_them():
 @pytest.mark.parametrize("threads", [None, 4])
 def test_histograms_of_others_are_judged_too(threads):
     facts = collect_facts(
-        merge([client("two_clients/0", 0)], warmup_s=1), threads=threads, known=Surroundings(made_elsewhere=True)
+        merge([client("two_clients/0", 0)], warmup_s=1), threads=threads, context=Surroundings(made_elsewhere=True)
     )
     found = {finding.check_id: finding.severity for finding in judge_run(facts, MEASURED)}
     assert found["E01"] == "pass"

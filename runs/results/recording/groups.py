@@ -1,13 +1,12 @@
 """The client groups beside the ladder of a run: each merged over its own window, and judged by itself."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
 import numpy as np
 
 from runs.checks import CheckResult, compute_verdict
-from runs.checks.facts import GroupFacts
 from runs.models import ClientRun, MeasurementSet
 from runs.queue.spec import GroupSpec, RunSpec
 from runs.results.recording.rows import COLUMNS, FINDING_FIELDS, OPERATION_FIELDS, measurement_rows, set_fields
@@ -101,29 +100,6 @@ def build_group_result(collected: CollectedGroup, findings: Sequence[CheckResult
         result["measurements"].append({name: getattr(row, name) for name in columns})
 
     return result
-
-
-def read_group_facts(results: Iterable[Mapping[str, Any]]) -> tuple[GroupFacts, ...]:
-    """The facts about the groups for the checks of the run."""
-    facts = []
-    for result in results:
-        numbers = result["numbers"]
-        complaints = [
-            (finding["severity"], finding["check_id"], finding["title"])
-            for finding in result["findings"]
-            if finding["severity"] in ("warn", "reject")
-        ]
-        group_facts = GroupFacts(
-            name=result["name"],
-            is_measured=result["measured"],
-            problem=result["problem"],
-            share=numbers.get("window_s", 0.0) / (result["planned_s"] or 1.0),
-            succeeded=numbers.get("operations", 0) - numbers.get("failed", 0),
-            findings=tuple(complaints),
-        )
-        facts.append(group_facts)
-
-    return tuple(facts)
 
 
 def _build_curve(series: Sequence[Series]) -> Curve | None:

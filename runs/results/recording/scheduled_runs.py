@@ -29,7 +29,7 @@ from runs.results.messages import (
 )
 from runs.results.recording.arrivals import add_arrivals
 from runs.results.recording.client_merge import Collected, merge_logs
-from runs.results.recording.groups import CollectedGroup, GroupResult, build_group_result, read_group_facts
+from runs.results.recording.groups import CollectedGroup, GroupResult, build_group_result
 from runs.results.recording.intervals import store_intervals
 from runs.results.recording.rows import write_series, write_set
 from runs.results.recording.run_context import build_run_context, read_clock_steps, read_summary
@@ -245,7 +245,7 @@ def judge(
     spec = cast(RunSpec, run.spec)
     thresholds = get_thresholds(run.team_id, spec["purpose"])
     context = build_run_context(run, spec, clients, thresholds)
-    context = replace(context, groups=read_group_facts(groups))
+    context = replace(context, groups=groups)
     workload = spec["workload"]["properties"]
     return collect_findings(spec, thresholds, merged, series, context, workload=workload, rows=rows, asked_s=asked_s)
 

@@ -29,7 +29,7 @@ def test_keeps_values_of_average():
 def test_marks_average_and_does_not_check_its_arithmetic():
     (run,) = read_text(averaged(REAL))
     facts = collect_facts(
-        summarise([SummaryClient(0, run)]), threads=2, known=Surroundings(made_elsewhere=True), phase="measure"
+        summarise([SummaryClient(0, run)]), threads=2, context=Surroundings(made_elsewhere=True), phase="measure"
     )
     findings = {finding.check_id: finding for finding in judge_run(facts, profile("smoke"))}
     assert findings["E01"].severity == "pass"
