@@ -29,10 +29,10 @@ from benchsite.core.env import env_int
 from benchsite.local.supervisor import Site
 from runs.models import MeasurementSet, Run, UploadKey
 from runs.uploads import api_upload, upload_lifecycle
-from runs.uploads.api_upload import Asked
-from runs.uploads.form_data import Arrived
+from runs.uploads.api_upload import UploadRequest
 from runs.uploads.manifest import build_manifest
 from runs.uploads.processing import work_on
+from runs.uploads.upload_handlers import ReceivedFile
 
 SECONDS: Final = 42
 DIFFERENT: Final = 40  # histograms of one operation
@@ -307,15 +307,15 @@ def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
     for number in range(ALONE):
         files = typical(10_000_000 + number).files
         arrived = [_arrived(*file) for file in files]
-        upload = Asked(team, user, f"{prefix}-alone-{number}", manifest, arrived)
+        upload = UploadRequest(team, user, f"{prefix}-alone-{number}", manifest, arrived)
         once.append(_timed(partial(api_upload.upload, upload, lambda *rows: {})))
         others = typical(20_000_000 + number).files
         twice.append(_timed(partial(_as_the_page, team, user, others, manifest.model_dump())))
     return median(once), median(twice)
 
 
-def _arrived(name: str, content: bytes) -> Arrived:
-    file = Arrived(name, io.BytesIO())
+def _arrived(name: str, content: bytes) -> ReceivedFile:
+    file = ReceivedFile(name)
     file.write(content)
     return file
 

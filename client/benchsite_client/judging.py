@@ -15,7 +15,7 @@ from runs.uploads.manifest import Manifest, ManifestRefused, build_manifest
 from runs.uploads.metadata import RunMetadata, StatedRun
 from runs.uploads.metadata_merge import merge_metadata
 from runs.uploads.reads import Reads, runs_in
-from runs.uploads.upload_errors import Place, ResultRefused, check_files
+from runs.uploads.upload_errors import FilePosition, ResultRefused, check_files
 from runs.ycsb.errors import LimitExceeded, YcsbError
 from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.file_output import as_json
@@ -76,8 +76,8 @@ def _find_refusals(reads: Reads) -> list[dict[str, Any]]:
     try:
         check_files(reads)
     except ResultRefused as error:
-        faults = error.faults or [(Place(""), str(error))]
-        return [{**asdict(place), "message": text} for place, text in faults]
+        faults = error.faults or [(FilePosition(""), str(error))]
+        return [{**asdict(position), "message": text} for position, text in faults]
     return []
 
 

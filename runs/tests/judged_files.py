@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs.catalog import load_catalog, recognise
+from runs.catalog import recognise
 from runs.checks import CheckResult, profile
 from runs.results.recording.client_merge import merge_upload
 from runs.uploads.inline import read_at_once
-from runs.uploads.judgement import Merged, judge_by
-from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
+from runs.uploads.judgement import Merged, build_spec, judge_by
+from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload
 from runs.uploads.reads import Reads, runs_in
 from runs.uploads.upload_errors import ResultRefused, check_files
 from runs.ycsb.errors import YcsbError
@@ -88,11 +88,8 @@ def _judged(
     workload = describe_workload("A", {**hints.properties, **properties})
     metadata = RunMetadata(system=known or "other", database="Database", workload=workload, purpose=purpose)
     load = threads or hints.threads or 8
-    spec = make_spec(
-        metadata,
-        StatedRun(index=index, phase=group.phase or "measure", threads=load, target_ops_s=hints.target_ops_s),
-        catalog=load_catalog(), upload_id="u", by="", files=[], clients=len(group.clients), version="", flavour="ycsb",
-    )  # fmt: skip
+    stated = StatedRun(index=index, phase=group.phase or "measure", threads=load, target_ops_s=hints.target_ops_s)
+    spec = build_spec(metadata, stated, group, upload_id="u")
     collected = merge_upload(group, reads, spec)
     findings = judge_by(profile(purpose), spec, collected.merged, collected.series)
     return JudgedRun(group, collected.merged, {finding.check_id: finding for finding in findings}, hints.properties)

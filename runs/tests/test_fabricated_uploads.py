@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runs.catalog import load_catalog
 from runs.checks import CheckResult, profile
 from runs.checks.tests.verdicts import worst
 from runs.results.recording.client_merge import merge_upload
 from runs.tests.importing import DATA
 from runs.uploads.inline import read_at_once
-from runs.uploads.judgement import judge_by
-from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload, make_spec
+from runs.uploads.judgement import build_spec, judge_by
+from runs.uploads.metadata import RunMetadata, StatedRun, describe_workload
 from runs.uploads.reads import runs_in
 from runs.ycsb.encoded import Counts
 from runs.ycsb.file_grouping import group
@@ -61,12 +60,8 @@ def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -
         "workload": describe_workload("A", properties), "purpose": "smoke", "nodes": 3,
         "client_on_database_host": False,
     }  # fmt: skip
-    spec = make_spec(
-        RunMetadata(**{**usual, **stated}),
-        StatedRun(index=0, phase="measure", threads=4),
-        catalog=load_catalog(), upload_id="u", by="", files=list(files), clients=len(run.clients), version="0.17.0",
-        flavour="ycsb",
-    )  # fmt: skip
+    metadata = RunMetadata(**{**usual, **stated})
+    spec = build_spec(metadata, StatedRun(index=0, phase="measure", threads=4), run, upload_id="u")
     merged = merge_upload(run, reads, spec)
     return {
         finding.check_id: finding for finding in judge_by(profile(spec["purpose"]), spec, merged.merged, merged.series)

@@ -20,13 +20,13 @@ from runs.models import Run, Upload, UploadKey
 from runs.queue.team_usage import refuse_full_storage
 from runs.results.recording.uploaded_runs import UploadedRun, judged_runs, keep_files, save_runs
 from runs.uploads import keys, upload_lifecycle
-from runs.uploads.form_data import Arrived
 from runs.uploads.inline import TooMuchAtOnce, read_at_once
 from runs.uploads.manifest import Manifest
 from runs.uploads.metadata import RunMetadata
 from runs.uploads.reads import Reads, runs_in
 from runs.uploads.team_metadata import build_metadata
 from runs.uploads.upload_errors import ResultRefused, check_files, refused_run
+from runs.uploads.upload_handlers import ReceivedFile
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.redact import allow_names
@@ -39,14 +39,14 @@ Answer = Callable[[Upload, Sequence[Run], Sequence[UploadedRun]], Mapping[str, A
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UploadRequest:
     """One upload as it was asked for."""
 
     team: Team
     user: User
     key: str
     manifest: Manifest
-    files: Sequence[Arrived]
+    files: Sequence[ReceivedFile]
 
     def fingerprint(self) -> str:
         """Equal for equal manifests and files, however the form around them was written."""
@@ -63,32 +63,32 @@ class Asked:
         return self.size <= settings.UPLOAD_AT_ONCE_BYTES
 
 
-def upload(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
+def upload(request: UploadRequest, answer: Answer) -> tuple[UploadKey, bool]:
     """Store it, unless its key was used before: the key, and whether it was.
 
     Raises KeyBusy, KeyReused, ManifestRefused, ResultRefused.
     """
     if request.is_small:
         try:
-            return _at_once(request, answer)
+            return _store_now(request, answer)
         except TooMuchAtOnce:
             pass  # It unpacks to more than a request may read.
-    return _later(request)
+    return _keep_for_worker(request)
 
 
-def judge_only(request: Asked) -> tuple[RunMetadata, list[UploadedRun]]:
+def judge_only(request: UploadRequest) -> tuple[RunMetadata, list[UploadedRun]]:
     """Judge an upload and store nothing. Raises ManifestRefused, ResultRefused."""
     refusal = "This is more than is judged in a request: upload it, and a worker reads it."
     if not request.is_small:
         raise ResultRefused("payload-too-large", refusal)
     try:
-        metadata, _, runs = _judged(request, Upload(team=request.team, user=request.user))
+        metadata, _, runs = _judge(request, Upload(team=request.team, user=request.user))
     except TooMuchAtOnce:
         raise ResultRefused("payload-too-large", refusal) from None
     return metadata, runs
 
 
-def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
+def _store_now(request: UploadRequest, answer: Answer) -> tuple[UploadKey, bool]:
     fingerprint = request.fingerprint()
     with transaction.atomic():
         if earlier := keys.hold(request.team, request.key, fingerprint):
@@ -96,7 +96,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
 
         refuse_full_storage(request.team, request.size)
         row = Upload(team=request.team, user=request.user, size=request.size)
-        metadata, reads, judged = _judged(request, row)
+        metadata, reads, judged = _judge(request, row)
         try:
             row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
             row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
@@ -122,7 +122,7 @@ def _at_once(request: Asked, answer: Answer) -> tuple[UploadKey, bool]:
     return stored[0], False
 
 
-def _judged(request: Asked, row: Upload) -> tuple[RunMetadata, Reads, list[UploadedRun]]:
+def _judge(request: UploadRequest, row: Upload) -> tuple[RunMetadata, Reads, list[UploadedRun]]:
     """All that can be known before anything is stored."""
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
@@ -144,7 +144,7 @@ def _judged(request: Asked, row: Upload) -> tuple[RunMetadata, Reads, list[Uploa
         raise refused_run(reads, groups, error) from error
 
 
-def _later(request: Asked) -> tuple[UploadKey, bool]:
+def _keep_for_worker(request: UploadRequest) -> tuple[UploadKey, bool]:
     """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
     fingerprint = request.fingerprint()
     if earlier := keys.find(request.team, request.key, fingerprint):

@@ -110,9 +110,7 @@ def read_members(members: Sequence[RedactedMember], progress: Progress | None = 
         progress.begin("reading", sum(member.size for member in members))
     files = []
     for member in members:
-        report = None
-        if progress is not None:
-            report = progress.file(member.size)
+        report = progress.file(member.size) if progress else None
         file = _read_before(member)
         if file is None:
             file = read_member(member, open_stored, report, summed=True)
@@ -142,13 +140,11 @@ def _keep(member: RedactedMember, file: ReadFile) -> None:
 
 def _read_before(member: RedactedMember) -> ReadFile | None:
     """The file that `_keep` stored for this member; None without one, or where a process died in the middle of it."""
-    content = None
-    if member.path:
-        content = staging.read_sums(member.path)
-    try:
-        if content is not None:
-            return msgspec.msgpack.decode(content, type=ReadFile, dec_hook=_array)
+    content = staging.read_sums(member.path) if member.path else None
+    if content is None:
         return None
+    try:
+        return msgspec.msgpack.decode(content, type=ReadFile, dec_hook=_array)
     except msgspec.DecodeError:
         return None
 

@@ -38,6 +38,7 @@ from runs.uploads.metadata import (
 )
 from runs.uploads.recognition import FoundRun, Recognised
 from runs.uploads.run_grouping import RunSets, get_shares, list_shares
+from runs.uploads.team_metadata import find_sweep_problem, state_workload
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,
@@ -411,19 +412,17 @@ class ImportForm(StatedTestForm):
                 self.add_error(name if name in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
             return
         sweep = next((row for row in self.sweeps if str(row.pk) == cleaned.get("sweep")), None)
-        if sweep is not None:
-            workload = sweep.runs.values_list("workload_name", flat=True).first()
-            if problem := tests[0].find_sweep_problem(sweep.system, sweep.mode, sweep.purpose, workload):
-                self.add_error("sweep", problem)
+        if sweep is not None and (problem := find_sweep_problem(tests[0], sweep)):
+            self.add_error("sweep", problem)
 
     def _workload(self, data: Mapping[str, Any]) -> StatedWorkload:
         chosen = next((workload for workload in self.workloads if str(workload.pk) == data["workload"]), None)
         if chosen is None:
             return describe_workload(" ".join(data["workload_name"].split()), data["properties"])
-        properties = dict(chosen.properties)
+        stated = state_workload(chosen)
         if data["records"]:
-            properties["recordcount"] = str(data["records"])
-        return StatedWorkload(id=str(chosen.pk), name=chosen.name, short_name=chosen.short_name, properties=properties)
+            stated.properties["recordcount"] = str(data["records"])
+        return stated
 
     def metadata(self) -> list[RunMetadata]:
         """One for each curve with a selected run: tests are one where a person gives each of them the same name of its
@@ -552,22 +551,18 @@ def mode_choices(no_mode: str) -> list[Any]:
 
 def _initial(sets: RunSets, test: Sequence[int]) -> dict[str, Any]:
     """What all command lines of the test agree on, and the names of the files; the mode is nowhere in them."""
-    mode = database = workload_name = ""
+    initial: dict[str, Any] = {"mode": "", "database": ""}
     system = _agree([sets.proposals[position] for position in test if sets.name_system(position)])
     if system:
-        mode = f"{system}:{UNKNOWN_MODE}"
-        database = load_catalog().system(system).name
+        initial |= {"mode": f"{system}:{UNKNOWN_MODE}", "database": load_catalog().system(system).name}
     hints = [_check_hints(sets, position, test) for position in test]
     hints = [hint for hint in hints if hint["binding"] or hint["properties"]]
     if not hints:
-        return {"mode": mode, "database": database}
-    if letter := _agree([hint["letter"] for hint in hints]):
-        workload_name = f"YCSB {letter}"
+        return initial
+    letter = _agree([hint["letter"] for hint in hints])
     shared = set.intersection(*(set(hint["properties"].items()) for hint in hints))
-    return {
-        "mode": mode,
-        "database": database,
-        "workload_name": workload_name,
+    return initial | {
+        "workload_name": f"YCSB {letter}" if letter else "",
         "properties": in_order({name: value for name, value in shared if name != "recordcount"}),
         "records": _agree([hint["records"] for hint in hints]),
     }
@@ -607,6 +602,4 @@ def _check_hints(sets: RunSets, position: int, test: Sequence[int]) -> Mapping[s
 
 def _agree(values: Sequence[Any]) -> Any:
     """The value that all have; None where they differ."""
-    if len(set(values)) == 1:
-        return values[0]
-    return None
+    return values[0] if len(set(values)) == 1 else None

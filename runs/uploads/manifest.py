@@ -10,10 +10,9 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from runs.uploads.messages import NO_UTC_OFFSET, NOT_KNOWN
-from runs.uploads.metadata import CommonMetadata, HostFacts, Lines, Name, OneRun, Part, Text
+from runs.uploads.metadata import CommonMetadata, HostFacts, Lines, Name, OneRun, Part, Text, suggest
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.properties import MAX_RECORDS
-from runs.ycsb.property_schema import nearest
 
 MAX_MANIFEST: Final = 64 * 1024  # bytes
 MAX_LABELS: Final = 20
@@ -166,8 +165,8 @@ def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number in JSON")
 
 
-def _refuse(place: str, message: str) -> NoReturn:
-    raise ManifestRefused([(f"#/manifest{place}", message)])
+def _refuse(pointer: str, message: str) -> NoReturn:
+    raise ManifestRefused([(f"#/manifest{pointer}", message)])
 
 
 # What pydantic puts into a place to say which of several shapes it tried.
@@ -182,9 +181,7 @@ def _faults(error: ValidationError) -> list[tuple[str, str]]:
         pointer = "/".join(["#/manifest", *(part.replace("~", "~0").replace("/", "~1")[:80] for part in places)])
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
-            message = NOT_KNOWN.format(name=places[-1][:60])
-            if near := nearest(places[-1], _fields(places[:-1])):
-                message += f" Did you mean “{near}”?"
+            message = NOT_KNOWN.format(name=places[-1][:60]) + suggest(places[-1], _fields(places[:-1]))
         messages.setdefault(pointer, message)
 
     # Of a value that may have several shapes, what is wrong inside of it says more than that it has not the first one.

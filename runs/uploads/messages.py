@@ -20,17 +20,14 @@ NOT_KNOWN = "“{name}” is not known here."
 
 NO_PART_OF_NAME = "holds the character U+{code_point:04X}, which is no part of a name"
 NO_PURPOSE = "“{text}” is no purpose.{hint} Known are: {purposes}."
-CURVE_OF_SYSTEM = "That curve is of {system} in mode {mode}: begin a new one."
-CURVE_OF_PURPOSE = "That curve's purpose is {purpose}: begin a new one."
-CURVE_OF_WORKLOAD = "That curve is of the workload “{workload}”: begin a new one."
 
 # --- metadata_merge.py ---
 
 NAME_OTHER_SYSTEM = "Name the other system, as in “FooDB”."
 SYSTEM_NOT_TOLD = "The files do not tell which system this was: state its slug, as in “redis”."
-NO_SYSTEM = "No system of the catalog is called “{name}”. {meant}Of another one state “other” and its system_name."
+NO_SYSTEM = "No system of the catalog is called “{name}”.{hint} Of another one state “other” and its system_name."
 MODE_OF_OTHER_SYSTEM = "Of a system that is not in the catalog the mode is “unknown”."
-NO_MODE = "{system} has no mode “{mode}”. {meant}It has: {modes}, unknown."
+NO_MODE = "{system} has no mode “{mode}”.{hint} It has: {modes}, unknown."
 
 SEVERAL_SYSTEMS = "The files are of several systems ({systems}): state the system, or upload those of each apart."
 SEVERAL_WORKLOADS = "The files are of several workloads ({letters}): upload those of each apart, or name the workload."
@@ -47,10 +44,14 @@ USE_NEW_KEY = "To send other files, use a new key, or DELETE {address} first, wh
 # --- form_data.py, upload_handlers.py ---
 
 TOO_MANY_FILES = "One upload takes at most {limit} files: put more of them into a zip or tar archive."
+FILES_NOT_STORED = "The files could not be kept ({reason}): tell an operator of this site."
 UPLOAD_TOO_LARGE = "One upload takes at most {limit} of files: compress them, or upload the runs one by one."
 
 # --- team_metadata.py ---
 
+CURVE_OF_SYSTEM = "That curve is of {system} in mode {mode}: begin a new one."
+CURVE_OF_PURPOSE = "That curve's purpose is {purpose}: begin a new one."
+CURVE_OF_WORKLOAD = "That curve is of the workload “{workload}”: begin a new one."
 NO_SUCH_CURVE = "Your team has no uploaded curve with this id. Leave it away for a new one."
 
 # --- upload_lifecycle.py ---

@@ -6,32 +6,18 @@ of the import page fills it.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Annotated, Any, Final, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from runs.builds import Commit, CommitTime, Link
-from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
 from runs.checks.default_thresholds import PROFILES
-from runs.queue.spec import (
-    SPEC_VERSION,
-    ClusterSpec,
-    DatasetSpec,
-    MachineSpec,
-    ModeSpec,
-    RunSpec,
-    StatedSpec,
-    WorkloadSpec,
-)
-from runs.uploads.messages import CURVE_OF_PURPOSE, CURVE_OF_SYSTEM, CURVE_OF_WORKLOAD, NO_PART_OF_NAME, NO_PURPOSE
-from runs.ycsb.errors import PropertyError
+from runs.uploads.messages import NO_PART_OF_NAME, NO_PURPOSE
 from runs.ycsb.merged import Phase
-from runs.ycsb.properties import MAX_INT, PROPORTIONS, check_stated_workload, dataset, read_shares
+from runs.ycsb.properties import MAX_INT, PROPORTIONS, read_shares
 from runs.ycsb.property_schema import nearest
 
-GIB: Final = 1024**3
 MAX_REPEAT: Final = 1_000
 PURPOSES: Final = tuple(PROFILES)
 _MAX_SHORT_NAME: Final = 12
@@ -57,13 +43,16 @@ def _is_bad(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cs") or sign in _TURNING
 
 
+def suggest(name: str, names: Iterable[str]) -> str:
+    """The beginning of a further sentence: the known name that was perhaps meant; empty where none is near."""
+    near = nearest(name, names)
+    return f" Did you mean “{near}”?" if near else ""
+
+
 def _check_purpose(text: str) -> str:
     if text not in PURPOSES:
-        near = nearest(text, PURPOSES)
-        hint = ""
-        if near:
-            hint = f" Did you mean “{near}”?"
-        raise ValueError(NO_PURPOSE.format(text=text[:60], hint=hint, purposes=", ".join(PURPOSES)))
+        hint, purposes = suggest(text, PURPOSES), ", ".join(PURPOSES)
+        raise ValueError(NO_PURPOSE.format(text=text[:60], hint=hint, purposes=purposes))
     return text
 
 
@@ -132,9 +121,6 @@ class StatedWorkload(Part):
     short_name: str
     properties: dict[str, str]
 
-    def spec(self) -> WorkloadSpec:
-        return cast(WorkloadSpec, self.model_dump())
-
 
 class OneRun(Part):
     """What is stated of one of several runs in the files."""
@@ -160,16 +146,6 @@ class RunMetadata(CommonMetadata, HostFacts):
     runner: Name = ""  # the label of the machines
     tags: list[str] = []
     runs: list[StatedRun] = []
-
-    def find_sweep_problem(self, system: str, mode: str, purpose: str, workload: str | None) -> str:
-        """Why runs cannot be points of a curve of these; empty where they can."""
-        if (system, mode) != (self.system, self.mode):
-            return CURVE_OF_SYSTEM.format(system=system, mode=mode)
-        if purpose != self.purpose:
-            return CURVE_OF_PURPOSE.format(purpose=purpose)
-        if workload not in (None, self.workload.name):
-            return CURVE_OF_WORKLOAD.format(workload=workload)
-        return ""
 
 
 def label_curve(metadata: RunMetadata, phase: str) -> str:
@@ -213,116 +189,3 @@ def _join_words(words: Sequence[str]) -> str:
             break
         joined = f"{joined}-{word}"
     return joined
-
-
-def make_spec(
-    metadata: RunMetadata, run: StatedRun, *, catalog: Catalog, upload_id: str, by: str, files: list[str], clients: int,
-    version: str, flavour: str,
-) -> RunSpec:  # fmt: skip
-    """The run as it would have been submitted, as far as anybody knows. `version` and `flavour` are the client's."""
-    system_name = metadata.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
-    if metadata.system != OTHER_SYSTEM:
-        system_name = catalog.system(metadata.system).name
-    stated: StatedSpec = {
-        "by": by,
-        "files": files,
-        "hardware": metadata.hardware,
-        "client_on_database_host": metadata.client_on_database_host,
-    }
-    if metadata.ci_url:
-        stated["ci_url"] = metadata.ci_url
-    workload = metadata.workload.spec()
-    warmup_s = 0
-    if run.phase == "measure":
-        warmup_s = metadata.warmup_s
-
-    return {
-        "version": SPEC_VERSION,
-        "phase": run.phase,
-        "purpose": metadata.purpose,
-        "system": metadata.system,
-        "system_name": system_name,
-        "catalog_digest": catalog.digest,
-        "database": {
-            "id": "",
-            "name": metadata.database,
-            "version": metadata.version,
-            "replication_factor": metadata.replication_factor,
-            "settings": {},
-            "binding_properties": {},
-        },
-        "mode": _mode_spec(metadata, catalog),
-        "workload": workload,
-        "dataset": _dataset_spec(workload),
-        "load": {"threads": run.threads, "target_ops_s": run.target_ops_s, "processes": clients},
-        "window": {
-            "warmup_s": warmup_s,
-            "min_measure_s": None,
-            "max_measure_s": None,
-            "min_operations": 0,
-        },
-        "client": {"flavour": flavour, "binding": "", "digest": "", "ycsb_version": version},
-        "cluster": _cluster_spec(metadata, upload_id),
-        "generators": [],
-        "load_policy": "",
-        "resets": {},
-        "priming": None,
-        "stated": stated,
-    }
-
-
-def checked(workload: WorkloadSpec) -> dict[str, str] | None:
-    """The workload's properties where they say all that a workload must, else None: what depends on them is unknown."""
-    properties = _checked(tuple(workload["properties"].items()))
-    if properties is None:
-        return None
-    return dict(properties)
-
-
-@lru_cache(maxsize=64)
-def _checked(properties: tuple[tuple[str, str], ...]) -> dict[str, str] | None:
-    """Kept, since the uploads of a pipeline state the same workload, and each asks several times."""
-    try:
-        return check_stated_workload(dict(properties))
-    except PropertyError:
-        return None
-
-
-def _mode_spec(metadata: RunMetadata, catalog: Catalog) -> ModeSpec:
-    """The mode as the catalog has it. Of an unknown one there is no record, so nobody can compare by it."""
-    # Which settings the server really had was not read back from it: none are claimed.
-    spec: ModeSpec = {
-        "slug": metadata.mode,
-        "name": UPLOAD_NAMES[UNKNOWN_MODE],
-        "record": {},
-        "server_settings": {},
-        "client_properties": {},
-    }
-    if metadata.system != OTHER_SYSTEM and metadata.mode != UNKNOWN_MODE:
-        mode = catalog.system(metadata.system).mode(metadata.mode)
-        spec["name"], spec["record"] = mode.name, mode.durability.as_dict()
-    return spec
-
-
-def _dataset_spec(workload: WorkloadSpec) -> DatasetSpec:
-    properties = checked(workload)
-    if properties is None:
-        records = workload["properties"].get("recordcount", "")
-        return {"records": int(records) if records.isdecimal() else None, "record_bytes": None, "fingerprint": ""}
-    size = dataset(properties)
-    return {"records": size.records, "record_bytes": size.record_bytes, "fingerprint": size.fingerprint}
-
-
-def _cluster_spec(metadata: RunMetadata, upload_id: str) -> ClusterSpec:
-    facts: dict[str, object] = {}
-    if metadata.cores:
-        facts["cores"] = {"value": metadata.cores, "how": "stated"}
-    if metadata.memory_gib:
-        facts["memory_bytes"] = {"value": round(metadata.memory_gib * GIB), "how": "stated"}
-    nodes = metadata.nodes or (1 if facts else 0)
-    machines: list[MachineSpec] = [
-        # No machine of this site: the id only tells the nodes of this upload apart.
-        {"id": f"{upload_id}/{number}", "name": f"node {number}", "facts": facts}
-        for number in range(1, nodes + 1)
-    ]
-    return {"id": "", "name": metadata.runner, "provisioner": "", "machines": machines}

@@ -25,12 +25,12 @@ from runs.uploads.metadata import (
     StatedRun,
     StatedWorkload,
     describe_workload,
+    suggest,
 )
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.file_grouping import RunFiles
 from runs.ycsb.form_defaults import Hints, read_hints
 from runs.ycsb.properties import check_stated_workload
-from runs.ycsb.property_schema import nearest
 
 # A workload of the team by its name.
 FindWorkload = Callable[[str], StatedWorkload | None]
@@ -57,14 +57,11 @@ class _Merge:
     def metadata(self) -> RunMetadata:
         manifest = self.manifest
         system, name = self._system()
-        system_name = ""
-        if system == OTHER_SYSTEM:
-            system_name = name
         fields = {
             **manifest.model_dump(include=set(CommonMetadata.model_fields)),
             **manifest.cluster.model_dump(include=set(HostFacts.model_fields)),
             "system": system,
-            "system_name": system_name,
+            "system_name": name if system == OTHER_SYSTEM else "",
             "mode": self._mode(system),
             "database": manifest.database or name,
         }
@@ -72,8 +69,8 @@ class _Merge:
         self._check_utc_offsets()
         return RunMetadata(**fields, workload=workload, tags=manifest.tags(), runner=manifest.cluster.name, runs=runs)
 
-    def _fault(self, place: str, message: str) -> None:
-        self.faults.append((f"#/manifest/{place}", message))
+    def _fault(self, pointer: str, message: str) -> None:
+        self.faults.append((f"#/manifest/{pointer}", message))
 
     def _system(self) -> tuple[str, str]:
         """Its slug, and its name."""
@@ -83,10 +80,8 @@ class _Merge:
                 self._fault("system_name", NAME_OTHER_SYSTEM)
             return OTHER_SYSTEM, manifest.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
         if not manifest.system:
-            slug = None
             self._check_systems()
-            if self.hints.binding:
-                slug = recognise(self.hints.binding, self.hints.connection)
+            slug = recognise(self.hints.binding, self.hints.connection)
             if slug is None:
                 self._fault("system", SYSTEM_NOT_TOLD)
                 return OTHER_SYSTEM, ""
@@ -95,14 +90,8 @@ class _Merge:
         slug = manifest.system if manifest.system in catalog.systems else recognise(manifest.system)
         if slug is None:
             names = [system.name for system in catalog.systems.values()]
-            near = nearest(manifest.system, [*names, *catalog.systems])
-            meant = ""
-            if near:
-                meant = f"Did you mean “{near}”? "
-            self._fault(
-                "system",
-                NO_SYSTEM.format(name=manifest.system, meant=meant),
-            )
+            hint = suggest(manifest.system, [*names, *catalog.systems])
+            self._fault("system", NO_SYSTEM.format(name=manifest.system, hint=hint))
             return OTHER_SYSTEM, ""
 
         return slug, catalog.system(slug).name
@@ -123,11 +112,8 @@ class _Merge:
 
         modes = load_catalog().system(system).modes
         if mode not in modes:
-            near = nearest(mode, modes)
-            meant = ""
-            if near:
-                meant = f"Did you mean “{near}”? "
-            self._fault("mode", NO_MODE.format(system=system, mode=mode, meant=meant, modes=", ".join(modes)))
+            hint = suggest(mode, modes)
+            self._fault("mode", NO_MODE.format(system=system, mode=mode, hint=hint, modes=", ".join(modes)))
             return UNKNOWN_MODE
 
         return mode
@@ -143,29 +129,18 @@ class _Merge:
         if not name:
             self._fault("workload", "The files do not tell which workload this was: name it, as in “YCSB A”.")
         properties = {key: _plain(value) for key, value in described.properties.items()}
-        row = None
-        if name and not properties:
-            row = self.find_workload(name)
-        records = described.records
+        row = self.find_workload(name) if name and not properties else None
         if row is not None:
-            records = records or self.hints.records
-            properties = row.properties
-        else:
-            properties = {**self.hints.properties, **properties}
-
-        if records:
-            properties = {**properties, "recordcount": str(records)}
-        if row is not None:
+            properties = _state_records(row.properties, described.records or self.hints.records)
             return row.model_copy(update={"properties": properties})
 
+        properties = _state_records({**self.hints.properties, **properties}, described.records)
         return describe_workload(name, self._check_properties(properties))
 
     def _check_properties(self, properties: dict[str, str]) -> dict[str, str]:
         """A description may be incomplete, but not wrong."""
         try:
-            if properties:
-                return check_stated_workload(properties)
-            return {}
+            return check_stated_workload(properties) if properties else {}
         except PropertyError as error:
             for name, text in error.problems.items():
                 if name != "recordcount" or name in properties:
@@ -197,24 +172,23 @@ class _Merge:
     def _run(self, index: int, stated: OneRun) -> StatedRun:
         """Precedence: the manifest's entry for this run, then the files, then the manifest's defaults.
 
-        Of a single run the defaults are its entry.
+        Of a single run the defaults come before the files.
         """
         manifest = self.manifest
         alone = len(self.from_files) == 1
-        entry, hints = manifest if alone else OneRun(), self.hints_of_runs[index]
-        threads = stated.threads or entry.threads or hints.threads or manifest.threads
+        first = manifest if alone else OneRun()
+        hints = self.hints_of_runs[index]
+        threads = stated.threads or first.threads or hints.threads or manifest.threads
         if threads is None:
-            place = "threads"
-            if not alone:
-                place = f"runs/{index}/threads"
-            self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
+            pointer = "threads" if alone else f"runs/{index}/threads"
+            self._fault(pointer, "The files do not tell how many threads the clients had: state all of them together.")
 
         return StatedRun(
             index=index,
-            phase=stated.phase or entry.phase or self.from_files[index].phase or manifest.phase or "measure",
+            phase=stated.phase or first.phase or self.from_files[index].phase or manifest.phase or "measure",
             threads=threads or 0,
-            target_ops_s=stated.target_ops_s or entry.target_ops_s or hints.target_ops_s or manifest.target_ops_s,
-            repeat=stated.repeat or entry.repeat,
+            target_ops_s=stated.target_ops_s or first.target_ops_s or hints.target_ops_s or manifest.target_ops_s,
+            repeat=stated.repeat or first.repeat,
         )
 
     def _check_utc_offsets(self) -> None:
@@ -223,14 +197,13 @@ class _Merge:
             if note.code != "offset_of_no_client":
                 continue
             name = str(note.values["name"])
-            near = nearest(name, files)
-            hint = ""
-            if near:
-                hint = f" Did you mean “{near}”?"
-            self._fault(f"utc_offsets/{name.replace('~', '~0').replace('/', '~1')}", f"{note}{hint}")
+            escaped = name.replace("~", "~0").replace("/", "~1")
+            self._fault(f"utc_offsets/{escaped}", f"{note}{suggest(name, files)}")
 
 
 def _plain(value: str | int | float | bool) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _state_records(properties: dict[str, str], records: int | None) -> dict[str, str]:
+    return {**properties, "recordcount": str(records)} if records else properties

@@ -112,7 +112,7 @@ def redact_member(
 
     Only errors of the classes `raises` are raised.
     """
-    digest, size, hidden, damage = hashlib.sha256(), 0, 0, ""
+    digest, size, hidden = hashlib.sha256(), 0, 0
     try:
         for block in member.blocks():
             content, lines = without_secrets(block.data)
@@ -127,11 +127,9 @@ def redact_member(
     except UnreadableFile as error:
         return RedactedFile(name=name, size=member.size, error=str(error))
 
+    damage = ""
     if member.damage is not None:
-        damage = END_MISSING
-        if member.damage.is_doubtful:
-            damage = ALL_DOUBTFUL
-
+        damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
     notes = [{"text": note.text, "line": note.line} for note in member.notes]
     return RedactedFile(
         name=name, size=size, sha256=digest.hexdigest(), redacted_lines=hidden, notes=notes, damage=damage
@@ -151,9 +149,7 @@ def read_member(
 
     runs = read.runs
     if member.damage:
-        doubtful = runs
-        if member.damage != ALL_DOUBTFUL:
-            doubtful = runs[-1:]
+        doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
 
     return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
@@ -183,15 +179,11 @@ def runs_in(reads: Reads, grouping: str, utc_offsets: Mapping[str, str] | None =
     if grouping == APART:
         runs = list(chain.from_iterable(group([file], utc_offsets_s=offsets_s) for file in reads.files))
     else:
-        together = grouping == TOGETHER
-        runs = list(group(reads.files, together=together, utc_offsets_s=offsets_s))
+        runs = list(group(reads.files, together=grouping == TOGETHER, utc_offsets_s=offsets_s))
 
     clients = list(chain.from_iterable(run.clients for run in runs))
-    notes = []
-    for name in offsets_s:
-        if not any(is_named(name, client) for client in clients):
-            notes.append(GroupingNote("offset_of_no_client", (), {"name": name}))
-
+    unused = [name for name in offsets_s if not any(is_named(name, client) for client in clients)]
+    notes = [GroupingNote("offset_of_no_client", (), {"name": name}) for name in unused]
     return [replace(run, notes=(*run.notes, *notes)) for run in runs]
 
 

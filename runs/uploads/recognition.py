@@ -5,6 +5,7 @@ Latencies are µs, throughput is ops/s. What a file does not state is null.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any, Final, NotRequired, TypedDict, TypeVar
 
 from runs.ycsb.block import Note
@@ -113,16 +114,12 @@ class Recognised(TypedDict):
 
 
 def describe_file(read: ReadFile, redacted_lines: int) -> File:
-    error = None
-    if read.error:
-        error = read.error[:MAX_TEXT_LENGTH]
-
     return {
         "name": read.name,
         "size": read.size,
         "format": read.format,
         "version": read.version,
-        "error": error,
+        "error": read.error[:MAX_TEXT_LENGTH] if read.error else None,
         "redacted_lines": redacted_lines,
         "warnings": _warnings(read.warnings),
         "runs": [_file_run(run) for run in read.runs[:MAX_RUNS_OF_A_FILE]],
@@ -182,7 +179,6 @@ def describe_run(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError,
 
 
 def _file_run(run: ReadRun) -> FileRun:
-    shown = list(run.operations.items())[:MAX_OPERATIONS]
     return {
         "phase": run.phase,
         "runtime_ms": run.runtime_ms,
@@ -191,7 +187,7 @@ def _file_run(run: ReadRun) -> FileRun:
         "lines": (run.first_line, run.last_line),
         "status_lines": len(run.status),
         "logs": len(run.logs),
-        "operations": [_operation(name, operation) for name, operation in shown],
+        "operations": [_operation(*named) for named in islice(run.operations.items(), MAX_OPERATIONS)],
         "more_operations": max(len(run.operations) - MAX_OPERATIONS, 0),
         "warnings": _warnings(run.warnings),
     }
@@ -205,18 +201,18 @@ def _operation(name: str, read: ReadOperation) -> Operation:
         "p95_us": _percentile(read.percentiles_us, 95),
         "p99_us": _percentile(read.percentiles_us, 99),
         "max_us": read.max_us,
-        "returns": dict(list(read.returns.items())[:MAX_RETURNS]),
+        "returns": dict(islice(read.returns.items(), MAX_RETURNS)),
     }
 
 
-def _percentile(percentiles_us: Mapping[str, T], wanted: float) -> T | None:
+def _percentile(percentiles_us: Mapping[str, T], percentile: float) -> T | None:
     """YCSB prints percentiles by name: 95, 99, 99.9; some versions write 99.0."""
-    return next((value for name, value in percentiles_us.items() if _is(name, wanted)), None)
+    return next((value for name, value in percentiles_us.items() if _is(name, percentile)), None)
 
 
-def _is(name: str, wanted: float) -> bool:
+def _is(name: str, percentile: float) -> bool:
     try:
-        return float(name) == wanted
+        return float(name) == percentile
     except ValueError:
         return False
 
@@ -227,7 +223,7 @@ def _merged(operation: MergedOperation | SummarisedOperation) -> Merged:
         values = operation.histogram.percentiles((95.0, 99.0))
         limits = [None if value is None else [value, value] for value in values]
     else:
-        bounds = [_percentile(operation.percentiles_us, wanted) for wanted in (95.0, 99.0)]
+        bounds = [_percentile(operation.percentiles_us, percentile) for percentile in (95.0, 99.0)]
         limits = [[bound.low_us, bound.high_us] if bound else None for bound in bounds]
 
     return {
@@ -242,7 +238,7 @@ def _merged(operation: MergedOperation | SummarisedOperation) -> Merged:
 
 
 def _warnings(notes: Sequence[Note]) -> list[Warned]:
-    shown: list[Warned] = [{"text": note.text[:MAX_TEXT_LENGTH], "line": note.line} for note in notes[:MAX_WARNINGS]]
+    warnings: list[Warned] = [{"text": note.text[:MAX_TEXT_LENGTH], "line": note.line} for note in notes[:MAX_WARNINGS]]
     if len(notes) > MAX_WARNINGS:
-        shown.append({"text": f"and {len(notes) - MAX_WARNINGS} more like these", "line": None})
-    return shown
+        warnings.append({"text": f"and {len(notes) - MAX_WARNINGS} more like these", "line": None})
+    return warnings

@@ -79,7 +79,7 @@ class RunSets:
         folder, other_folder = (paths[0].rpartition("/")[0] for paths in (names, other_names))
         if folder or other_folder:
             return folder == other_folder
-        setup, other_setup = (_describe_setup(self.runs[entry]) for entry in (position, other))
+        setup, other_setup = (_describe_setup(self.runs[index]) for index in (position, other))
         return bool(setup) and setup == other_setup
 
     def list_tests(self) -> list[list[int]]:

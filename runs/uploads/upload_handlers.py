@@ -1,17 +1,21 @@
-"""Where the files of a request go: to disk as they come, and no further than a limit."""
+"""Where the files of a request go: in memory while they are little, then to disk, and no further than a limit."""
 
+import hashlib
+import io
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, Final, NoReturn
 
 from django.conf import settings
+from django.core.files.base import File
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
-from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload, TemporaryFileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
 from django.http import HttpRequest
 
 from benchsite.core import formatting
-from runs.uploads.messages import TOO_MANY_FILES, UPLOAD_TOO_LARGE
+from runs.uploads.messages import FILES_NOT_STORED, TOO_MANY_FILES, UPLOAD_TOO_LARGE
 
 
 class NoFiles(FileUploadHandler):
@@ -42,46 +46,92 @@ def drop_strays(older_than_s: float) -> None:
             path.unlink(missing_ok=True)
 
 
-class ArrivingFile(TemporaryUploadedFile):
+FILES: Final = "files"  # the field of results in forms
+
+
+class TemporaryFile(TemporaryUploadedFile):
     """A file that is gone when its request ends, unless it was moved elsewhere."""
 
-    def __init__(self, name: str, content_type: str, charset: str | None) -> None:
+    def __init__(self, name: str) -> None:
         file = tempfile.NamedTemporaryFile(suffix=".upload", dir=folder())  # noqa: SIM115 - closed with the request
-        UploadedFile.__init__(self, file, name, content_type, 0, charset)
-        self.path_name = name  # with its folders, which Django takes off `name`
+        UploadedFile.__init__(self, file, name)
 
 
-class ImportedFiles(TemporaryFileUploadHandler):
-    """Writes each file to a private folder while it arrives. Beyond the limit it stops, and nothing is left."""
+@dataclass
+class ReceivedFile:
+    """One file of a request, in memory or on disk. Its name has the folders, which Django's own files have not."""
 
-    def __init__(self, request: HttpRequest | None = None) -> None:
+    name: str
+    file: IO[bytes] = field(default_factory=io.BytesIO)
+    size: int = 0
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def write(self, piece: bytes) -> None:
+        self.file.write(piece)
+        self.digest.update(piece)
+        self.size += len(piece)
+
+    def move_to_disk(self) -> None:
+        on_disk = TemporaryFile(self.name)
+        on_disk.write(self.read())
+        self.file = on_disk
+
+    def read(self) -> bytes:
+        self.file.seek(0)
+        return self.file.read()
+
+    def content(self) -> "File[bytes]":
+        """A file to be stored; one on disk is moved."""
+        self.file.seek(0)
+        if isinstance(self.file, TemporaryFile):
+            self.file.size = self.size
+            return self.file
+        return File(self.file, name=self.name)
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class ReceivedFiles(FileUploadHandler):
+    """Beyond the limits it stops, and nothing is left."""
+
+    def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
+        self.received: list[ReceivedFile] = []
         self.bytes = self.files = 0
         self.refused = ""  # why, in a sentence
+        self.interrupted = False
 
-    def new_file(self, field_name: str, file_name: str, content_type: str, *args: Any, **kwargs: Any) -> None:
-        FileUploadHandler.new_file(self, field_name, file_name, content_type, *args, **kwargs)
-        self.files += 1
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
+        self.files += field_name == FILES  # A manifest may be one too.
         if self.files > settings.MAX_UPLOAD_FILES:
             self._refuse(TOO_MANY_FILES.format(limit=settings.MAX_UPLOAD_FILES))
-        try:
-            self.file = ArrivingFile(file_name, content_type, self.charset)
-        except OSError as error:
-            self._disk(error)
+        self.received.append(ReceivedFile(file_name))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.bytes += len(raw_data)
         if self.bytes > settings.MAX_UPLOAD_BYTES:
             self._refuse(UPLOAD_TOO_LARGE.format(limit=formatting.size(settings.MAX_UPLOAD_BYTES)))
+        last = self.received[-1]
         try:
-            super().receive_data_chunk(raw_data, start)
+            if self.bytes > settings.UPLOAD_AT_ONCE_BYTES and isinstance(last.file, io.BytesIO):
+                last.move_to_disk()
+            last.write(raw_data)
         except OSError as error:
-            self._disk(error)
+            self._refuse(FILES_NOT_STORED.format(reason=error.strerror))
 
-    def _disk(self, error: OSError) -> NoReturn:
-        self._refuse(f"The files could not be kept ({error.strerror}): tell an operator of this site.")
+    def file_complete(self, file_size: int) -> Any:
+        return self.received[-1]
+
+    def upload_interrupted(self) -> None:
+        self.interrupted = True
+
+    def close(self) -> None:
+        for file in self.received:
+            file.close()
 
     def _refuse(self, why: str) -> NoReturn:
-        # The rest of the request is read and thrown away: a browser cut off in the middle shows no page.
+        # The rest of the request is read and thrown away: who is cut off in the middle hears no reason.
+        self.close()
         self.refused = why
         raise StopUpload(connection_reset=False)

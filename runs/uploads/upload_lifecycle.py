@@ -71,10 +71,10 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
     upload = Upload.objects.create(team=team, user=user, claim=mine, heartbeat_at=Now(), size=size)
     rows = [
         UploadedFile(
-            upload=upload, position=place, name=name, size=file.size,
-            path=staging.keep_original(upload.pk, place, file),
+            upload=upload, position=position, name=name, size=file.size,
+            path=staging.keep_original(upload.pk, position, file),
         )
-        for place, (name, file) in enumerate(named.items())
+        for position, (name, file) in enumerate(named.items())
     ]  # fmt: skip
     UploadedFile.objects.bulk_create(rows)
     return upload, mine

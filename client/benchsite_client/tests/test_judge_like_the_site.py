@@ -1,6 +1,5 @@
 """`benchsite judge` says of published outputs and of the cases of the field what the site says of their upload."""
 
-import io
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,10 @@ from django.conf import settings
 
 from benchsite_client.judging import FINDING_FIELDS, judge
 from runs.tests.judged_files import files_below
-from runs.uploads.api_upload import Asked, judge_only
-from runs.uploads.form_data import Arrived
+from runs.uploads.api_upload import UploadRequest, judge_only
 from runs.uploads.manifest import ManifestRefused, build_manifest
 from runs.uploads.upload_errors import ResultRefused
+from runs.uploads.upload_handlers import ReceivedFile
 
 DATA = settings.BASE_DIR.parent / "shared" / "data"
 PLACES = ("field-cases", "corpus")
@@ -31,8 +30,8 @@ def list_uploads() -> list[dict[str, bytes]]:
     return [files for files in (*cases, *singles, *published) if files]
 
 
-def arrive(name: str, content: bytes) -> Arrived:
-    file = Arrived(name, io.BytesIO())
+def arrive(name: str, content: bytes) -> ReceivedFile:
+    file = ReceivedFile(name)
     file.write(content)
     return file
 
@@ -41,7 +40,7 @@ def judge_on_site(team, user, files, stated):
     """Findings of every run with its throughput, or the refusal's places and sentences."""
     arrived = [arrive(name, content) for name, content in files.items()]
     try:
-        _, judged = judge_only(Asked(team, user, "key", build_manifest(stated), arrived))
+        _, judged = judge_only(UploadRequest(team, user, "key", build_manifest(stated), arrived))
     except ResultRefused as error:
         return sorted((place.file, place.line, text) for place, text in error.faults or ())
     except ManifestRefused as error:

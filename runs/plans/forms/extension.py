@@ -11,7 +11,7 @@ from runs.catalog import System, load_catalog
 from runs.models import Database, Matrix, Provisioner, Run, Sweep, Workload
 from runs.plans.extension import ExtensionRefused, next_rungs
 from runs.plans.messages import MODE_WAITS_FOR_COPIES, NO_CLIENT, NO_DATABASE, NO_DATABASE_WITH_CLIENT
-from runs.uploads.metadata import checked
+from runs.uploads.judgement import checked
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 MAX_REPEATS: Final = 50

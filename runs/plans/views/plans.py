@@ -26,7 +26,7 @@ from runs.plans.files.plan_import import import_plan
 from runs.plans.forms.matrices import generators_for
 from runs.plans.preview import max_trials
 from runs.plans.studies import plan_text
-from runs.uploads.upload_handlers import ImportedFiles
+from runs.uploads.upload_handlers import ReceivedFiles
 from runs.ycsb.errors import PropertyError
 
 
@@ -107,7 +107,7 @@ def plan_export(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @team_required("GET", "POST", role=Role.RUNNER)
 def plan_import(request: HttpRequest) -> HttpResponseBase:
     """The page that takes a plan file, asks for its roles, and says what no longer fits."""
-    request.upload_handlers = [ImportedFiles(request)]
+    request.upload_handlers = [ReceivedFiles(request)]
     return _plan_import(request)
 
 

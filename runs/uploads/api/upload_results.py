@@ -121,18 +121,15 @@ def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], answers: 
     page = None
     if len(answers) == 1:
         page = answers[0]["permalink"]
-    if page is None and runs and runs[0].sweep_id:
+    elif runs and runs[0].sweep_id:
         page = request.build_absolute_uri(reverse("sweep", args=[measured or runs[0].sweep_id]))
-    sweep = None
-    if measured:
-        sweep = str(measured)
 
     return {
         "id": str(upload.pk),
         "state": str(upload.state),
         "url": upload_url(upload),
         "permalink": page,
-        "sweep": sweep,
+        "sweep": str(measured) if measured else None,
         "verdict": _worst(answer["verdict"] for answer in answers),
         "runs": answers,
         "detail": upload.error or _DETAILS.get(str(upload.state), ""),
@@ -170,8 +167,7 @@ def _run(request: HttpRequest, run: Run, clients: int, findings: list[dict[str, 
 
 def _findings(findings: Iterable[Finding | CheckResult]) -> list[dict[str, str]]:
     names = list(UploadFinding.model_fields)
-    notable = [finding for finding in findings if finding.severity in TOLD]
-    return [{name: str(getattr(notable_finding, name)) for name in names} for notable_finding in notable]
+    return [{name: str(getattr(finding, name)) for name in names} for finding in findings if finding.severity in TOLD]
 
 
 def _worst(verdicts: Iterable[str]) -> str:

@@ -22,12 +22,13 @@ from runs.api import routers
 from runs.models import Upload, UploadKey
 from runs.uploads import api_upload, keys, upload_lifecycle
 from runs.uploads.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
-from runs.uploads.api_upload import Asked
-from runs.uploads.form_data import Arrived, BodyRefused, read_body
+from runs.uploads.api_upload import UploadRequest
+from runs.uploads.form_data import BodyRefused, read_body
 from runs.uploads.keys import KeyBusy, KeyReused
 from runs.uploads.manifest import ManifestRefused, described, read_manifest
 from runs.uploads.messages import UPLOAD_DELETED, USE_NEW_KEY
 from runs.uploads.upload_errors import ResultRefused
+from runs.uploads.upload_handlers import ReceivedFile
 
 State = Upload.State
 RETRY_AFTER_S: Final = "1"
@@ -84,17 +85,20 @@ def upload_runs(
     to 1 MiB of files is judged at once (201); more is kept for a worker (202), and the address in `Location` says how
     far it is. `?dry_run=1` judges and stores nothing (200); it needs no key.
     """
-    with _body(request) as (manifest, files):
-        if query.dry_run:
-            return _judged(request, manifest, files)
-        if not keys.fits(idempotency_key):
+    with _body(request) as (manifest, files), _problems():
+        if not (query.dry_run or keys.fits(idempotency_key)):
             raise Problem(
                 "validation-error",
                 "Send the header “Idempotency-Key”: 1 to 255 printable ASCII characters that name this result, such as "
                 "the CI's build and the file's hash. Repeating the request with it stores nothing twice.",
                 errors=[{"pointer": "header.Idempotency-Key", "detail": "Missing, or none that is allowed."}],
             )
-        return _stored(request, idempotency_key, manifest, files)
+        upload = UploadRequest(
+            team_in(request), bearer_in(request).user, idempotency_key, read_manifest(manifest), files
+        )
+        if query.dry_run:
+            return JsonResponse(dry_answer(*api_upload.judge_only(upload)))
+        return _answer(request, *api_upload.upload(upload, partial(stored_answer, request)))
 
 
 @routers.runs.get(
@@ -128,7 +132,7 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
 
 
 @contextmanager
-def _body(request: HttpRequest) -> Iterator[tuple[bytes, list[Arrived]]]:
+def _body(request: HttpRequest) -> Iterator[tuple[bytes, list[ReceivedFile]]]:
     """The manifest and the files of a request for as long as they are needed; what went to disk goes with them."""
     began = time.monotonic()
     try:
@@ -151,21 +155,6 @@ def _upload(upload_id: UUID) -> Upload:
     return upload
 
 
-def _judged(request: HttpRequest, manifest: bytes, files: list[Arrived]) -> JsonResponse:
-    with _problems():
-        return JsonResponse(dry_answer(*api_upload.judge_only(_asked(request, "", manifest, files))))
-
-
-def _stored(request: HttpRequest, key: str, manifest: bytes, files: list[Arrived]) -> JsonResponse:
-    with _problems():
-        upload = _asked(request, key, manifest, files)
-        return _answer(request, *api_upload.upload(upload, partial(stored_answer, request)))
-
-
-def _asked(request: HttpRequest, key: str, manifest: bytes, files: list[Arrived]) -> Asked:
-    return Asked(team_in(request), bearer_in(request).user, key, read_manifest(manifest), files)
-
-
 @contextmanager
 def _problems() -> Iterator[None]:
     """Turns problems with key, manifest or files into problem documents."""
@@ -185,19 +174,19 @@ def _problems() -> Iterator[None]:
         faults: list[Fault] = [{"pointer": pointer, "detail": message} for pointer, message in error.faults]
         raise Problem("validation-error", str(error), errors=faults) from error
     except ResultRefused as error:
-        places = [{"pointer": "#/files", "detail": message, **asdict(place)} for place, message in error.faults]
-        first = {}
-        if error.faults:
-            first = asdict(error.faults[0][0])
-        raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
+        positions = [
+            {"pointer": "#/files", "detail": message, **asdict(position)} for position, message in error.faults
+        ]
+        first = asdict(error.faults[0][0]) if error.faults else {}
+        raise Problem(error.slug, str(error), errors=positions, **first) from error  # type: ignore[arg-type]
 
 
 def _reused(earlier: UploadKey) -> Problem:
-    where = None
-    if earlier.upload is not None:
-        where = upload_url(earlier.upload)
     message = "This idempotency key was used for another manifest or other files: use a new one."
-    if earlier.upload is not None and earlier.upload.state == State.FAILED:
+    if earlier.upload is None:
+        return Problem("key-reused", message, upload=None)
+    where = upload_url(earlier.upload)
+    if earlier.upload.state == State.FAILED:
         message += f" What it names has failed: DELETE {where} frees the key."
     return Problem("key-reused", message, upload=where)
 
@@ -207,11 +196,9 @@ def _answer(request: HttpRequest, key: UploadKey, is_replayed: bool) -> JsonResp
     status, body = key.status, key.answer
     if status == 202:
         status, body = _state(request, key)
-    elif key.upload is not None and body["runs"]:
+    elif key.upload is not None and body["runs"] and request.GET:
         # What others say of the runs is asked each time: baselines move.
-        runs = []
-        if request.GET:
-            runs = list(key.upload.runs.order_by("position"))
+        runs = list(key.upload.runs.order_by("position"))
         for addition in settings.UPLOAD_ADDITIONS if runs else ():
             body = {**body, **import_string(addition)(request, runs)}
 

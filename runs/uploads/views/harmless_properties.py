@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from benchsite.accounts import audit
 from benchsite.accounts.models import Role
 from benchsite.accounts.permissions import get_team, get_user, team_required
+from benchsite.core.responses import form_status, get_posted
 from runs.catalog.forms.fields import DescribedForm
 from runs.uploads.messages import NO_PROPERTY_NAME, TOO_MANY_NAMES
 
@@ -41,10 +42,7 @@ class HarmlessPropertiesForm(DescribedForm):
 @team_required("GET", "POST", role=Role.ADMIN)
 def harmless_properties(request: HttpRequest) -> HttpResponse:
     team = get_team(request)
-    posted = None
-    if request.method == "POST":
-        posted = request.POST
-    form = HarmlessPropertiesForm(posted, initial={"names": "\n".join(team.harmless_properties)})
+    form = HarmlessPropertiesForm(get_posted(request), initial={"names": "\n".join(team.harmless_properties)})
     if form.is_valid():
         team.harmless_properties = form.cleaned_data["names"]
         listed = ", ".join(team.harmless_properties) or "none"
@@ -54,7 +52,4 @@ def harmless_properties(request: HttpRequest) -> HttpResponse:
         messages.success(request, "Saved. Values that are uploaded from now on are shown under these names.")
         return redirect("harmless-properties")
 
-    status = 200
-    if form.is_bound:
-        status = 422
-    return render(request, "runs/harmless_properties.html", {"form": form}, status=status)
+    return render(request, "runs/harmless_properties.html", {"form": form}, status=form_status(form))

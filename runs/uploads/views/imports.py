@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Sequence
+from typing import cast
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -24,7 +24,7 @@ from runs.uploads.form_data import FolderParser
 from runs.uploads.forms import GroupingForm, ImportForm
 from runs.uploads.metadata import store_tests
 from runs.uploads.processing import receive_files, work_at_once
-from runs.uploads.upload_handlers import ImportedFiles
+from runs.uploads.upload_handlers import ReceivedFile, ReceivedFiles
 
 State = Upload.State
 BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
@@ -34,7 +34,7 @@ BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
 @team_required("GET", "POST", role=Role.RUNNER)
 def imports(request: HttpRequest) -> HttpResponseBase:
     """The page that takes files. GET shows the form and what is under way, POST takes the files."""
-    handler = ImportedFiles(request)
+    handler = ReceivedFiles(request)
     request.upload_handlers = [handler]
     # A browser sends the files of a folder with their paths, which Django's own parser drops.
     request.parse_file_upload = lambda meta, body: FolderParser(meta, body, [handler]).parse()  # type: ignore[assignment,method-assign]
@@ -42,14 +42,16 @@ def imports(request: HttpRequest) -> HttpResponseBase:
 
 
 @csrf_protect
-def _imports(request: HttpRequest, handler: ImportedFiles) -> HttpResponseBase:
-    if request.method == "POST":
-        files = request.FILES.getlist("files")
-        problem = handler.refused or ("" if files else "Choose at least one file.")
-        if not problem:
-            return _received(request, files)
-        return _page(request, problem, 413 if handler.refused else 422)
-    return _page(request)
+def _imports(request: HttpRequest, handler: ReceivedFiles) -> HttpResponseBase:
+    if request.method != "POST":
+        return _page(request)
+    files = cast(list[ReceivedFile], request.FILES.getlist("files"))
+    if handler.refused:
+        return _page(request, handler.refused, 413)
+    if not files:
+        return _page(request, "Choose at least one file.", 422)
+    upload = receive_files(get_team(request), get_user(request), [(file.name, file.content()) for file in files])
+    return redirect("import", pk=upload.pk)
 
 
 def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
@@ -64,14 +66,6 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
         "most_files": settings.MAX_UPLOAD_FILES,
     }
     return render(request, "runs/imports/list.html", context, status=status)
-
-
-def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
-    """A few files are read at once, many by a worker."""
-    upload = receive_files(
-        get_team(request), get_user(request), [(getattr(file, "path_name", file.name) or "", file) for file in files]
-    )
-    return redirect("import", pk=upload.pk)
 
 
 @team_required("GET", "POST", role=Role.RUNNER)
@@ -149,19 +143,10 @@ def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def _told(upload: Upload) -> dict[str, object]:
     """How long it has been worked on, and how much of it is done."""
-    began = None
-    if upload.claim:
-        began = upload.began_at
-    elapsed_s = None
-    if began:
-        elapsed_s = (timezone.now() - began).total_seconds()
-    share = None
-    if upload.bytes_total:
-        share = upload.bytes_done / upload.bytes_total
-
+    began = upload.began_at if upload.claim else None
     return {
-        "elapsed_s": elapsed_s,
-        "share": share,
+        "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
+        "share": upload.bytes_done / upload.bytes_total if upload.bytes_total else None,
         "kept_until": upload.created_at + upload_lifecycle.KEPT_FOR,
     }
 
