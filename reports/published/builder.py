@@ -157,10 +157,8 @@ def _add_plan(content: Content, material: Material) -> None:
     if not material.matrix_id:
         return
     matrix = Matrix.objects.filter(pk=material.matrix_id).first()
-    if matrix is None:
-        return
-    plan = plan_for_others(matrix, material.redactor)
-    if not plan:
+    plan = plan_for_others(matrix, material.redactor) if matrix else ""
+    if not (matrix and plan):
         return
     content["plan"] = plan
     if matrix.search:
@@ -221,15 +219,11 @@ def _add_footnotes(
     by_name = {table["name"]: table for table in tables}
     problems = []
     for note in footnotes:
-        footnote = None
-        if note.table in by_name:
-            footnote = _locate_footnote(by_name[note.table]["table"], note)
+        footnote = _locate_footnote(by_name[note.table]["table"], note) if note.table in by_name else None
         if footnote:
             by_name[note.table]["footnotes"].append(footnote)
             continue
-        title = note.table
-        if note.table in items:
-            title = items[note.table].title
+        title = items[note.table].title if note.table in items else note.table
         problems.append(
             FOOTNOTE_WITHOUT_CELL.format(text=note.text[:60], table=title, side=note.side, column=note.column)
         )
@@ -285,12 +279,10 @@ def _remove_secrets(content: Content, material: Material) -> Content:
 
     for name, where in (
         ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
-        ("demonstration", "first sentence"),
+        ("demonstration", "first sentence"), ("findings", "headline"), ("certainty", "headline"),
     ):  # fmt: skip
-        clean[name] = redactor.walk(clean[name], where)
-    for name in ("findings", "certainty"):
         if name in clean:
-            clean[name] = redactor.walk(clean[name], "headline")
+            clean[name] = redactor.walk(clean[name], where)
 
     clean["sources"] = [
         {**source, "name": redactor.clean(source["name"], "names of runs")} for source in content["sources"]

@@ -114,11 +114,11 @@ class Content(TypedDict):
 
 def in_order(content: Content) -> list[FrozenFigure | FrozenTable]:
     """Figures and tables in the order that the author chose; what it forgets comes last."""
-    known: dict[str, FrozenFigure | FrozenTable] = {
+    parts: dict[str, FrozenFigure | FrozenTable] = {
         **{figure["name"]: figure for figure in content["figures"]},
         **{table["name"]: table for table in content["tables"]},
     }
-    return [known[name] for name in dict.fromkeys([*content["order"], *known]) if name in known]
+    return [parts[name] for name in dict.fromkeys([*content["order"], *parts]) if name in parts]
 
 
 def sources_table(content: Content) -> Cells:

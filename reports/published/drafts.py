@@ -1,10 +1,10 @@
 """What somebody is putting together: the selection, what of it is shown in which order, what is said of it. Pure.
 
-`Report.draft` holds it as JSON. Whatever cannot be read of it is as if it had never been written.
+`Report.draft` holds it as JSON, which only forms and the API write, within these limits.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -15,8 +15,6 @@ MAX_HEADLINE: Final = 600
 MAX_NOTES_LENGTH: Final = 40_000
 MAX_DISCLOSURE: Final = 500
 MAX_FOOTNOTE: Final = 500
-MAX_NAME_LENGTH: Final = 200  # of a part, a side or a column
-MAX_KEPT_LENGTH: Final = 600  # of what was found: a connection string may be long
 MAX_ITEMS: Final = 60
 MAX_FOOTNOTES: Final = 40
 MAX_KEPT: Final = 500
@@ -56,7 +54,7 @@ class Draft:
     paid_by: str = ""
     vendor_relations: str = ""
     settings_reviewed_by: str = ""
-    footnotes: tuple[DraftFootnote, ...] = field(default=())
+    footnotes: tuple[DraftFootnote, ...] = ()
     kept: tuple[str, ...] = ()  # what was found and may be seen nevertheless
 
     @property
@@ -68,60 +66,9 @@ class Draft:
 
 
 def parse_draft(stored: Mapping[str, Any]) -> Draft:
-    """The draft in a row."""
-
-    def text(name: str, max_length: int) -> str:
-        value = stored.get(name)
-        if isinstance(value, str):
-            return _truncate(value, max_length)
-        return ""
-
-    def texts(name: str, max_count: int) -> tuple[str, ...]:
-        value = stored.get(name)
-        if not isinstance(value, list | tuple):
-            return ()
-        strings = [entry for entry in value if isinstance(entry, str)]
-        return tuple(_truncate(entry, MAX_KEPT_LENGTH) for entry in strings[:max_count])
-
-    return Draft(
-        query=text("query", MAX_QUERY_LENGTH),
-        items=texts("items", MAX_ITEMS),
-        headline=text("headline", MAX_HEADLINE),
-        notes=text("notes", MAX_NOTES_LENGTH),
-        paid_by=text("paid_by", MAX_DISCLOSURE),
-        vendor_relations=text("vendor_relations", MAX_DISCLOSURE),
-        settings_reviewed_by=text("settings_reviewed_by", MAX_DISCLOSURE),
-        footnotes=_parse_footnotes(stored.get("footnotes")),
-        kept=texts("kept", MAX_KEPT),
-    )
-
-
-def _truncate(text: str, max_length: int) -> str:
-    """The text as a row can hold it: no NUL, and of bounded length."""
-    return text[:max_length].replace("\0", "")
-
-
-def _parse_footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
-    if not isinstance(stored, list | tuple):
-        return ()
-
-    whole = [note for note in stored if _is_footnote(note)]
-    footnotes = []
-    for note in whole[:MAX_FOOTNOTES]:
-        if note["text"].strip():
-            footnotes.append(
-                DraftFootnote(
-                    table=_truncate(note["table"], MAX_NAME_LENGTH),
-                    side=_truncate(note["side"], MAX_NAME_LENGTH),
-                    column=_truncate(note["column"], MAX_NAME_LENGTH),
-                    text=_truncate(note["text"], MAX_FOOTNOTE),
-                )
-            )
-    return tuple(footnotes)
-
-
-def _is_footnote(note: Any) -> bool:
-    """Whether it has the four texts of a footnote."""
-    if not isinstance(note, dict):
-        return False
-    return all(isinstance(note.get(name), str) for name in ("table", "side", "column", "text"))
+    """The draft that `Draft.as_json` wrote."""
+    values = dict(stored)
+    for name in ("items", "kept"):
+        values[name] = tuple(stored.get(name, ()))
+    values["footnotes"] = tuple(DraftFootnote(**note) for note in stored.get("footnotes", ()))
+    return Draft(**values)

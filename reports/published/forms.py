@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final, Self
 
 from django import forms
@@ -27,6 +28,8 @@ from reports.published.messages import TITLE_UNREADABLE
 from reports.published.publication import MAX_LIFE, MAX_TITLE_LENGTH, with_proposal
 
 SPARE_FOOTNOTES: Final = 2  # empty lines for more
+# Fields of the form of texts that are those of a draft.
+WRITTEN: Final = ("notes", "paid_by", "vendor_relations", "settings_reviewed_by")
 ACCESS_SAYS: Final = {
     Report.Access.PRIVATE: "private: members of the team, signed in",
     Report.Access.UNLISTED: "unlisted: everybody with the link, no account needed, hidden from search engines",
@@ -88,8 +91,8 @@ class AccessForm(forms.Form):
 
     def without_public(self) -> Self:
         """Not offered to whom it would be refused; what is sent nevertheless is answered by the verb."""
-        shown = [choice for choice in self.fields["access"].choices if choice[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
-        self.fields["access"].widget.choices = shown
+        choices = [choice for choice in self.fields["access"].choices if choice[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
+        self.fields["access"].widget.choices = choices
         self.fields["access"].help_text = "The team's admins can also make it public."
         return self
 
@@ -97,9 +100,7 @@ class AccessForm(forms.Form):
     def expires_at(self) -> dt.datetime | None:
         """The first moment at which the link is closed."""
         day: dt.date | None = self.cleaned_data["expires_on"]
-        if day:
-            return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
-        return None
+        return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC) if day else None
 
 
 def access_initial(report: Report) -> dict[str, Any]:
@@ -125,26 +126,28 @@ def list_footnotes(draft: Draft) -> list[DraftFootnote]:
 def footnote_choices(built_report: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     """The columns of each table that is shown and has a row for each side."""
     titles = {item.name: item.title for item in built_report.items}
-    choices = []
-    for table, columns in built_report.columns.items():
-        choices.append((titles[table], [(f"{table}{CELL_SEPARATOR}{column}", column) for column in columns]))
-    return choices
+    return [
+        (titles[table], [(DraftFootnote(table, "", column, "").cell, column) for column in columns])
+        for table, columns in built_report.columns.items()
+    ]
 
 
-def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
-    """Lines with a text; whoever empties a text takes its footnote away."""
+def posted_footnotes(posted: QueryDict, built_report: Built) -> tuple[DraftFootnote, ...]:
+    """Lines with a text and choices of the form; whoever empties a text takes its footnote away."""
     cells, sides, texts = (posted.getlist(f"footnote-{name}") for name in ("cell", "side", "text"))
+    known_sides = set(chain.from_iterable(built_report.rows.values()))
     footnotes = []
     for cell, side, text in zip(cells, sides, texts, strict=False):
-        table, separator, column = cell.partition(CELL_SEPARATOR)
-        if separator and side and text.strip():
-            footnotes.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
+        table, _, column = cell.partition(CELL_SEPARATOR)
+        line = printable(" ".join(text.split()))[:MAX_FOOTNOTE]
+        if line and side in known_sides and column in built_report.columns.get(table, ()):
+            footnotes.append(DraftFootnote(table, side, column, line))
     return tuple(footnotes[:MAX_FOOTNOTES])
 
 
-def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, proposed: str) -> Draft:
+def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, built_report: Built) -> Draft:
     """The draft as the form says it."""
-    # The selected parts by their numbers; equal numbers and none stay in the order of the form.
+    available = {item.name for item in built_report.items}
 
     def number(name: str) -> float:
         try:
@@ -152,28 +155,22 @@ def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, pro
         except ValueError:
             return float("inf")
 
+    # The selected parts by their numbers; equal numbers and none stay in the order of the form.
+    selected = [name for name in dict.fromkeys(posted.getlist("show")) if name in available]
+    values = {name: texts[name] for name in WRITTEN}
     changed = replace(
         draft,
-        items=tuple(sorted(dict.fromkeys(posted.getlist("show")), key=number)),
-        notes=texts["notes"],
-        paid_by=texts["paid_by"],
-        vendor_relations=texts["vendor_relations"],
-        settings_reviewed_by=texts["settings_reviewed_by"],
-        footnotes=posted_footnotes(posted),
+        items=tuple(sorted(selected, key=number)),
+        footnotes=posted_footnotes(posted, built_report),
+        **values,  # type: ignore[arg-type]
     )
-    return with_proposal(changed, texts["headline"], proposed)
+    return with_proposal(changed, texts["headline"], built_report.headline)
 
 
 def texts_initial(draft: Draft, title: str, proposed: str) -> dict[str, str]:
     """The initial values of the form of texts."""
-    return {
-        "title": title,
-        "headline": draft.headline or proposed,
-        "notes": draft.notes,
-        "paid_by": draft.paid_by,
-        "vendor_relations": draft.vendor_relations,
-        "settings_reviewed_by": draft.settings_reviewed_by,
-    }
+    written = {name: getattr(draft, name) for name in WRITTEN}
+    return {"title": title, "headline": draft.headline or proposed, **written}
 
 
 def with_kept(draft: Draft, posted: QueryDict, texts: Sequence[str]) -> Draft:

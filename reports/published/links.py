@@ -6,7 +6,7 @@ A link that no longer opens anything keeps its row, so that it can say what beca
 import datetime as dt
 import secrets
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
@@ -78,9 +78,7 @@ class Opened:
     @property
     def address(self) -> str:
         """The path of the newest revision; empty for a file."""
-        if self.alone:
-            return ""
-        return f"/r/{self.token}"
+        return "" if self.alone else f"/r/{self.token}"
 
     @property
     def pinned(self) -> str:
@@ -98,10 +96,6 @@ class Opened:
     @property
     def revisions(self) -> list[tuple[int, str]]:
         return [(number, f"/r/{self.token}@{number}") for number in range(1, self.newest + 1)]
-
-    def at(self, request: HttpRequest, *, alone: bool = False) -> "Opened":
-        """With the address of this site, which only renderings need."""
-        return replace(self, site=get_site_url(request), alone=alone)
 
 
 def get_site_url(request: HttpRequest) -> str:
@@ -146,10 +140,7 @@ class LinkRevoked(Exception):
 
 def make_link(report: Report) -> ReportLink:
     """The report's open link; a new one where it has none."""
-    link = find_link(report)
-    if link:
-        return link
-    return ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
+    return find_link(report) or ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
 
 
 def find_link(report: Report) -> ReportLink | None:
@@ -185,7 +176,7 @@ def rotate(report: Report, by: User | None) -> ReportLink:
     """
     with transaction.atomic():
         Report.objects.select_for_update().get(pk=report.pk)
-        if not _revoke_links(report) and not may_open_again(report, by):
+        if not (_revoke_links(report) or may_open_again(report, by)):
             raise NotAllowed(LINK_REFUSED)
         link = make_link(report)
         audit.note("link_rotated", team=report.team, actor=by, subject=report.title)

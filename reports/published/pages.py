@@ -26,7 +26,7 @@ DISCLOSED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReportCell:
     """One cell: what stands there, its full value for a look on hover, the signs of its footnotes."""
 
     text: str
@@ -43,19 +43,6 @@ class Shown:
     def is_short(self) -> bool:
         """Whether it stays on one line: a value with its unit."""
         return len(self.text) <= SHORT
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table as it is written."""
-
-    columns: tuple[tuple[str, bool], ...]  # with whether its cells are numbers
-    rows: tuple[tuple[tuple[Shown, bool], ...], ...]
-    footnotes: tuple[tuple[int, str], ...] = ()
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.rows) >= FOLDED_FROM
 
 
 def get_page(content: Content) -> dict[str, Any]:
@@ -112,9 +99,7 @@ def _list_parts(content: Content) -> Iterator[dict[str, Any]]:
     numbers = {"figure": 0, "table": 0}
     parts: list[Any] = in_order(content)
     for part in parts:
-        kind = "table"
-        if "drawn" in part:
-            kind = "figure"
+        kind = "figure" if "drawn" in part else "table"
         numbers[kind] += 1
         cells = grid(part["table"], part.get("footnotes", ()))
         yield {
@@ -124,12 +109,14 @@ def _list_parts(content: Content) -> Iterator[dict[str, Any]]:
             "label": f"{kind.capitalize()} {numbers[kind]}",
             "grid": cells,
             # A table that needs a page of paper turned round.
-            "is_wide": kind == "table" and len(cells.columns) > WIDE_FROM,
+            "is_wide": kind == "table" and len(cells["columns"]) > WIDE_FROM,
         }
 
 
-def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
-    """The cells with their signs, numbers to the right."""
+def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> dict[str, Any]:
+    """The table as it is written: columns and cells, each with whether it is set as a number, and the footnotes with
+    their signs.
+    """
     columns = cells["columns"]
     numeric = [_is_numeric(cells, column) for column in range(len(columns))]
     signs: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -139,27 +126,28 @@ def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
 
     rows = []
     for y, row in enumerate(cells["rows"]):
-        written = [shown(cell, signs.get((y, x), ())) for x, cell in enumerate(row)]
+        written = [build_cell(cell, signs.get((y, x), ())) for x, cell in enumerate(row)]
         # A row may be longer or shorter than the head.
-        rows.append(tuple(zip(written, numeric, strict=False)))
+        rows.append(list(zip(written, numeric, strict=False)))
 
-    return Grid(
-        columns=tuple(zip(columns, numeric, strict=True)),
-        rows=tuple(rows),
-        footnotes=tuple((sign, note["text"]) for sign, note in enumerate(footnotes, 1)),
-    )
+    return {
+        "columns": list(zip(columns, numeric, strict=True)),
+        "rows": rows,
+        "is_long": len(rows) >= FOLDED_FROM,
+        "footnotes": [(sign, note["text"]) for sign, note in enumerate(footnotes, 1)],
+    }
 
 
-def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
+def build_cell(cell: Cell, signs: tuple[int, ...] = ()) -> ReportCell:
     """A cell as charts.js writes it."""
     if formatting.is_number(cell):
-        return Shown(formatting.cell(cell), full=repr(cell), signs=signs)
+        return ReportCell(formatting.cell(cell), full=repr(cell), signs=signs)
     if cell is None or cell == "":
-        return Shown(formatting.NOTHING, signs=signs)
+        return ReportCell(formatting.NOTHING, signs=signs)
     text = str(cell)
     if text in VERDICTS:
-        return Shown(text, signs=signs, verdict=text)
-    return Shown(text, signs=signs)
+        return ReportCell(text, signs=signs, verdict=text)
+    return ReportCell(text, signs=signs)
 
 
 def _is_numeric(cells: Cells, column: int) -> bool:
@@ -197,16 +185,11 @@ def _describe_verdict(verdict: dict[str, Any]) -> dict[str, str]:
 
 
 def _format_ratio(ratio: object) -> str:
-    if isinstance(ratio, int | float):
-        return f"{formatting.significant(float(ratio))}\N{MULTIPLICATION SIGN}"
+    if formatting.is_number(ratio):
+        return f"{formatting.significant(float(ratio))}{formatting.TIMES}"
     return formatting.NOTHING
 
 
 def _parse_instant(text: str) -> dt.datetime | None:
-    try:
-        instant = dt.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if instant.tzinfo:
-        return instant
-    return instant.replace(tzinfo=dt.UTC)
+    """When it was published; a preview is not yet."""
+    return dt.datetime.fromisoformat(text) if text else None

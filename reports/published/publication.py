@@ -105,8 +105,7 @@ def build_title(text: str) -> str:
 
 def keep(report: Report, draft: Draft, title: str) -> None:
     """Writes down what is being put together. What is published does not change by it."""
-    # Forms send whatever somebody makes them send: it is bounded as it is when it is read.
-    report.draft, report.title = parse_draft(draft.as_json()).as_json(), build_title(title)
+    report.draft, report.title = draft.as_json(), build_title(title)
     report.save(update_fields=["draft", "title", "changed_at"])
 
 

@@ -231,11 +231,8 @@ def safe_value(name: str, value: object) -> str:
     if len(text) > MAX_VALUE_LENGTH or (_UNSAFE_NAME.search(name) and not is_allowed(name)):
         return NOT_SHOWN
 
-    parts = re.split(r"[\s,;]+", text)
-    if all(_SAFE_VALUE.fullmatch(part) for part in parts):
-        return text
-
-    return NOT_SHOWN
+    is_safe = all(_SAFE_VALUE.fullmatch(part) for part in re.split(r"[\s,;]+", text))
+    return text if is_safe else NOT_SHOWN
 
 
 def safe_settings(settings: Mapping[str, object]) -> str:

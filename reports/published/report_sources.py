@@ -44,9 +44,7 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
     """The curve as outsiders may see it. Its ceiling and its knee stay what they are."""
 
     def clean(text: str, where: str) -> str:
-        if text:
-            return redactor.clean(text, where)
-        return text
+        return redactor.clean(text, where) if text else ""
 
     clean_curve = replace(
         curve,
@@ -143,17 +141,12 @@ def gather(team: Team, draft: Draft) -> Material:
     equal = build_equal_load(selection, curves)
     submitted = load_submissions(curves)
     matrices = {curve.matrix_id for curve in curves}
-    drawn = selection
-    if equal:
-        drawn = replace(selection, load_ops_s=equal.load_ops_s)
+    drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
     judging = None
     if len(curves) > 1:
         floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
         judging = Judging(sides_by_sweep(curves, submitted), get_profile(team, curves), floors)
     answer, table = judge_selection(selection, curves, judging, equal)
-    matrix_id = None
-    if len(matrices) == 1:
-        matrix_id = matrices.pop()
 
     return Material(
         selection=selection,
@@ -165,7 +158,7 @@ def gather(team: Team, draft: Draft) -> Material:
         against=table,
         pictures=every_picture(drawn, curves),
         submitted=submitted,
-        matrix_id=matrix_id,
+        matrix_id=matrices.pop() if len(matrices) == 1 else None,
         problems=comparison.problems,
         redactor=redactor,
     )

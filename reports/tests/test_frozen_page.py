@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from benchsite.core.formatting import NOTHING
 from benchsite.tests.line_breaks import without_line_breaks
 from reports.published.links import find_link
-from reports.published.pages import abreast, get_page, grid, shown
+from reports.published.pages import abreast, build_cell, get_page, grid
 from reports.published.publication import load_content
 from reports.tests import frozen as measured
 from reports.tests.snapshots import published
@@ -150,12 +150,12 @@ def test_a_table_of_many_sides_is_cut_into_such_as_fit():
     ],
 )
 def test_a_number_is_written_as_in_the_table_of_a_figure(cell, text):
-    assert shown(cell).text == text
+    assert build_cell(cell).text == text
 
 
 def test_short_rows_and_long_rows_break_no_table():
     found = grid({"columns": ["a", "b"], "rows": [["x"], ["y", 1, "too many"]]})
-    assert [len(row) for row in found.rows] == [1, 2]
+    assert [len(row) for row in found["rows"]] == [1, 2]
 
 
 def test_the_page_is_pure(team):
@@ -166,10 +166,10 @@ def test_the_page_is_pure(team):
 def test_environment_column_is_text_despite_numeric_cells():
     properties = "fieldcount=10, fieldlength=100, readproportion=0.5, updateproportion=0.5"
     sides = grid({"columns": ["", "Redis"], "rows": [["mode", "always"], ["nodes", 1], ["properties", properties]]})
-    assert sides.columns == (("", False), ("Redis", False))
-    assert [row[1][0].is_prose for row in sides.rows] == [False, False, True]
+    assert sides["columns"] == [("", False), ("Redis", False)]
+    assert [row[1][0].is_prose for row in sides["rows"]] == [False, False, True]
     numbers = grid({"columns": ["side", "ceiling"], "rows": [["a", 1.5], ["b", None], ["c", "the baseline"]]})
-    assert numbers.columns == (("side", False), ("ceiling", True))
+    assert numbers["columns"] == [("side", False), ("ceiling", True)]
 
 
 def test_every_sheet_of_paper_says_where_it_is_from(team, client):

@@ -112,9 +112,7 @@ class ItemEntry(Schema):
 
     @staticmethod
     def resolve_kind(item: Item) -> str:
-        if item.is_table:
-            return "table"
-        return "figure"
+        return "table" if item.is_table else "figure"
 
 
 class ReportPreview(Schema):
@@ -176,9 +174,7 @@ class ReportLine(Schema):
 
     @staticmethod
     def resolve_permalink(report: Any, context: Mapping[str, Any]) -> str | None:
-        if report.token:
-            return report_address(context["request"], report.token)
-        return None
+        return report_address(context["request"], report.token) if report.token else None
 
 
 class ReportPage(PageAnswer):

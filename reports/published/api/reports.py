@@ -179,15 +179,12 @@ def _publish(request: HttpRequest, report: Report) -> dict[str, Any]:
 
 def _build_answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     link = links.find_link(report)
-    permalink = None
-    if link:
-        permalink = report_address(request, link.token)
     return {
         "id": report.pk,
         "title": report.title,
         "access": report.access,
         "expires_at": report.expires_at,
-        "permalink": permalink,
+        "permalink": report_address(request, link.token) if link else None,
         "page": reverse("report", args=[report.pk]),
         "revisions": list(get_revisions(report)),
     }

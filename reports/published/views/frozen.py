@@ -5,8 +5,6 @@ private one, and no row of a run is asked for anything.
 import gzip
 import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -31,7 +29,7 @@ from reports.models import Report, ReportPicture
 from reports.published import exports
 from reports.published.content import build_table, canonical
 from reports.published.figures import ReportFigure
-from reports.published.links import LinkRevoked, LinkUnknown, Opened, get_row, may_read, open_report
+from reports.published.links import LinkRevoked, LinkUnknown, Opened, get_row, get_site_url, may_read, open_report
 from reports.published.pages import get_page, part_named
 from reports.published.publication import load_content
 from reports.published.queries.reports import public_reports
@@ -41,9 +39,6 @@ from runs.plans.files.plan import PlanRefused
 from runs.plans.files.script import repeat_script
 
 PACKED: Final = ("image/png",)  # by itself
-# What this process keeps besides, so that what many read is not fetched from Redis each time.
-NEAR_BYTES: Final = 16 * 2**20
-MAX_NEAR: Final = 2**20
 WORTH_PACKING: Final = 1024
 PACKING: Final = 6
 A_YEAR_S: Final = 365 * 24 * 3600
@@ -67,47 +62,11 @@ class Served:
 
     @property
     def body(self) -> bytes:
-        if self.is_packed:
-            return gzip.decompress(self.data)
-        return self.data
-
-
-class _Near:
-    """The pages that this process served last, as many as there is room for."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pages: OrderedDict[str, Served] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: str) -> Served | None:
-        with self._lock:
-            page = self._pages.get(key)
-            if page is not None:
-                self._pages.move_to_end(key)
-            return page
-
-    def keep(self, key: str, page: Served) -> None:
-        if len(page.data) > MAX_NEAR:
-            return
-        with self._lock:
-            if key not in self._pages:
-                self._bytes += len(page.data)
-            self._pages[key] = page
-            while self._bytes > NEAR_BYTES:
-                _, oldest = self._pages.popitem(last=False)
-                self._bytes -= len(oldest.data)
-
-
-_near = _Near()
+        return gzip.decompress(self.data) if self.is_packed else self.data
 
 
 def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
     """The bytes of one page or file of a revision. `parts` tell them from all others of the same revision."""
-    key = build_key(opened.team_id, "frozen", opened.revision_id, *parts)
-    near = _near.get(key)
-    if near is not None:
-        return near
 
     def build() -> Served:
         body = make()
@@ -116,9 +75,7 @@ def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: C
             return Served(body, is_packed=False, digest=digest, content_type=content_type)
         return Served(gzip.compress(body, PACKING), is_packed=True, digest=digest, content_type=content_type)
 
-    page = get_or_compute(key, Served, build)
-    _near.keep(key, page)
-    return page
+    return get_or_compute(build_key(opened.team_id, "frozen", opened.revision_id, *parts), Served, build)
 
 
 def _short_digest(body: bytes) -> str:
@@ -212,7 +169,8 @@ def opening(
         if signature and opened.provenance:
             raise Http404(f"{opened.provenance} The site that published the report signs it.")
 
-        return view(request, replace(opened, signature=signature), *args, **kwargs)
+        opened = replace(opened, signature=signature, site=get_site_url(request))
+        return view(request, opened, *args, **kwargs)
 
     return wrapped
 
@@ -220,7 +178,6 @@ def opening(
 @opening
 def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """The page."""
-    opened = opened.at(request)
     page = served(opened, ("page", opened.site, *page_key(opened)), HTML, lambda: _render_page(opened))
     return answer(request, opened, page)
 
@@ -253,7 +210,7 @@ def _render_page(opened: Opened) -> bytes:
 @opening
 def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     """The whole report as one file: json, zip (of CSV), md or html."""
-    opened = opened.at(request, alone=form == "html")
+    opened = replace(opened, alone=form == "html")
     content_type = exports.FORMS[form]
     parts = ("export", form, opened.site, *page_key(opened))
     file = served(opened, parts, content_type, lambda: _export_file(opened, form))
@@ -287,9 +244,7 @@ def _name_download(opened: Opened, response: HttpResponseBase, name: str) -> Htt
 @opening
 def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """The figure for charts.js as it was drawn at publishing, in one theme and width, with its numbers."""
-    theme = "light"
-    if request.GET.get("theme") == "dark":
-        theme = "dark"
+    theme = "dark" if request.GET.get("theme") == "dark" else "light"
     narrow = request.GET.get("narrow") == "1"
     medium = medium_named(request.GET.get("medium", ""))
     parts = ("figure", name, theme, narrow, medium, opened.token)
@@ -390,7 +345,6 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
 def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """One figure alone, for a frame in another page; who may frame it is this site's setting."""
     name = request.GET.get("figure", "")
-    opened = opened.at(request)
     parts = ("embed", name[:80], opened.site, *page_key(opened))
     response = answer(request, opened, served(opened, parts, HTML, lambda: _render_embed(opened, name)))
     ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"

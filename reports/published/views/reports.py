@@ -114,7 +114,7 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     initial = forms.texts_initial(draft, row.title, built_report.headline)
     form = forms.TextsForm(get_posted(request), initial=initial)
     if form.is_valid():
-        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, built_report.headline)
+        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, built_report)
         publication.keep(row, changed, form.cleaned_data["title"])
         if "look" in request.POST:
             return redirect("report-publish", row.pk)
